@@ -1,0 +1,51 @@
+// Small helpers over Uint8Array. No domain words.
+
+const textEncoder = new TextEncoder()
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** UTF-8 bytes of `text`. */
+export function utf8(text: string): Uint8Array {
+  return textEncoder.encode(text)
+}
+
+/** Decodes UTF-8; throws TypeError on invalid bytes. A BOM is kept. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return strictDecoder.decode(bytes)
+}
+
+/** One array holding all `parts` in order. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const part of parts) length += part.length
+  const out = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+/** True when both arrays hold the same bytes. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+const hexDigits = '0123456789abcdef'
+
+/** Lower-case hex. */
+export function toHex(bytes: Uint8Array): string {
+  let out = ''
+  for (const byte of bytes) out += `${hexDigits[byte >> 4]}${hexDigits[byte & 15]}`
+  return out
+}
+
+/** Bytes of a hex text (either case), or undefined when it is not hex of whole bytes. */
+export function fromHex(text: string): Uint8Array | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined
+  const out = new Uint8Array(text.length / 2)
+  for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
+  return out
+}

@@ -1,0 +1,84 @@
+// The closed table of error kinds (contract.md, Appendix A): one source for bodies, status codes, pages, OpenAPI.
+
+interface KindRow {
+  readonly status: number
+  readonly title: string
+}
+
+export const errorTable = {
+  InvalidName: { status: 400, title: 'The name is malformed' },
+  ReservedName: { status: 400, title: 'The account name is reserved' },
+  InvalidParameter: { status: 400, title: 'A query parameter is wrong' },
+  BadAuthorization: { status: 400, title: 'The Authorization header is malformed' },
+  MalformedJson: { status: 400, title: 'The body is not well-formed JSON' },
+  MalformedBody: { status: 400, title: 'The body is not what its media type says' },
+  SqlSyntax: { status: 400, title: 'The SQL does not parse' },
+  SqlUnknownName: { status: 400, title: 'The SQL names something that does not exist' },
+  SqlValue: { status: 400, title: 'The SQL met a value it cannot handle' },
+  QueryNotAllowed: { status: 400, title: 'The statement is outside what queries may do' },
+  DuplicateColumn: { status: 400, title: 'Two output columns have one name' },
+  UnsupportedDialect: { status: 400, title: 'The query dialect is not supported' },
+  EngineUnavailable: { status: 400, title: 'The engine version is not available here' },
+  'InvalidRequest::InputHash': { status: 400, title: 'The input does not match its hash' },
+  'InvalidRequest::SubQueriesHash': { status: 400, title: 'The sub-queries do not match their hash' },
+  'InvalidRequest::BadSignature': { status: 400, title: 'The signature is not valid' },
+  'InvalidRequest::OutputHash': { status: 400, title: 'The output does not match its hash' },
+  'InvalidRequest::UnpinnedDataset': { status: 400, title: 'A dataset of the query is not pinned to a block' },
+  'VerificationFailed::OutputMismatch': { status: 400, title: 'Re-execution gave another output' },
+  'VerificationFailed::DatasetNotFound': { status: 400, title: 'A dataset of the proof is not known here' },
+  'VerificationFailed::DatasetBlockNotFound': { status: 400, title: 'A block of the proof is not known here' },
+  'VerificationFailed::NotReproducible': { status: 400, title: 'The proof is of a statement that cannot be reproduced' },
+  'VerificationInconclusive::EngineUnavailable': { status: 400, title: 'The proof names another engine version' },
+  Unauthenticated: { status: 401, title: 'A valid token is needed' },
+  Forbidden: { status: 403, title: 'The token lacks the right' },
+  DatasetNotFound: { status: 404, title: 'No such dataset' },
+  BlockNotFound: { status: 404, title: 'No such block' },
+  ObjectNotFound: { status: 404, title: 'No such object' },
+  ReceiptNotFound: { status: 404, title: 'No such receipt' },
+  TokenNotFound: { status: 404, title: 'No such token' },
+  RouteNotFound: { status: 404, title: 'No such route' },
+  MethodNotAllowed: { status: 405, title: 'The route does not take this method' },
+  RequestTimeout: { status: 408, title: 'The request came too slowly' },
+  DatasetExists: { status: 409, title: 'The dataset exists and differs' },
+  IdempotencyKeyReused: { status: 409, title: 'The idempotency key was used for another body' },
+  SchemaConflict: { status: 409, title: 'The schema changed before these records had their turn' },
+  OtherLog: { status: 409, title: 'The dataset belongs to another log' },
+  HeadMoved: { status: 412, title: 'The dataset has moved on' },
+  BodyTooLarge: { status: 413, title: 'The body is too large' },
+  ResultTooLarge: { status: 413, title: 'The result is too large' },
+  UnsupportedMediaType: { status: 415, title: 'The media type is not supported' },
+  UnsupportedEncoding: { status: 415, title: 'The content encoding is not supported' },
+  MisdirectedRequest: { status: 421, title: 'The Host is not one of this node' },
+  InvalidRequest: { status: 422, title: 'The request is not valid' },
+  RecordsDoNotFit: { status: 422, title: 'Some records do not fit the dataset' },
+  InvalidColumnName: { status: 422, title: 'A column name is not allowed' },
+  UnsupportedCrs: { status: 422, title: 'The coordinate system is not supported' },
+  NothingToInfer: { status: 422, title: 'There are no records to infer a schema from' },
+  UnsupportedProofType: { status: 422, title: 'The proof type is not supported' },
+  NotReproducible: { status: 422, title: 'The statement cannot be reproduced, so it cannot be proven' },
+  QuotaExceeded: { status: 429, title: 'The quota is used up' },
+  Internal: { status: 500, title: 'The node failed' },
+  OutcomeUnknown: { status: 500, title: 'The outcome is unknown' },
+  Saturated: { status: 503, title: 'The node is saturated' },
+  Draining: { status: 503, title: 'The node is shutting down' },
+  LogUnavailable: { status: 503, title: 'The log cannot be written' },
+  QueryTimeout: { status: 504, title: 'The query took too long' },
+  StorageFull: { status: 507, title: 'The storage is full' },
+} as const satisfies Record<string, KindRow>
+
+export type ErrorKind = keyof typeof errorTable
+
+const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
+
+/** True when repeating the same request may succeed (with the same Idempotency-Key for `OutcomeUnknown`). */
+export function isRetryable(kind: ErrorKind): boolean {
+  return kind === 'OutcomeUnknown' || retryableStatus.has(errorTable[kind].status)
+}
+
+/** `InvalidRequest::InputHash` → `invalid-request-input-hash`, the page name under `/errors/`. */
+export function kindSlug(kind: ErrorKind): string {
+  return kind
+    .replaceAll('::', '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+}

@@ -1,0 +1,43 @@
+// The small records that the store keeps beside blocks, slices and checkpoints. All are canonical JSON in the store
+// (store/records.ts); none holds anything of the process that wrote it.
+
+import type { DatasetId, Hash } from './events.ts'
+
+export type Visibility = 'public' | 'private'
+
+/** `names/<account>/<dataset>` (lower case): who owns a name, and which log and partition its rows go to. */
+export interface NameRecord {
+  readonly id: DatasetId
+  /** `account/dataset` as first written. */
+  readonly alias: string
+  readonly log: string
+  readonly partition: number
+  readonly visibility: Visibility
+}
+
+/** `datasets/<id>/commits/<sequence of the first new block>`: the linearisation point of a commit. */
+export interface CommitRecord {
+  /** New blocks in chain order; the last one is the head. */
+  readonly blocks: readonly Hash[]
+  readonly log: string
+  readonly partition: number
+  /** Log position after the last message that these blocks consumed. */
+  readonly next: number
+}
+
+/** `progress/<log>/<partition>/<position>`: everything below `position` is committed, of every dataset but the halted. */
+export interface FloorRecord {
+  readonly log: string
+  readonly partition: number
+  readonly position: number
+  /** sha3-256 multihash of the message at position - 1; absent at position 0. */
+  readonly anchor?: Hash
+  readonly halted: readonly { readonly dataset: DatasetId; readonly position: number; readonly reason: string }[]
+}
+
+/** `logs/<log id>`: put by the first process; all use its partition count. */
+export interface LogRecord {
+  readonly id: string
+  readonly kind: string
+  readonly partitions: number
+}

@@ -1,0 +1,40 @@
+// The port of the object store: immutable objects under keys. Adapters: memory, directory (S3 later).
+// Keys are `/`-joined segments made by `layout.ts` alone.
+
+export interface ObjectStore {
+  /** Adapter: `memory`, `directory`. */
+  readonly kind: string
+
+  /**
+   * Stores `bytes` (one array or chunks in order) under `key` if nothing is there.
+   * Durable when it resolves, for both answers: an existing object's directory is fsynced before `exists` is said.
+   * Atomic: a reader sees all bytes or no object. Throws NodeError `StorageFull`; other IO errors as they are.
+   */
+  put(key: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<'stored' | 'exists'>
+
+  /** Replaces the object atomically. For hints (`refs/head`) and revocable records (tokens) only. Durable when it resolves. */
+  replace(key: string, bytes: Uint8Array): Promise<void>
+
+  /** All bytes, or undefined when there is no such object. */
+  get(key: string): Promise<Uint8Array | undefined>
+
+  /** Bytes [start, end) of an object, or undefined when there is none. Throws RangeError outside the object. */
+  getRange(key: string, start: number, end: number): Promise<Uint8Array | undefined>
+
+  /** Size in bytes, or undefined when there is no such object. */
+  size(key: string): Promise<number | undefined>
+
+  /** Names directly under `prefix` (no trailing slash), sorted by UTF-16 code units: objects and sub-prefixes alike. */
+  list(prefix: string): Promise<readonly string[]>
+
+  /** Deletes the object; no error when there is none. */
+  delete(key: string): Promise<void>
+
+  /** Path of the object's bytes on the local disk, for engines that read files themselves; undefined if there is none. */
+  localPath(key: string): string | undefined
+
+  /** Bytes free on the volume, or undefined when that has no meaning. */
+  freeBytes(): Promise<number | undefined>
+
+  close(): Promise<void>
+}
