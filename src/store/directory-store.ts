@@ -1,0 +1,181 @@
+// Object store in a directory: an object is a file, its key the path. An object appears in one step, by link(2) of a
+// temporary file that is already fsynced, and never changes; only `replace` renames over a file. A name is durable
+// once its directory is fsynced, and each directory once its parent is.
+
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { NodeError } from '../model/errors.ts'
+import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
+import { errorCode, nodeFileSystem, type StoreFileSystem } from './file-system.ts'
+import { checkKey, isSegment } from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
+import { checkRange } from './range.ts'
+
+const temporaryFolder = '.tmp'
+/** No write takes this long: an older temporary file is what a stopped process left behind. */
+const leftoverAgeMs = 60 * 60 * 1000
+
+/**
+ * Opens the store in `dir`, creating it (0700) if it is missing, and deletes temporary files that a stopped process
+ * left behind. Many processes may use one directory at once. Throws `NodeError` `Internal` where the file system has
+ * no hard links.
+ */
+export async function openDirectoryStore(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<ObjectStore> {
+  const root = resolve(dir)
+  const sync = createDirectorySync(files)
+  await createRoot(root, sync)
+  const temporary = await openTemporaryFolder(root, files)
+  return directoryStore({ root, files, sync, temporary })
+}
+
+interface Parts {
+  readonly root: string
+  readonly files: StoreFileSystem
+  readonly sync: DirectorySync
+  /** A path for a temporary file, never given twice. */
+  readonly temporary: () => string
+}
+
+function directoryStore(parts: Parts): ObjectStore {
+  const { root, files } = parts
+  const pathOf = (key: string): string => {
+    checkKey(key)
+    return join(root, key)
+  }
+  return {
+    kind: 'directory',
+    put: (key, bytes) => putFile(parts, pathOf(key), bytes instanceof Uint8Array ? [bytes] : bytes),
+    replace: (key, bytes) => replaceFile(parts, pathOf(key), bytes),
+    get: async (key) => present(files.readFile(pathOf(key))),
+    getRange: async (key, start, end) =>
+      present(files.readRange(pathOf(key), [start, end], (size) => checkRange(start, end, size))),
+    async size(key) {
+      const found = await present(files.stat(pathOf(key)))
+      return found?.isFile === true ? found.size : undefined
+    },
+    async list(prefix) {
+      const names = (await present(files.listDirectory(pathOf(prefix)))) ?? []
+      return names.filter(isSegment).sort()
+    },
+    async delete(key) {
+      const path = pathOf(key)
+      if ((await present(files.unlink(path).then(() => true))) === undefined) return
+      await parts.sync.sync(dirname(path))
+    },
+    localPath: pathOf,
+    freeBytes: () => files.freeBytes(root),
+    close: async () => {},
+  }
+}
+
+async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]): Promise<'stored' | 'exists'> {
+  const { files, sync } = parts
+  const directory = dirname(path)
+  const exists = async (): Promise<'exists'> => {
+    await sync.sync(directory)
+    return 'exists'
+  }
+  return spaceChecked(async () => {
+    await sync.ensure(directory)
+    if ((await present(files.stat(path))) !== undefined) return exists()
+    const temporary = parts.temporary()
+    try {
+      await files.writeNew(temporary, chunks)
+      await files.link(temporary, path)
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error
+      return exists()
+    } finally {
+      await present(files.unlink(temporary))
+    }
+    await sync.sync(directory)
+    return 'stored'
+  })
+}
+
+async function replaceFile(parts: Parts, path: string, bytes: Uint8Array): Promise<void> {
+  const { files, sync } = parts
+  await spaceChecked(async () => {
+    await sync.ensure(dirname(path))
+    const temporary = parts.temporary()
+    try {
+      await files.writeNew(temporary, [bytes])
+      await files.rename(temporary, path)
+    } catch (error) {
+      await present(files.unlink(temporary))
+      throw error
+    }
+    await sync.sync(dirname(path))
+  })
+}
+
+/** What `reading` gives, or undefined when nothing of that kind is there. */
+async function present<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
+    throw error
+  }
+}
+
+async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = errorCode(error)
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    throw new NodeError('StorageFull', 'The volume of the store is full; nothing was stored.', { cause: error })
+  }
+}
+
+/** Creates the store's directory, and makes it and each directory created for it durable. */
+async function createRoot(root: string, sync: DirectorySync): Promise<void> {
+  const first = await mkdir(root, { recursive: true, mode: 0o700 })
+  const top = dirname(first ?? root)
+  for (let parent = dirname(root); ; parent = dirname(parent)) {
+    try {
+      await sync.sync(parent)
+    } catch (error) {
+      // A parent that may not be read was there before this process: not ours to make durable.
+      if (errorCode(error) !== 'EACCES') throw error
+    }
+    if (parent === top) return sync.trust(root)
+  }
+}
+
+/** Prepares the folder of temporary files: removes leftovers and tries a hard link. */
+async function openTemporaryFolder(root: string, files: StoreFileSystem): Promise<() => string> {
+  const folder = join(root, temporaryFolder)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const mine = randomBytes(8).toString('hex')
+  let count = 0
+  const next = (): string => join(folder, `${mine}-${count++}`)
+
+  const probe = next()
+  await files.writeNew(probe, [])
+  const { modifiedMs: nowMs } = await files.stat(probe)
+  await tryLink(files, probe, next())
+  for (const name of await files.listDirectory(folder)) {
+    const path = join(folder, name)
+    const found = await present(files.stat(path))
+    if (found !== undefined && found.modifiedMs < nowMs - leftoverAgeMs) await present(files.unlink(path))
+  }
+  await present(files.unlink(probe))
+  return next
+}
+
+async function tryLink(files: StoreFileSystem, from: string, to: string): Promise<void> {
+  try {
+    await files.link(from, to)
+  } catch (error) {
+    throw new NodeError('Internal', 'The file system of the store has no hard links, which atomic writes need.', {
+      hint: 'Put the data directory on a local file system such as ext4, xfs, btrfs or APFS.',
+      cause: error,
+    })
+  } finally {
+    await present(files.unlink(to))
+  }
+}

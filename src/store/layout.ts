@@ -1,0 +1,163 @@
+// Where everything is: the only place that knows the keys of the object store and the paths of the data directory.
+// Keys are `/`-joined segments of ASCII letters, digits, `.`, `_`, `-`; no segment begins with a dot. Whatever goes
+// into a key (an id, a hash, an alias) is checked here before it becomes part of a path.
+
+import { join } from 'node:path'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+
+const didPrefix = 'did:odf:'
+const folderPattern = /^fed01[0-9a-f]{64}$/
+const hashPattern = /^f1620[0-9a-f]{64}$/
+const segmentPattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/
+const namePattern = /^[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*$/
+const numberPattern = /^(?:0|[1-9][0-9]{0,15})$/
+const maxNameLength = 100
+const maxKeyLength = 1_000
+
+function refuse(what: string, text: string): never {
+  throw new DecodeError('store key', `${what} expected, not ${JSON.stringify(text.slice(0, 120))}`)
+}
+
+function segment(what: string, text: string): string {
+  return segmentPattern.test(text) ? text : refuse(what, text)
+}
+
+function number(what: string, value: number): string {
+  return Number.isSafeInteger(value) && value >= 0 ? String(value) : refuse(what, String(value))
+}
+
+function hashSegment(hash: Hash): string {
+  return hashPattern.test(hash) ? hash : refuse('a sha3-256 multihash in lower-case base16 (f1620…)', hash)
+}
+
+/** Throws `DecodeError` unless `key` could have been made here; adapters call it before they touch anything. */
+export function checkKey(key: string): void {
+  if (key.length > maxKeyLength || !key.split('/').every((part) => segmentPattern.test(part))) {
+    refuse('segments of letters, digits, ".", "_", "-" joined by "/"', key)
+  }
+}
+
+/** True for a name that may stand between two slashes of a key. */
+export function isSegment(name: string): boolean {
+  return segmentPattern.test(name)
+}
+
+export const namesPrefix = 'names'
+export const datasetsPrefix = 'datasets'
+export const logsPrefix = 'logs'
+export const tokensPrefix = 'tokens'
+
+/** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
+export function nameKey(alias: string): string {
+  const parts = alias.split('/')
+  const wellFormed = parts.length === 2 && parts.every((part) => part.length <= maxNameLength && namePattern.test(part))
+  return wellFormed ? `${namesPrefix}/${alias.toLowerCase()}` : refuse('an alias account/dataset', alias)
+}
+
+/** `datasets/<multibase part of the DID>`: the root of one dataset, itself an ODF repository. */
+export function datasetKey(id: DatasetId): string {
+  const folder = id.slice(didPrefix.length)
+  if (!id.startsWith(didPrefix) || !folderPattern.test(folder)) refuse('a dataset id (did:odf:fed01…)', id)
+  return `${datasetsPrefix}/${folder}`
+}
+
+/** The dataset of a name under `datasets/`, or undefined when it names none. */
+export function datasetOfFolder(folder: string): DatasetId | undefined {
+  return folderPattern.test(folder) ? `${didPrefix}${folder}` : undefined
+}
+
+/** `…/refs/head`: a hint, the hash of a recent head. */
+export function headKey(id: DatasetId): string {
+  return `${datasetKey(id)}/refs/head`
+}
+
+export function blocksPrefix(id: DatasetId): string {
+  return `${datasetKey(id)}/blocks`
+}
+
+export function blockKey(id: DatasetId, hash: Hash): string {
+  return `${blocksPrefix(id)}/${hashSegment(hash)}`
+}
+
+export function dataPrefix(id: DatasetId): string {
+  return `${datasetKey(id)}/data`
+}
+
+/** `…/data/<physical hash>`: one slice. */
+export function dataKey(id: DatasetId, hash: Hash): string {
+  return `${dataPrefix(id)}/${hashSegment(hash)}`
+}
+
+export function checkpointsPrefix(id: DatasetId): string {
+  return `${datasetKey(id)}/checkpoints`
+}
+
+export function checkpointKey(id: DatasetId, hash: Hash): string {
+  return `${checkpointsPrefix(id)}/${hashSegment(hash)}`
+}
+
+export function commitsPrefix(id: DatasetId): string {
+  return `${datasetKey(id)}/commits`
+}
+
+/** `…/commits/<sequence>`: `sequence` is that of the commit's first new block, plain decimal. */
+export function commitKey(id: DatasetId, sequence: number): string {
+  return `${commitsPrefix(id)}/${number('a sequence number', sequence)}`
+}
+
+/** `logs/<log id>`. */
+export function logKey(logId: string): string {
+  return `${logsPrefix}/${segment('a log id', logId)}`
+}
+
+/** `progress/<log>/<partition>`: the floors of one partition. */
+export function progressPrefix(logId: string, partition: number): string {
+  return `progress/${segment('a log id', logId)}/${number('a partition', partition)}`
+}
+
+/** `progress/<log>/<partition>/<position>`, plain decimal. */
+export function progressKey(logId: string, partition: number, position: number): string {
+  return `${progressPrefix(logId, partition)}/${number('a log position', position)}`
+}
+
+/** `tokens/<id>`: one access token's record (its hash, never its text). */
+export function tokenKey(id: string): string {
+  return `${tokensPrefix}/${segment('a token id', id)}`
+}
+
+/** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */
+export function secretKey(name: string): string {
+  return `secrets/${segment('the name of a secret', name)}`
+}
+
+/** The number that a plain decimal name of `commits/` or `progress/` stands for, or undefined when it is none. */
+export function numberOfName(name: string): number | undefined {
+  const value = numberPattern.test(name) ? Number(name) : Number.NaN
+  return Number.isSafeInteger(value) ? value : undefined
+}
+
+/** Places in a node's data directory. */
+export interface DataPaths {
+  /** The node's signing key, 0600. */
+  readonly nodeKey: string
+  readonly keys: string
+  /** The first admin token and a newline, 0600. */
+  readonly token: string
+  readonly log: string
+  readonly store: string
+  /** Derived; deletable at any time the node is down. */
+  readonly cache: string
+}
+
+/** Paths inside the data directory `dir`. */
+export function dataPaths(dir: string): DataPaths {
+  return {
+    nodeKey: join(dir, 'keys', 'node.json'),
+    keys: join(dir, 'keys'),
+    token: join(dir, 'token'),
+    log: join(dir, 'log'),
+    store: join(dir, 'store'),
+    cache: join(dir, 'cache'),
+  }
+}
