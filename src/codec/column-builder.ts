@@ -1,0 +1,286 @@
+// A column that grows row by row: what the readers of formats write into. Bytes and typed arrays only; a record that
+// turns out bad is undone with `rollback`. `finish` hands the buffers over as a Column.
+
+import { assert, must } from '../lib/assert.ts'
+import type { Column } from '../model/record-batch.ts'
+import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+import { type ColumnLayout, columnLayout, countBits, fixedWidth, makeColumn } from './columns.ts'
+
+const noBytes = new Uint8Array(0)
+const noWords = new Int32Array(0)
+const noDoubles = new Float64Array(0)
+const noFloats = new Float32Array(0)
+const maxBytes = 2 ** 31 - 1
+const firstRows = 16
+
+const textEncoder = new TextEncoder()
+const scratch64 = new BigInt64Array(2)
+const scratch32 = new Int32Array(scratch64.buffer)
+
+/** A growing column for `field`; an Option type makes it nullable. `expectedRows` sizes the first buffers. */
+export function createColumnBuilder(field: Field, expectedRows = firstRows): ColumnBuilder {
+  return new ColumnBuilder(field, expectedRows)
+}
+
+/**
+ * Appends one value per row. Which `append…` fits is decided by the type; the caller keeps to it:
+ * Bool: appendBool · Int8…Int32, UInt8…UInt32, Date (days), Time s/ms: appendInt32 · Int64, UInt64, Timestamp, Time
+ * µs/ns: appendInt64, appendInt64Words, appendBigInt64 · Float32, Float64: appendFloat64 · Decimal: appendDecimal ·
+ * String, Binary: appendBytes, appendText · List: append items to `items`, then endList · any nullable: appendNull.
+ */
+export class ColumnBuilder {
+  readonly name: string
+  readonly type: DataType
+  readonly nullable: boolean
+  /** Builder of a list's items. */
+  readonly items: ColumnBuilder | undefined
+  /** Rows so far. */
+  rows = 0
+  private readonly layout: ColumnLayout
+  private readonly width: number
+  private capacityRows = 0
+  private readonly startRows: number
+  // Values, in the one array that fits the type.
+  private bytes: Uint8Array = noBytes
+  private words: Int32Array = noWords
+  private doubles: Float64Array = noDoubles
+  private floats: Float32Array = noFloats
+  private offsets: Int32Array = noWords
+  // Allocated at the first null; until then every row is present.
+  private validity: Uint8Array | undefined = undefined
+
+  constructor(field: Field, expectedRows: number) {
+    this.name = field.name
+    this.type = innerType(field.type)
+    this.nullable = isOptional(field.type)
+    this.layout = must(columnLayout(this.type), `a column type, not ${this.type.kind}`)
+    this.width = fixedWidth(this.type) ?? 0
+    this.startRows = Math.max(expectedRows, 1)
+    this.items =
+      this.type.kind === 'List'
+        ? new ColumnBuilder({ name: 'item', type: this.type.itemType }, expectedRows)
+        : undefined
+  }
+
+  /** A place to come back to with `rollback`. */
+  mark(): number {
+    return this.rows
+  }
+
+  /** Drops every row (and every loose list item) since `mark`. */
+  rollback(mark: number): void {
+    assert(mark <= this.rows, 'a mark of this builder')
+    this.rows = mark
+    this.items?.rollback(this.rows === 0 ? 0 : (this.offsets[mark] ?? 0))
+  }
+
+  appendNull(): void {
+    assert(this.nullable, 'a null only in a nullable column')
+    const row = this.nextRow()
+    this.validity ??= onesOf(this.capacityRows, row)
+    this.validity[row >> 3] = (this.validity[row >> 3] ?? 0) & ~(1 << (row & 7))
+    if (this.layout === 'fixed') this.zeroValue(row)
+    else if (this.layout === 'bits') this.bytes[row >> 3] = (this.bytes[row >> 3] ?? 0) & ~(1 << (row & 7))
+    else this.offsets[row + 1] = this.offsets[row] ?? 0
+    this.rows = row + 1
+  }
+
+  appendBool(value: boolean): void {
+    const row = this.present()
+    const mask = 1 << (row & 7)
+    const byte = this.bytes[row >> 3] ?? 0
+    this.bytes[row >> 3] = value ? byte | mask : byte & ~mask
+    this.rows = row + 1
+  }
+
+  /** An integer of at most 32 bits, already checked against the type's range. */
+  appendInt32(value: number): void {
+    const row = this.present()
+    if (this.width === 4) this.words[row] = value
+    else if (this.width === 2) {
+      this.bytes[2 * row] = value
+      this.bytes[2 * row + 1] = value >> 8
+    } else this.bytes[row] = value
+    this.rows = row + 1
+  }
+
+  /** A safe integer into a 64-bit column. */
+  appendInt64(value: number): void {
+    const row = this.present()
+    // Stores wrap modulo 2^32, which is the low word of the two's complement.
+    this.words[2 * row] = value
+    this.words[2 * row + 1] = Math.floor(value / 4294967296)
+    this.rows = row + 1
+  }
+
+  /** The low and the high 32 bits of a 64-bit integer, signed or not. */
+  appendInt64Words(low: number, high: number): void {
+    const row = this.present()
+    this.words[2 * row] = low
+    this.words[2 * row + 1] = high
+    this.rows = row + 1
+  }
+
+  /** A 64-bit integer, signed or not. */
+  appendBigInt64(value: bigint): void {
+    scratch64[0] = value
+    this.appendInt64Words(scratch32[0] ?? 0, scratch32[1] ?? 0)
+  }
+
+  /** A double; rounded to single precision in a Float32 column. */
+  appendFloat64(value: number): void {
+    const row = this.present()
+    if (this.width === 8) this.doubles[row] = value
+    else this.floats[row] = value
+    this.rows = row + 1
+  }
+
+  /** The unscaled integer of a decimal. */
+  appendDecimal(unscaled: bigint): void {
+    const row = this.present()
+    scratch64[0] = unscaled
+    scratch64[1] = unscaled >> 64n
+    for (let i = 0; i < 4; i++) this.words[4 * row + i] = scratch32[i] ?? 0
+    this.rows = row + 1
+  }
+
+  /** Bytes [start, end) of `source`, copied. UTF-8 in a String column: the caller has checked it. */
+  appendBytes(source: Uint8Array, start: number, end: number): void {
+    const row = this.present()
+    const length = end - start
+    const at = this.offsets[row] ?? 0
+    this.reserveBytes(at + length)
+    if (length > 40) this.bytes.set(source.subarray(start, end), at)
+    else for (let i = 0; i < length; i++) this.bytes[at + i] = source[start + i] ?? 0
+    this.offsets[row + 1] = at + length
+    this.rows = row + 1
+  }
+
+  /** `text` as UTF-8. A lone surrogate becomes U+FFFD: the caller refuses it before. */
+  appendText(text: string): void {
+    const row = this.present()
+    const at = this.offsets[row] ?? 0
+    this.reserveBytes(at + 3 * text.length)
+    const { written } = textEncoder.encodeInto(text, this.bytes.subarray(at))
+    this.offsets[row + 1] = at + written
+    this.rows = row + 1
+  }
+
+  /** Ends a list row with all items appended to `items` since the row before. */
+  endList(): void {
+    const row = this.present()
+    this.offsets[row + 1] = must(this.items, 'items of a list').rows
+    this.rows = row + 1
+  }
+
+  /** The rows as a column, which owns the buffers from now on; the builder starts anew. */
+  finish(): Column {
+    const { name, type, nullable, rows } = this
+    const nullCount = this.validity === undefined ? 0 : rows - countBits(this.validity, rows)
+    const variable = this.layout === 'bytes' || this.layout === 'list'
+    const column = makeColumn({
+      name,
+      type,
+      nullable,
+      rows,
+      nullCount,
+      validity: nullCount === 0 || this.validity === undefined ? undefined : trimBits(this.validity, rows),
+      values: this.takeValues(),
+      offsets: variable ? (rows === 0 ? new Int32Array(1) : this.offsets.subarray(0, rows + 1)) : undefined,
+      child: this.items?.finish(),
+    })
+    this.reset()
+    return column
+  }
+
+  private takeValues(): Uint8Array {
+    const { rows } = this
+    if (rows === 0 || this.layout === 'list') return noBytes
+    if (this.layout === 'bits') return trimBits(this.bytes, rows)
+    if (this.layout === 'bytes') return this.bytes.subarray(0, this.offsets[rows] ?? 0)
+    if (this.width <= 2) return this.bytes.subarray(0, rows * this.width)
+    const array = this.type.kind === 'Float64' ? this.doubles : this.type.kind === 'Float32' ? this.floats : this.words
+    return new Uint8Array(array.buffer, array.byteOffset, rows * this.width)
+  }
+
+  private reset(): void {
+    this.rows = 0
+    this.capacityRows = 0
+    this.bytes = noBytes
+    this.words = noWords
+    this.doubles = noDoubles
+    this.floats = noFloats
+    this.offsets = noWords
+    this.validity = undefined
+  }
+
+  /** Index of the next row, which is marked present. */
+  private present(): number {
+    const row = this.nextRow()
+    if (this.validity !== undefined) this.validity[row >> 3] = (this.validity[row >> 3] ?? 0) | (1 << (row & 7))
+    return row
+  }
+
+  private nextRow(): number {
+    if (this.rows === this.capacityRows) this.grow()
+    return this.rows
+  }
+
+  private grow(): void {
+    const rows = this.capacityRows === 0 ? this.startRows : this.capacityRows * 2
+    this.capacityRows = rows
+    if (this.validity !== undefined) this.validity = grownBytes(this.validity, (rows + 7) >> 3)
+    if (this.layout === 'bits') this.bytes = grownBytes(this.bytes, (rows + 7) >> 3)
+    else if (this.layout !== 'fixed') this.offsets = grownWords(this.offsets, rows + 1)
+    else if (this.type.kind === 'Float64') {
+      const doubles = new Float64Array(rows)
+      doubles.set(this.doubles)
+      this.doubles = doubles
+    } else if (this.type.kind === 'Float32') {
+      const floats = new Float32Array(rows)
+      floats.set(this.floats)
+      this.floats = floats
+    } else if (this.width >= 4) this.words = grownWords(this.words, (rows * this.width) / 4)
+    else this.bytes = grownBytes(this.bytes, rows * this.width)
+  }
+
+  private reserveBytes(length: number): void {
+    if (length <= this.bytes.length) return
+    assert(length <= maxBytes, 'a column holds at most 2 GiB')
+    this.bytes = grownBytes(this.bytes, Math.min(maxBytes, Math.max(length, this.bytes.length * 2, 64)))
+  }
+
+  private zeroValue(row: number): void {
+    if (this.type.kind === 'Float64') this.doubles[row] = 0
+    else if (this.type.kind === 'Float32') this.floats[row] = 0
+    else if (this.width >= 4) this.words.fill(0, (row * this.width) / 4, ((row + 1) * this.width) / 4)
+    else this.bytes.fill(0, row * this.width, (row + 1) * this.width)
+  }
+}
+
+/** A bitmap for `capacity` rows with the first `rows` bits set. */
+function onesOf(capacity: number, rows: number): Uint8Array {
+  const bits = new Uint8Array((capacity + 7) >> 3)
+  bits.fill(255, 0, rows >> 3)
+  if ((rows & 7) !== 0) bits[rows >> 3] = (1 << (rows & 7)) - 1
+  return bits
+}
+
+/** The first `rows` bits; unused bits of the last byte are cleared, so that equal columns have equal bytes. */
+function trimBits(bits: Uint8Array, rows: number): Uint8Array {
+  const out = bits.subarray(0, (rows + 7) >> 3)
+  if ((rows & 7) !== 0) out[out.length - 1] = (out[out.length - 1] ?? 0) & ((1 << (rows & 7)) - 1)
+  return out
+}
+
+function grownBytes(old: Uint8Array, length: number): Uint8Array {
+  const out = new Uint8Array(length)
+  out.set(old)
+  return out
+}
+
+function grownWords(old: Int32Array, length: number): Int32Array {
+  const out = new Int32Array(length)
+  out.set(old)
+  return out
+}

@@ -1,0 +1,312 @@
+// Columns and batches as values: layout of each type, cutting, joining, and the columns that the builder adds
+// (offsets, operation, times). Everything else that touches columns (Arrow IPC, logical hash, slices) builds on this.
+// Source of the layout: Apache Arrow columnar format. Buffers are little-endian, as is every machine Node runs on here.
+
+import { assert, must } from '../lib/assert.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+
+/** How a type lies in memory: `fixed` width, one bit per row, bytes cut by offsets, or items cut by offsets. */
+export type ColumnLayout = 'fixed' | 'bits' | 'bytes' | 'list'
+
+/** Bytes per value of a fixed-width type; undefined for every other type and for types that no column can hold. */
+export function fixedWidth(type: DataType): 1 | 2 | 4 | 8 | 16 | undefined {
+  switch (type.kind) {
+    case 'Int8':
+    case 'UInt8':
+      return 1
+    case 'Int16':
+    case 'UInt16':
+      return 2
+    case 'Int32':
+    case 'UInt32':
+    case 'Float32':
+    case 'Date':
+      return 4
+    case 'Int64':
+    case 'UInt64':
+    case 'Float64':
+    case 'Timestamp':
+      return 8
+    case 'Time':
+      return type.unit === 'Microsecond' || type.unit === 'Nanosecond' ? 8 : 4
+    case 'Decimal':
+      return 16
+    default:
+      return undefined
+  }
+}
+
+/** Layout of `type` (without Option), or undefined when no column can hold it. */
+export function columnLayout(type: DataType): ColumnLayout | undefined {
+  switch (type.kind) {
+    case 'Bool':
+      return 'bits'
+    case 'String':
+      return 'bytes'
+    case 'Binary':
+      return type.fixedLength === undefined ? 'bytes' : undefined
+    case 'List':
+      return type.fixedLength === undefined && columnLayout(innerType(type.itemType)) !== undefined ? 'list' : undefined
+    default:
+      return fixedWidth(type) === undefined ? undefined : 'fixed'
+  }
+}
+
+/** True when bit `index` is set, LSB first. */
+export function bitAt(bits: Uint8Array, index: number): boolean {
+  return (((bits[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
+}
+
+/** True when row `row` of `column` holds a value. */
+export function isPresent(column: Column, row: number): boolean {
+  return column.validity === undefined || bitAt(column.validity, row)
+}
+
+/** Bits set in the first `count` bits. */
+export function countBits(bits: Uint8Array, count: number): number {
+  let total = 0
+  const whole = count >> 3
+  for (let i = 0; i < whole; i++) total += bitCounts[bits[i] ?? 0] ?? 0
+  const rest = count & 7
+  return rest === 0 ? total : total + (bitCounts[(bits[whole] ?? 0) & ((1 << rest) - 1)] ?? 0)
+}
+
+const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let count = 0
+  for (let bits = byte; bits !== 0; bits >>= 1) count += bits & 1
+  return count
+})
+
+/** Copies `count` bits from `source` (starting at bit `from`) into `target` (starting at bit `at`). */
+export function copyBits(target: Uint8Array, at: number, source: Uint8Array, from: number, count: number): void {
+  if ((at & 7) === 0 && (from & 7) === 0) {
+    const whole = count >> 3
+    target.set(source.subarray(from >> 3, (from >> 3) + whole), at >> 3)
+    for (let i = whole << 3; i < count; i++) setBit(target, at + i, bitAt(source, from + i))
+    return
+  }
+  for (let i = 0; i < count; i++) setBit(target, at + i, bitAt(source, from + i))
+}
+
+function setBit(bits: Uint8Array, index: number, on: boolean): void {
+  const byte = index >> 3
+  const mask = 1 << (index & 7)
+  bits[byte] = on ? (bits[byte] ?? 0) | mask : (bits[byte] ?? 0) & ~mask
+}
+
+/** Bits [from, from + count) moved to the front; a view where the start and the end fall on bytes, else a copy. */
+function cutBits(bits: Uint8Array, from: number, count: number): Uint8Array {
+  const length = (count + 7) >> 3
+  if ((from & 7) === 0 && (count & 7) === 0) return bits.subarray(from >> 3, (from >> 3) + length)
+  const out = new Uint8Array(length)
+  copyBits(out, 0, bits, from, count)
+  return out
+}
+
+/** Rows [start, end) of a column. Values are shared, not copied, where the layout allows. */
+export function sliceColumn(column: Column, start: number, end: number): Column {
+  assert(start >= 0 && start <= end && end <= column.rows, 'slice outside of the column')
+  if (start === 0 && end === column.rows) return column
+  const rows = end - start
+  const { name, type, nullable } = column
+  let { values, offsets, child } = column
+  const width = fixedWidth(type)
+  if (width !== undefined) values = values.subarray(start * width, end * width)
+  else if (type.kind === 'Bool') values = cutBits(values, start, rows)
+  else {
+    const old = must(offsets, 'offsets of a variable column')
+    const first = old[start] ?? 0
+    const last = old[end] ?? 0
+    offsets = new Int32Array(rows + 1)
+    for (let i = 0; i <= rows; i++) offsets[i] = (old[start + i] ?? 0) - first
+    if (child === undefined) values = values.subarray(first, last)
+    else child = sliceColumn(child, first, last)
+  }
+  let validity = column.validity === undefined ? undefined : cutBits(column.validity, start, rows)
+  const nullCount = validity === undefined ? 0 : rows - countBits(validity, rows)
+  if (nullCount === 0) validity = undefined
+  return makeColumn({ name, type, nullable, rows, nullCount, validity, values, offsets, child })
+}
+
+/** Rows [start, end) of a batch. */
+export function sliceBatch(batch: RecordBatch, start: number, end: number): RecordBatch {
+  if (start === 0 && end === batch.rows) return batch
+  return { rows: end - start, columns: batch.columns.map((column) => sliceColumn(column, start, end)) }
+}
+
+/** One column with the rows of all `columns` (at least one, same type) in order; name and nullability of the first. */
+export function concatColumns(columns: readonly Column[]): Column {
+  const first = must(columns[0], 'a column to join')
+  if (columns.length === 1) return first
+  let rows = 0
+  let nullCount = 0
+  for (const column of columns) {
+    assert(column.type.kind === first.type.kind, 'columns to join have one type')
+    rows += column.rows
+    nullCount += column.nullCount
+  }
+  const validity = nullCount === 0 ? undefined : joinValidity(columns, rows)
+  const offsets = first.offsets === undefined ? undefined : joinOffsets(columns, rows)
+  const child =
+    first.child === undefined
+      ? undefined
+      : concatColumns(columns.map((column) => must(column.child, 'items of a list')))
+  const { name, type, nullable } = first
+  const values = type.kind === 'Bool' ? joinBits(columns, rows) : joinValues(columns)
+  return makeColumn({ name, type, nullable, rows, nullCount, validity, values, offsets, child })
+}
+
+/** One batch with the rows of all `batches` (at least one, same columns) in order. */
+export function concatBatches(batches: readonly RecordBatch[]): RecordBatch {
+  const first = must(batches[0], 'a batch to join')
+  if (batches.length === 1) return first
+  let rows = 0
+  for (const batch of batches) {
+    assert(batch.columns.length === first.columns.length, 'batches to join have the same columns')
+    rows += batch.rows
+  }
+  const columns = first.columns.map((_, i) =>
+    concatColumns(batches.map((batch) => must(batch.columns[i], 'a column in every batch'))),
+  )
+  return { rows, columns }
+}
+
+function joinValidity(columns: readonly Column[], rows: number): Uint8Array {
+  const out = new Uint8Array((rows + 7) >> 3)
+  let at = 0
+  for (const { validity, rows: count } of columns) {
+    if (validity !== undefined) copyBits(out, at, validity, 0, count)
+    else for (let i = 0; i < count; i++) setBit(out, at + i, true)
+    at += count
+  }
+  return out
+}
+
+function joinBits(columns: readonly Column[], rows: number): Uint8Array {
+  const out = new Uint8Array((rows + 7) >> 3)
+  let at = 0
+  for (const column of columns) {
+    copyBits(out, at, column.values, 0, column.rows)
+    at += column.rows
+  }
+  return out
+}
+
+function joinOffsets(columns: readonly Column[], rows: number): Int32Array {
+  const out = new Int32Array(rows + 1)
+  let at = 0
+  let base = 0
+  for (const column of columns) {
+    const offsets = must(column.offsets, 'offsets of a variable column')
+    for (let i = 0; i < column.rows; i++) out[at + i] = base + (offsets[i] ?? 0)
+    at += column.rows
+    base += offsets[column.rows] ?? 0
+    assert(base <= maxInt32, 'a joined column holds at most 2 GiB')
+  }
+  out[rows] = base
+  return out
+}
+
+const maxInt32 = 2 ** 31 - 1
+
+function joinValues(columns: readonly Column[]): Uint8Array {
+  let length = 0
+  for (const column of columns) length += usedBytes(column)
+  const out = new Uint8Array(length)
+  let at = 0
+  for (const column of columns) {
+    const used = usedBytes(column)
+    out.set(column.values.subarray(0, used), at)
+    at += used
+  }
+  return out
+}
+
+/** Bytes of `values` that rows use. */
+export function usedBytes(column: Column): number {
+  const width = fixedWidth(column.type)
+  if (width !== undefined) return width * column.rows
+  if (column.type.kind === 'Bool') return (column.rows + 7) >> 3
+  if (column.type.kind === 'List') return 0
+  return column.offsets?.[column.rows] ?? 0
+}
+
+/** Memory that a batch takes, in bytes: values, offsets, validity. */
+export function batchBytes(batch: RecordBatch): number {
+  let total = 0
+  for (const column of batch.columns) total += columnBytes(column)
+  return total
+}
+
+function columnBytes(column: Column): number {
+  const own = usedBytes(column) + (column.validity?.length ?? 0) + 4 * (column.offsets?.length ?? 0)
+  return column.child === undefined ? own : own + columnBytes(column.child)
+}
+
+/** Parts of a column, some possibly undefined. */
+interface ColumnParts extends Omit<Column, 'validity' | 'offsets' | 'child'> {
+  readonly validity: Uint8Array | undefined
+  readonly offsets: Int32Array | undefined
+  readonly child: Column | undefined
+}
+
+/** A column of its parts; members that are undefined are left out. */
+export function makeColumn(parts: ColumnParts): Column {
+  const { validity, offsets, child, ...rest } = parts
+  return {
+    ...rest,
+    ...(validity === undefined ? {} : { validity }),
+    ...(offsets === undefined ? {} : { offsets }),
+    ...(child === undefined ? {} : { child }),
+  }
+}
+
+/** A required Int64 column: first, first + 1, … Throws AssertionFailed outside of 0 … 2^53 - 1. */
+export function int64RangeColumn(name: string, first: number, rows: number): Column {
+  assert(first >= 0 && Number.isSafeInteger(first + rows), 'offsets are safe integers')
+  const words = new Int32Array(rows * 2)
+  for (let i = 0; i < rows; i++) {
+    words[2 * i] = first + i
+    words[2 * i + 1] = Math.floor((first + i) / 2 ** 32)
+  }
+  return { name, type: { kind: 'Int64' }, nullable: false, rows, nullCount: 0, values: new Uint8Array(words.buffer) }
+}
+
+/** A required column with the same safe integer in each row; `type` is of 4 or 8 bytes (Int32, Timestamp, Date, …). */
+export function constantColumn(field: Field, value: number, rows: number): Column {
+  assert(Number.isSafeInteger(value), 'a constant is a safe integer')
+  const type = innerType(field.type)
+  const width = fixedWidth(type)
+  assert(width === 4 || width === 8, 'a constant column has 4 or 8 bytes a value')
+  const words = new Int32Array((rows * width) / 4)
+  if (width === 4) words.fill(value)
+  else {
+    const high = Math.floor(value / 2 ** 32)
+    for (let i = 0; i < words.length; i += 2) {
+      words[i] = value
+      words[i + 1] = high
+    }
+  }
+  const values = new Uint8Array(words.buffer)
+  return { name: field.name, type, nullable: isOptional(field.type), rows, nullCount: 0, values }
+}
+
+/** A column of nulls for an optional field. */
+export function nullColumn(field: Field, rows: number): Column {
+  const type = innerType(field.type)
+  assert(rows === 0 || isOptional(field.type), 'a column of nulls is optional')
+  const layout = must(columnLayout(type), 'a type that a column can hold')
+  const width = fixedWidth(type) ?? 0
+  return makeColumn({
+    name: field.name,
+    type,
+    nullable: isOptional(field.type),
+    rows,
+    nullCount: rows,
+    validity: rows === 0 ? undefined : new Uint8Array((rows + 7) >> 3),
+    values: new Uint8Array(layout === 'bits' ? (rows + 7) >> 3 : width * rows),
+    offsets: layout === 'bytes' || layout === 'list' ? new Int32Array(rows + 1) : undefined,
+    child: type.kind === 'List' ? nullColumn({ name: 'item', type: type.itemType }, 0) : undefined,
+  })
+}
