@@ -23,8 +23,8 @@ const leftoverAgeMs = 60 * 60 * 1000
  */
 export async function openDirectoryStore(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<ObjectStore> {
   const root = resolve(dir)
-  const sync = createDirectorySync(files)
-  await createRoot(root, sync)
+  await createRoot(root, files)
+  const sync = createDirectorySync(root, files)
   const temporary = await openTemporaryFolder(root, files)
   return directoryStore({ root, files, sync, temporary })
 }
@@ -45,8 +45,8 @@ function directoryStore(parts: Parts): ObjectStore {
   }
   return {
     kind: 'directory',
-    put: (key, bytes) => putFile(parts, pathOf(key), bytes instanceof Uint8Array ? [bytes] : bytes),
-    replace: (key, bytes) => replaceFile(parts, pathOf(key), bytes),
+    put: async (key, bytes) => putFile(parts, pathOf(key), bytes instanceof Uint8Array ? [bytes] : bytes),
+    replace: async (key, bytes) => replaceFile(parts, pathOf(key), bytes),
     get: async (key) => present(files.readFile(pathOf(key))),
     getRange: async (key, start, end) =>
       present(files.readRange(pathOf(key), [start, end], (size) => checkRange(start, end, size))),
@@ -132,17 +132,17 @@ async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Creates the store's directory, and makes it and each directory created for it durable. */
-async function createRoot(root: string, sync: DirectorySync): Promise<void> {
+async function createRoot(root: string, files: StoreFileSystem): Promise<void> {
   const first = await mkdir(root, { recursive: true, mode: 0o700 })
   const top = dirname(first ?? root)
   for (let parent = dirname(root); ; parent = dirname(parent)) {
     try {
-      await sync.sync(parent)
+      await files.syncDirectory(parent)
     } catch (error) {
       // A parent that may not be read was there before this process: not ours to make durable.
       if (errorCode(error) !== 'EACCES') throw error
     }
-    if (parent === top) return sync.trust(root)
+    if (parent === top) return
   }
 }
 

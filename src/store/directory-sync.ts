@@ -8,10 +8,8 @@ import { errorCode, type StoreFileSystem } from './file-system.ts'
 export interface DirectorySync {
   /** Resolves once everything linked into `directory` before this call is durable. */
   sync(directory: string): Promise<void>
-  /** Creates `directory` and its parents below the trusted root where missing; durable when it resolves. */
+  /** Creates `directory` and its parents below the root where missing; durable when it resolves. */
   ensure(directory: string): Promise<void>
-  /** Declares that `directory` exists and is durable. */
-  trust(directory: string): void
 }
 
 interface Waiting {
@@ -22,10 +20,13 @@ interface Waiting {
 /** The most directories remembered as durable (about 100 bytes each); forgetting one costs an fsync. */
 const maxKnownDirectories = 100_000
 
-export function createDirectorySync(files: Pick<StoreFileSystem, 'syncDirectory' | 'makeDirectory'>): DirectorySync {
+/** `root` exists and is durable. */
+export function createDirectorySync(
+  root: string,
+  files: Pick<StoreFileSystem, 'syncDirectory' | 'makeDirectory'>,
+): DirectorySync {
   const underWay = new Map<string, Waiting>()
   const known = new Map<string, Promise<void>>()
-  let roots: readonly string[] = []
   let failure: { readonly error: unknown } | undefined
 
   async function syncNow(directory: string): Promise<void> {
@@ -72,7 +73,7 @@ export function createDirectorySync(files: Pick<StoreFileSystem, 'syncDirectory'
   function ensure(directory: string): Promise<void> {
     const already = known.get(directory)
     if (already !== undefined) return already
-    if (roots.includes(directory)) return Promise.resolve()
+    if (directory === root) return Promise.resolve()
     if (known.size >= maxKnownDirectories) known.clear()
     const created = create(directory)
     known.set(directory, created)
@@ -80,11 +81,5 @@ export function createDirectorySync(files: Pick<StoreFileSystem, 'syncDirectory'
     return created
   }
 
-  return {
-    sync,
-    ensure,
-    trust(directory) {
-      roots = [...roots, directory]
-    },
-  }
+  return { sync, ensure }
 }

@@ -17,8 +17,12 @@ export interface StoreFileSystem {
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>
   readFile(path: string): Promise<Uint8Array>
-  /** Bytes [start, end); `check` sees the file's size before anything is read. */
-  readRange(path: string, range: readonly [start: number, end: number], check: (size: number) => void): Promise<Uint8Array>
+  /** Bytes [start, end), undefined when it is no file; `check` sees the file's size before anything is read. */
+  readRange(
+    path: string,
+    range: readonly [start: number, end: number],
+    check: (size: number) => void,
+  ): Promise<Uint8Array | undefined>
   stat(path: string): Promise<{ readonly isFile: boolean; readonly size: number; readonly modifiedMs: number }>
   listDirectory(path: string): Promise<string[]>
   freeBytes(path: string): Promise<number>
@@ -64,7 +68,9 @@ export const nodeFileSystem: StoreFileSystem = {
   async readRange(path, [start, end], check) {
     const file = await open(path, constants.O_RDONLY)
     try {
-      check((await file.stat()).size)
+      const found = await file.stat()
+      if (!found.isFile()) return undefined
+      check(found.size)
       const bytes = new Uint8Array(end - start)
       for (let at = 0; at < bytes.length; ) {
         const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at)

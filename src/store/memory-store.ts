@@ -12,7 +12,11 @@ export function openMemoryStore(): ObjectStore {
 
   /** Counts `key` in (+1) or out (-1) of the listing of each of its prefixes. */
   function count(key: string, change: 1 | -1): void {
-    for (let slash = key.lastIndexOf('/'), end = key.length; slash > 0; end = slash, slash = key.lastIndexOf('/', end - 1)) {
+    for (
+      let slash = key.lastIndexOf('/'), end = key.length;
+      slash > 0;
+      end = slash, slash = key.lastIndexOf('/', end - 1)
+    ) {
       const names = children.get(key.slice(0, slash)) ?? new Map<string, number>()
       const name = key.slice(slash + 1, end)
       const left = (names.get(name) ?? 0) + change
