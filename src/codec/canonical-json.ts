@@ -2,9 +2,10 @@
 // by the UTF-8 bytes of their names, number tokens verbatim but for three normalisations.
 // Source: measured on deployed Open Data Fabric nodes; `docs/decisions/canonical-form.md` lists the rules and eras.
 
-import { utf8 } from '../lib/bytes.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { AsciiWriter } from './ascii-writer.ts'
 
 /**
  * Forms of numbers that nodes have signed: `verbatim` is today's and the only one we write; `verbatim-2025` prints
@@ -13,37 +14,50 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 export const canonicalForms = ['verbatim', 'verbatim-2025', 'exponent-2024'] as const
 export type CanonicalForm = (typeof canonicalForms)[number]
 
-/**
- * Canonical text of `value`, ASCII only. Throws DecodeError where `exponent-2024` has no spelling (a number beyond a
- * double); never for the other forms.
- */
+/** Canonical text of `value`, ASCII only. Throws as `canonicalBytes`. */
 export function canonicalText(value: JsonValue, form: CanonicalForm = 'verbatim'): string {
-  if (value === null) return 'null'
-  if (typeof value === 'string') return quoteAscii(value)
-  if (typeof value === 'boolean') return value ? 'true' : 'false'
-  if (value instanceof JsonNumber) return numberText(value.token, form)
-  if (Array.isArray(value)) return arrayText(value, form)
-  return objectText(value, form)
+  return decodeUtf8(canonicalBytes(value, form))
 }
 
-/** The bytes of `canonicalText`. */
+/**
+ * The canonical bytes of `value`, ASCII only. Throws DecodeError where `exponent-2024` has no spelling (a number
+ * beyond a double); never for the other forms.
+ */
 export function canonicalBytes(value: JsonValue, form: CanonicalForm = 'verbatim'): Uint8Array {
-  return utf8(canonicalText(value, form))
+  const out = new AsciiWriter()
+  writeValue(out, value, form)
+  return out.written()
 }
 
-function arrayText(items: readonly JsonValue[], form: CanonicalForm): string {
-  let out = '['
-  for (const item of items) out += out.length === 1 ? canonicalText(item, form) : `,${canonicalText(item, form)}`
-  return `${out}]`
+function writeValue(out: AsciiWriter, value: JsonValue, form: CanonicalForm): void {
+  if (value === null) out.ascii('null')
+  else if (typeof value === 'string') out.string(value)
+  else if (typeof value === 'boolean') out.ascii(value ? 'true' : 'false')
+  else if (value instanceof JsonNumber) out.ascii(numberText(value.token, form))
+  else if (Array.isArray(value)) writeArray(out, value, form)
+  else writeObject(out, value, form)
 }
 
-function objectText(members: JsonObject, form: CanonicalForm): string {
-  let out = '{'
-  for (const name of sortedNames(members)) {
-    if (out.length > 1) out += ','
-    out += `${quoteAscii(name)}:${canonicalText(members.get(name) ?? null, form)}`
+function writeArray(out: AsciiWriter, items: readonly JsonValue[], form: CanonicalForm): void {
+  let separator = '['
+  for (const item of items) {
+    out.ascii(separator)
+    writeValue(out, item, form)
+    separator = ','
   }
-  return `${out}}`
+  out.ascii(items.length === 0 ? '[]' : ']')
+}
+
+function writeObject(out: AsciiWriter, members: JsonObject, form: CanonicalForm): void {
+  let separator = '{'
+  for (const name of sortedNames(members)) {
+    out.ascii(separator)
+    out.string(name)
+    out.ascii(':')
+    writeValue(out, members.get(name) ?? null, form)
+    separator = ','
+  }
+  out.ascii(members.size === 0 ? '{}' : '}')
 }
 
 /** Names in the order of their UTF-8 bytes, which is the order of code points and not that of UTF-16 code units. */
@@ -66,26 +80,6 @@ export function compareCodePoints(a: string, b: string): number {
 /** Surrogates stand for code points above U+FFFF, so they rank after U+E000…U+FFFF. */
 function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit
-}
-
-const shortEscapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\t': '\\t',
-  '\n': '\\n',
-  '\f': '\\f',
-  '\r': '\\r',
-}
-
-/** `text` in double quotes, everything outside printable ASCII escaped. */
-export function quoteAscii(text: string): string {
-  if (!/["\\]|[^ -~]/.test(text)) return `"${text}"`
-  return `"${text.replace(/["\\]|[^ -~]/g, escapeUnit)}"`
-}
-
-function escapeUnit(unit: string): string {
-  return shortEscapes[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 function numberText(token: string, form: CanonicalForm): string {

@@ -1,0 +1,64 @@
+// A node's key: an Ed25519 seed, the did:key that names it, and its JSON form. Reading and writing the file is the
+// composition root's business.
+
+import { didKeyText } from '../codec/did.ts'
+import { parseJson } from '../codec/json.ts'
+import { ed25519Signer, randomBytes } from '../codec/native-crypto.ts'
+import { assert } from '../lib/assert.ts'
+import { fromHex, toHex } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+
+/** A key that signs answers. `seed` is the secret; it stands in no log, error or answer. */
+export interface NodeKey {
+  readonly did: string
+  readonly publicKey: Uint8Array
+  readonly seed: Uint8Array
+  /** 64 bytes, deterministic (RFC 8032). */
+  sign(message: Uint8Array): Uint8Array
+}
+
+const seedBytes = 32
+
+/** A fresh key from the system's generator. */
+export function generateNodeKey(): NodeKey {
+  return nodeKeyFromSeed(randomBytes(seedBytes))
+}
+
+/** The key of a 32-byte seed. */
+export function nodeKeyFromSeed(seed: Uint8Array): NodeKey {
+  assert(seed.length === seedBytes, 'a node key has a seed of 32 bytes')
+  const signer = ed25519Signer(seed)
+  return {
+    did: didKeyText(signer.publicKey),
+    publicKey: signer.publicKey,
+    seed,
+    sign: (message) => signer.sign(message),
+  }
+}
+
+/** `{"type":"Ed25519","seed":"<64 hex>","did":"did:key:…"}` and a newline. */
+export function nodeKeyToJson(key: NodeKey): string {
+  return `${JSON.stringify({ type: 'Ed25519', seed: toHex(key.seed), did: key.did })}\n`
+}
+
+/** Reads the JSON form. Throws DecodeError, without any part of the seed, when it is not one or its DID is another's. */
+export function nodeKeyFromJson(source: Uint8Array | string): NodeKey {
+  const value = parseKeyFile(source)
+  if (!(value instanceof Map) || value.get('type') !== 'Ed25519') {
+    throw new DecodeError('node key', 'is not {"type":"Ed25519","seed":…,"did":…}')
+  }
+  const seedText = value.get('seed')
+  const seed = typeof seedText === 'string' ? fromHex(seedText) : undefined
+  if (seed?.length !== seedBytes) throw new DecodeError('node key', 'has no seed of 64 hex digits')
+  const key = nodeKeyFromSeed(seed)
+  if (value.get('did') !== key.did) throw new DecodeError('node key', 'names a DID that its seed does not give')
+  return key
+}
+
+function parseKeyFile(source: Uint8Array | string): unknown {
+  try {
+    return parseJson(source)
+  } catch {
+    throw new DecodeError('node key', 'is not JSON')
+  }
+}
