@@ -41,13 +41,11 @@ export function createDirectorySync(
   }
 
   function start(directory: string): Promise<void> {
-    const running = syncNow(directory)
+    const running = syncNow(directory).finally(() => {
+      if (waiting.next === undefined) underWay.delete(directory)
+    })
     const waiting: Waiting = { running, next: undefined }
     underWay.set(directory, waiting)
-    const done = (): void => {
-      if (waiting.next === undefined) underWay.delete(directory)
-    }
-    running.then(done, done)
     return running
   }
 

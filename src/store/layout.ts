@@ -5,14 +5,13 @@
 import { join } from 'node:path'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
+import { foldAscii, isName } from '../model/names.ts'
 
 const didPrefix = 'did:odf:'
 const folderPattern = /^fed01[0-9a-f]{64}$/
 const hashPattern = /^f1620[0-9a-f]{64}$/
 const segmentPattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/
-const namePattern = /^[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*$/
 const numberPattern = /^(?:0|[1-9][0-9]{0,15})$/
-const maxNameLength = 100
 const maxKeyLength = 1_000
 
 function refuse(what: string, text: string): never {
@@ -51,8 +50,8 @@ export const tokensPrefix = 'tokens'
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
   const parts = alias.split('/')
-  const wellFormed = parts.length === 2 && parts.every((part) => part.length <= maxNameLength && namePattern.test(part))
-  return wellFormed ? `${namesPrefix}/${alias.toLowerCase()}` : refuse('an alias account/dataset', alias)
+  if (parts.length !== 2 || !parts.every(isName)) refuse('an alias account/dataset', alias)
+  return `${namesPrefix}/${foldAscii(alias)}`
 }
 
 /** `datasets/<multibase part of the DID>`: the root of one dataset, itself an ODF repository. */

@@ -1,0 +1,150 @@
+// Bytes of the small records beside blocks and slices: canonical JSON with exactly the members of model/records.ts.
+// Reading is strict: another member, another type or another spelling of the same value is not this record.
+
+import { canonicalBytes } from '../codec/canonical-json.ts'
+import { parseJson, fromPlain } from '../codec/json.ts'
+import { equalBytes } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import { JsonNumber, type JsonValue } from '../model/json.ts'
+import { isName } from '../model/names.ts'
+import type { CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
+
+const idPattern = /^did:odf:fed01[0-9a-f]{64}$/
+const hashPattern = /^f1620[0-9a-f]{64}$/
+const numberPattern = /^(?:0|[1-9][0-9]*)$/
+
+export function encodeNameRecord(record: NameRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeNameRecord(bytes: Uint8Array): NameRecord {
+  const read = open('name record', bytes)
+  const visibility = read.text('visibility')
+  if (visibility !== 'public' && visibility !== 'private') throw read.fault('visibility is neither public nor private')
+  const alias = read.text('alias')
+  const parts = alias.split('/')
+  if (parts.length !== 2 || !parts.every(isName)) throw read.fault('alias is not account/dataset')
+  const record: NameRecord = {
+    id: read.text('id', idPattern),
+    alias,
+    log: read.text('log'),
+    partition: read.natural('partition'),
+    visibility,
+  }
+  return read.done(record, encodeNameRecord)
+}
+
+export function encodeCommitRecord(record: CommitRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeCommitRecord(bytes: Uint8Array): CommitRecord {
+  const read = open('commit record', bytes)
+  const blocks = read
+    .list('blocks')
+    .map((hash, at) => textOf(hash, hashPattern) ?? raise(read.fault(`blocks[${at}] is no hash`)))
+  if (blocks.length === 0) throw read.fault('blocks is empty')
+  const record: CommitRecord = {
+    blocks,
+    log: read.text('log'),
+    partition: read.natural('partition'),
+    next: read.natural('next'),
+  }
+  return read.done(record, encodeCommitRecord)
+}
+
+export function encodeFloorRecord(record: FloorRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeFloorRecord(bytes: Uint8Array): FloorRecord {
+  const read = open('floor record', bytes)
+  const halted = read.list('halted').map((item) => {
+    const entry = membersOf('halted dataset', item)
+    return {
+      dataset: entry.text('dataset', idPattern),
+      position: entry.natural('position'),
+      reason: entry.text('reason'),
+    }
+  })
+  const anchor = read.optionalText('anchor', hashPattern)
+  const record: FloorRecord = {
+    log: read.text('log'),
+    partition: read.natural('partition'),
+    position: read.natural('position'),
+    ...(anchor === undefined ? {} : { anchor }),
+    halted,
+  }
+  if ((record.position === 0) !== (anchor === undefined))
+    throw read.fault('anchor is absent at position 0, and only there')
+  return read.done(record, encodeFloorRecord)
+}
+
+export function encodeLogRecord(record: LogRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeLogRecord(bytes: Uint8Array): LogRecord {
+  const read = open('log record', bytes)
+  const record: LogRecord = { id: read.text('id'), kind: read.text('kind'), partitions: read.natural('partitions') }
+  if (record.partitions === 0) throw read.fault('partitions is 0')
+  return read.done(record, encodeLogRecord)
+}
+
+/** The members of one object, each taken by name and type. */
+interface Members {
+  text(name: string, pattern?: RegExp): string
+  optionalText(name: string, pattern?: RegExp): string | undefined
+  natural(name: string): number
+  list(name: string): readonly JsonValue[]
+  fault(reason: string): DecodeError
+  /** `record`, if encoding it gives the very bytes that were read (so no other member, order or spelling). */
+  done<T>(record: T, encode: (record: T) => Uint8Array): T
+}
+
+function open(what: string, bytes: Uint8Array): Members {
+  return membersOf(what, parseJson(bytes), bytes)
+}
+
+function membersOf(what: string, value: JsonValue, bytes: Uint8Array = new Uint8Array(0)): Members {
+  const fault = (reason: string): DecodeError => new DecodeError(what, reason)
+  if (!(value instanceof Map)) throw fault('is no object')
+  const optionalText = (name: string, pattern?: RegExp): string | undefined => {
+    const member = value.get(name)
+    return member === undefined
+      ? undefined
+      : (textOf(member, pattern) ?? raise(fault(`${name} is not as it should be`)))
+  }
+  return {
+    optionalText,
+    text: (name, pattern) => optionalText(name, pattern) ?? raise(fault(`${name} is missing`)),
+    natural(name) {
+      const member = value.get(name)
+      const number =
+        member instanceof JsonNumber && numberPattern.test(member.token) ? Number(member.token) : Number.NaN
+      return Number.isSafeInteger(number) ? number : raise(fault(`${name} is no natural number`))
+    },
+    list(name) {
+      const member = value.get(name)
+      return Array.isArray(member) ? member : raise(fault(`${name} is no list`))
+    },
+    fault,
+    done(record, encode) {
+      if (!equalBytes(encode(record), bytes))
+        throw fault('has other members or another spelling than the canonical one')
+      return record
+    },
+  }
+}
+
+function textOf(value: JsonValue, pattern = /^/): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? value : undefined
+}
+
+function raise(error: Error): never {
+  throw error
+}
