@@ -1,0 +1,116 @@
+// Where a chain ends. `refs/head` is a hint that may lag; the truth is the last of `commits/`, found by probing
+// forward from the hint. Builder, catalog and fsck all read heads through this file.
+
+import { decodeBlock } from '../codec/odf-block.ts'
+import { utf8 } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import type { CommitRecord } from '../model/records.ts'
+import { readCommit } from './claims.ts'
+import { blockKey, commitsPrefix, headKey, numberOfName } from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
+
+/** One block of a chain by number and hash. */
+export interface ChainPoint {
+  readonly sequence: number
+  readonly hash: Hash
+}
+
+/** A commit and the number of its first new block. */
+export interface PlacedCommit {
+  readonly sequence: number
+  readonly record: CommitRecord
+}
+
+export interface Head extends ChainPoint {
+  /** The commit that made this the head; absent for a chain without `commits/` (one that was copied in). */
+  readonly commit?: PlacedCommit
+}
+
+/** A commit adds at most this many blocks (a creation: seed, info, license, attachments, vocab, schema, source). */
+const maxCommitBlocks = 16
+const hashPattern = /^f1620[0-9a-f]{64}$/
+
+/** The last block of a commit. */
+export function headOfCommit({ sequence, record }: PlacedCommit): Head {
+  const hash = record.blocks.at(-1) ?? ''
+  return { sequence: sequence + record.blocks.length - 1, hash, commit: { sequence, record } }
+}
+
+/** The head now, or undefined when the dataset has no block. Costs a few reads when the hint is fresh. Throws `DecodeError`. */
+export async function readHead(store: ObjectStore, id: DatasetId): Promise<Head | undefined> {
+  const hint = await readHint(store, id)
+  const start = hint ?? (await lastListed(store, id))
+  return start === undefined ? undefined : followHead(store, id, start)
+}
+
+/** The head now, at or after `from`, a block of the chain. One missing read when nothing is newer. Throws `DecodeError`. */
+export async function followHead(store: ObjectStore, id: DatasetId, from: Head): Promise<Head> {
+  let head = from
+  for (;;) {
+    const record = await readCommit(store, id, head.sequence + 1)
+    if (record === undefined) break
+    head = headOfCommit({ sequence: head.sequence + 1, record })
+  }
+  if (head.commit !== undefined) return head
+  const commit = await commitOf(store, id, head)
+  return commit === undefined ? head : { ...head, commit }
+}
+
+/** The commit that holds block `point`, or undefined. Throws `DecodeError`. */
+export async function commitOf(
+  store: ObjectStore,
+  id: DatasetId,
+  point: ChainPoint,
+): Promise<PlacedCommit | undefined> {
+  for (let back = 0; back < maxCommitBlocks && back <= point.sequence; back++) {
+    const sequence = point.sequence - back
+    const record = await readCommit(store, id, sequence)
+    if (record !== undefined) return record.blocks[back] === point.hash ? { sequence, record } : undefined
+  }
+  return undefined
+}
+
+/**
+ * Points `refs/head` at `head`, then at whatever was committed meanwhile, so that of two writers the later commit
+ * stays. Returns what it points at. Durable when it resolves. Throws `DecodeError`.
+ */
+export async function writeHead(store: ObjectStore, id: DatasetId, head: Head): Promise<Head> {
+  let written = head
+  for (;;) {
+    await store.replace(headKey(id), utf8(written.hash))
+    const newest = await followHead(store, id, written)
+    if (newest.sequence === written.sequence) return newest
+    written = newest
+  }
+}
+
+/** The block that `refs/head` names, or undefined where there is no usable hint. */
+export async function readHint(store: ObjectStore, id: DatasetId): Promise<ChainPoint | undefined> {
+  const bytes = await store.get(headKey(id))
+  const hash = bytes === undefined ? '' : String.fromCharCode(...bytes.subarray(0, 100))
+  if (!hashPattern.test(hash)) return undefined
+  const block = await store.get(blockKey(id, hash))
+  const sequence = block === undefined ? undefined : sequenceOf(block)
+  return sequence === undefined ? undefined : { sequence, hash }
+}
+
+function sequenceOf(bytes: Uint8Array): number | undefined {
+  try {
+    return Number(decodeBlock(bytes).block.sequenceNumber)
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}
+
+/** Without a hint: the end of the last listed commit. */
+async function lastListed(store: ObjectStore, id: DatasetId): Promise<Head | undefined> {
+  let last: number | undefined
+  for (const name of await store.list(commitsPrefix(id))) {
+    const sequence = numberOfName(name)
+    if (sequence !== undefined && sequence >= (last ?? 0)) last = sequence
+  }
+  const record = last === undefined ? undefined : await readCommit(store, id, last)
+  return last === undefined || record === undefined ? undefined : headOfCommit({ sequence: last, record })
+}
