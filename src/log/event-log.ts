@@ -22,7 +22,11 @@ export interface EventLog {
    * be stored; this process accepts no more), `LogUnavailable` (after that, or closed; nothing stored).
    * `useReserve` lets cuts use the space that is kept back from rows.
    */
-  append(partition: number, messages: readonly Uint8Array[], options?: { readonly useReserve?: boolean }): Promise<number>
+  append(
+    partition: number,
+    messages: readonly Uint8Array[],
+    options?: { readonly useReserve?: boolean },
+  ): Promise<number>
 
   /**
    * Entries from `from` on, ascending, durable ones only; batches of bounded size. At the end it waits for more

@@ -1,0 +1,111 @@
+// Messages of the log ↔ bytes: `"PRFSTRM1" | u32 header length | header JSON | payload | u32 crc32c`.
+// Integers little-endian; the checksum covers everything before it. Both logs store exactly these bytes.
+
+import { assert } from '../lib/assert.ts'
+import { decodeUtf8, utf8 } from '../lib/bytes.ts'
+import { HaltError } from '../model/errors.ts'
+import { checkMessageHeader, messageKinds } from './contract.ts'
+import { crc32c } from './crc32c.ts'
+import type { MessageHeader } from './messages.gen.ts'
+
+/** The eighth byte of the magic is the stream version. */
+const magic = utf8('PRFSTRM1')
+const versionAt = magic.length - 1
+const headerAt = magic.length + 4
+const crcBytes = 4
+const noPayload = new Uint8Array(0)
+
+/** A message of ours, or bytes that something else has put into the log. */
+export type DecodedMessage =
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'message'; readonly header: MessageHeader; readonly payload: Uint8Array }
+
+/**
+ * Bytes of a message. A header that decoding would refuse is a failed assertion: once stored, it would stop every
+ * builder. Only `rows` carry a payload.
+ */
+export function encodeMessage(header: MessageHeader, payload: Uint8Array = noPayload): Uint8Array {
+  const fault = faultOf(header, payload.length)
+  assert(fault === undefined, `message to write: ${fault}`)
+  const headerBytes = utf8(JSON.stringify(header))
+  const payloadAt = headerAt + headerBytes.length
+  const out = new Uint8Array(payloadAt + payload.length + crcBytes)
+  out.set(magic)
+  writeU32(out, magic.length, headerBytes.length)
+  out.set(headerBytes, headerAt)
+  out.set(payload, payloadAt)
+  const crcAt = out.length - crcBytes
+  writeU32(out, crcAt, crc32c(out, 0, crcAt))
+  return out
+}
+
+/**
+ * Reads a message. The payload is a view of `bytes`.
+ * Throws HaltError `NewerLog` for a version or kind that this code does not know, `LogDamaged` for a wrong checksum
+ * or a header that breaks the contract.
+ */
+export function decodeMessage(bytes: Uint8Array): DecodedMessage {
+  for (let i = 0; i < versionAt; i++) if (bytes[i] !== magic[i]) return { kind: 'foreign' }
+  if (bytes.length < magic.length) return { kind: 'foreign' }
+  if (bytes[versionAt] !== magic[versionAt]) {
+    throw new HaltError('NewerLog', 'a message has a stream version that this build does not know; upgrade the builder')
+  }
+  const crcAt = bytes.length - crcBytes
+  if (crcAt < headerAt || crc32c(bytes, 0, crcAt) !== readU32(bytes, crcAt)) throw damaged('its checksum is wrong')
+  const payloadAt = headerAt + readU32(bytes, magic.length)
+  if (payloadAt > crcAt) throw damaged('its header is longer than the message')
+  const header = parseHeader(bytes.subarray(headerAt, payloadAt))
+  if (isObject(header) && typeof header['kind'] === 'string' && !messageKinds.has(header['kind'])) {
+    throw new HaltError(
+      'NewerLog',
+      `a message is of a kind that this build does not know (${header['kind'].slice(0, 40)})`,
+    )
+  }
+  const fault = faultOf(header, crcAt - payloadAt)
+  if (fault !== undefined) throw damaged(fault)
+  // `as`: faultOf has just checked the value against the schema that the type is generated from.
+  return { kind: 'message', header: header as MessageHeader, payload: bytes.subarray(payloadAt, crcAt) }
+}
+
+/** Why a header, with a payload of that length, breaks the contract: the schema and what a schema cannot say. */
+function faultOf(value: unknown, payloadBytes: number): string | undefined {
+  const fault = checkMessageHeader(value)
+  if (fault !== undefined) return fault
+  // `as`: the schema has just been checked.
+  const header = value as MessageHeader
+  if (header.kind !== 'rows') return payloadBytes > 0 ? `a ${header.kind} has a payload` : undefined
+  if (header.part === undefined) return undefined
+  const { attempt, number, count } = header.part
+  if (number > count) return 'header/part/number is above the count'
+  if (attempt.writer !== header.writer) return 'header/part/attempt is of another writer'
+  if (number === 1 ? attempt.n !== header.n : attempt.n >= header.n) return 'header/part/attempt is not that of part 1'
+  return undefined
+}
+
+function parseHeader(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decodeUtf8(bytes))
+  } catch {
+    throw damaged('its header is not JSON in UTF-8')
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function damaged(reason: string): HaltError {
+  return new HaltError('LogDamaged', `a message cannot be read: ${reason}`)
+}
+
+function writeU32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value
+  bytes[at + 1] = value >>> 8
+  bytes[at + 2] = value >>> 16
+  bytes[at + 3] = value >>> 24
+}
+
+function readU32(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16)
+  return (low | ((bytes[at + 3] ?? 0) << 24)) >>> 0
+}
