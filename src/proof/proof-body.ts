@@ -104,7 +104,7 @@ function decoded<T>(at: string, decode: () => T): T {
   try {
     return decode()
   } catch (error) {
-    if (error instanceof DecodeError) throw invalid(at, error.message)
+    if (error instanceof DecodeError) throw invalid(at, error.message.slice(`${error.what}: `.length))
     throw error
   }
 }

@@ -1,0 +1,147 @@
+// Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine, and runs
+// in a browser; also reads the proofs of deployed Open Data Fabric nodes of any age.
+
+import { type CanonicalForm, canonicalForms } from './codec/canonical-json.ts'
+import { parseJson } from './codec/json.ts'
+import { JsonError } from './codec/json-parser.ts'
+import { NodeError, type TextPosition } from './model/errors.ts'
+import type { JsonValue } from './model/json.ts'
+import { checkOutput, proofSteps } from './proof/check.ts'
+import type { Commitment } from './proof/commitment.ts'
+import { type ProofBody, readProofBody } from './proof/proof-body.ts'
+
+export interface OfflineOptions {
+  /** did:key that must have signed; absent: any key, judge `signer` yourself. */
+  readonly signer?: string
+}
+
+export type OfflineCheckName =
+  | 'shape'
+  | 'proofType'
+  | 'inputHash'
+  | 'subQueriesHash'
+  | 'signature'
+  | 'outputHash'
+  | 'signer'
+
+/** One check that ran, in order. `absent`: there was nothing to check (no output, no expected signer). */
+export interface OfflineCheck {
+  readonly name: OfflineCheckName
+  readonly result: 'passed' | 'failed' | 'absent'
+}
+
+export interface OfflineSuccess {
+  readonly ok: true
+  /** did:key of who signed. */
+  readonly signer: string
+  /** How the numbers of the output were spelled when it was hashed; absent when no output was given. */
+  readonly canonicalForm?: CanonicalForm
+  readonly commitment: Commitment
+  readonly checks: readonly OfflineCheck[]
+}
+
+export type OfflineFailureKind =
+  | 'MalformedJson'
+  | 'InvalidRequest'
+  | 'UnsupportedProofType'
+  | 'InvalidRequest::InputHash'
+  | 'InvalidRequest::SubQueriesHash'
+  | 'InvalidRequest::BadSignature'
+  | 'InvalidRequest::OutputHash'
+  | 'OtherSigner'
+
+export interface OfflineFailure {
+  readonly ok: false
+  /**
+   * `noProof`: these bytes are no saved answer with a proof; `impossible`: the proof is of a kind that cannot be
+   * checked; `failed`: the proof is wrong.
+   */
+  readonly outcome: 'noProof' | 'impossible' | 'failed'
+  readonly kind: OfflineFailureKind
+  readonly message: string
+  /** Place of a fault in the JSON text. */
+  readonly position?: TextPosition
+  /** did:key that the proof names, where it could be read. */
+  readonly signer?: string
+  readonly checks: readonly OfflineCheck[]
+}
+
+export type OfflineVerdict = OfflineSuccess | OfflineFailure
+
+/** Arrays and objects inside one another in a saved answer: what deployed nodes can produce. */
+const maxDepth = 128
+
+/**
+ * Checks `{input, output?, subQueries, commitment, proof}`, UTF-8 bytes or text, as received: nothing may have parsed
+ * and printed its numbers in between. Hashes, signature and (where given) output and signer; never throws for what
+ * the bytes say.
+ */
+export function verifyOffline(answer: Uint8Array | string, options: OfflineOptions = {}): OfflineVerdict {
+  const checks: OfflineCheck[] = []
+  let body: ProofBody
+  try {
+    body = readProofBody(parseJson(answer, { maxDepth }))
+    checks.push({ name: 'shape', result: 'passed' })
+  } catch (error) {
+    return failure(error, [{ name: 'shape', result: 'failed' }])
+  }
+  const signer = body.proof.signer
+  let name: OfflineCheckName = 'proofType'
+  try {
+    for (const step of proofSteps) {
+      name = step.name
+      step.check(body)
+      checks.push({ name, result: 'passed' })
+    }
+    name = 'outputHash'
+    const form = outputForm(body.output, body.commitment)
+    checks.push({ name, result: form === undefined ? 'absent' : 'passed' })
+    if (options.signer !== undefined && options.signer !== signer) return otherSigner(signer, options.signer, checks)
+    checks.push({ name: 'signer', result: options.signer === undefined ? 'absent' : 'passed' })
+    return {
+      ok: true,
+      signer,
+      ...(form === undefined ? {} : { canonicalForm: form }),
+      commitment: body.commitment,
+      checks,
+    }
+  } catch (error) {
+    return { ...failure(error, [...checks, { name, result: 'failed' }]), signer }
+  }
+}
+
+function outputForm(output: JsonValue | undefined, commitment: Commitment): CanonicalForm | undefined {
+  return output === undefined ? undefined : checkOutput(output, commitment.outputHash, canonicalForms)
+}
+
+function otherSigner(signer: string, expected: string, checks: readonly OfflineCheck[]): OfflineFailure {
+  return {
+    ok: false,
+    outcome: 'failed',
+    kind: 'OtherSigner',
+    message: `The proof is good but signed by ${signer}, not by ${expected}.`,
+    signer,
+    checks: [...checks, { name: 'signer', result: 'failed' }],
+  }
+}
+
+function failure(error: unknown, checks: readonly OfflineCheck[]): OfflineFailure {
+  if (error instanceof JsonError) {
+    const message = `This is not a saved answer: the JSON ${error.reason}.`
+    return { ok: false, outcome: 'noProof', kind: 'MalformedJson', message, position: error.position, checks }
+  }
+  if (!(error instanceof NodeError)) throw error
+  switch (error.kind) {
+    case 'InvalidRequest':
+      return { ok: false, outcome: 'noProof', kind: error.kind, message: error.message, checks }
+    case 'UnsupportedProofType':
+      return { ok: false, outcome: 'impossible', kind: error.kind, message: error.message, checks }
+    case 'InvalidRequest::InputHash':
+    case 'InvalidRequest::SubQueriesHash':
+    case 'InvalidRequest::BadSignature':
+    case 'InvalidRequest::OutputHash':
+      return { ok: false, outcome: 'failed', kind: error.kind, message: error.message, checks }
+    default:
+      throw error
+  }
+}
