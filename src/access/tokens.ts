@@ -1,0 +1,181 @@
+// The tokens of the installation: records under `tokens/` in the store, so that every process honours the same ones.
+// Each process keeps them in memory and rereads at most every few seconds, when they are used.
+
+import { randomBytes } from '../codec/native-crypto.ts'
+import type { Clock } from '../lib/clock.ts'
+import { toHex } from '../lib/bytes.ts'
+import type { Logger } from '../lib/logger.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
+import { isSegment, tokenKey, tokensPrefix } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { Principal } from './scopes.ts'
+import {
+  checkTokenRequest,
+  decodeTokenRecord,
+  encodeTokenRecord,
+  timeText,
+  type TokenRecord,
+  type TokenRequest,
+} from './token-record.ts'
+import { isTokenText, makeTokenText, tokenHash } from './token-text.ts'
+
+/** Revocations elsewhere are honoured within 5 s: a second is kept for the reading itself. */
+const rereadAfterMs = 4_000
+/** A token that is not known may have been made elsewhere just now; guessing must not become a storm of reads. */
+const rereadForUnknownAfterMs = 1_000
+
+export interface TokenRegistryOptions {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The node's setting, carried into each principal. */
+  readonly anonymousRead: boolean
+}
+
+/** A record without its hash: what may be shown. */
+export type ShownToken = Omit<TokenRecord, 'hash'>
+
+export class TokenRegistry {
+  private readonly options: TokenRegistryOptions
+  private byId = new Map<string, TokenRecord>()
+  private byHash = new Map<string, TokenRecord>()
+  /** Monotonic time at which the last reading began. */
+  private readAtMs = Number.NEGATIVE_INFINITY
+  private reading: Promise<void> | undefined
+  /** Counts changes made here, so that a reading that began before one does not undo it. */
+  private changes = 0
+
+  constructor(options: TokenRegistryOptions) {
+    this.options = options
+  }
+
+  /** Makes a token; its text is shown this once. Durable when it resolves. Throws NodeError `InvalidRequest`. */
+  async create(request: TokenRequest): Promise<{ readonly record: ShownToken; readonly token: string }> {
+    const nowMs = this.options.clock.nowMs()
+    const checked = checkTokenRequest(request, nowMs)
+    const token = makeTokenText()
+    const record: TokenRecord = {
+      id: toHex(randomBytes(8)),
+      ...checked,
+      createdAt: timeText(nowMs),
+      lastFour: token.slice(-4),
+      hash: tokenHash(token),
+    }
+    const outcome = await this.options.store.put(tokenKey(record.id), encodeTokenRecord(record))
+    if (outcome === 'exists') return this.create(request)
+    this.changes++
+    this.remember(record)
+    return { record: shown(record), token }
+  }
+
+  /** All tokens as the store has them now, expired ones included, oldest first. */
+  async list(): Promise<readonly ShownToken[]> {
+    await this.read()
+    return [...this.byId.values()].sort(byAge).map(shown)
+  }
+
+  /** Ends a token for good. Durable when it resolves. Throws NodeError `TokenNotFound`. */
+  async revoke(id: string): Promise<void> {
+    const key = isSegment(id) ? tokenKey(id) : undefined
+    if (key === undefined || (await this.options.store.size(key)) === undefined) {
+      throw new NodeError('TokenNotFound', 'There is no token with this id.')
+    }
+    await this.options.store.delete(key)
+    this.changes++
+    this.forget(id)
+  }
+
+  /**
+   * Who holds this token. Throws NodeError `Unauthenticated` when it is unknown, expired or revoked. A token that was
+   * revoked by another process is refused within 5 s; when the store cannot be read, no one is let in.
+   */
+  async authenticate(text: string): Promise<Principal> {
+    if (!isTokenText(text)) throw unauthenticated('The token is mistyped or cut short: its checksum is wrong.')
+    const hash = tokenHash(text)
+    await this.readIfOlderThan(rereadAfterMs)
+    if (!this.byHash.has(hash)) await this.readIfOlderThan(rereadForUnknownAfterMs)
+    const record = this.byHash.get(hash)
+    if (record === undefined) throw unauthenticated('The token is unknown or revoked.')
+    if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= this.options.clock.nowMs()) {
+      throw unauthenticated('The token has expired.')
+    }
+    return {
+      tokenId: record.id,
+      scopes: new Set(record.scopes),
+      ...(record.datasets === undefined ? {} : { datasets: record.datasets }),
+      anonymousRead: this.options.anonymousRead,
+    }
+  }
+
+  private async readIfOlderThan(ageMs: number): Promise<void> {
+    if (this.options.clock.monotonicMs() - this.readAtMs >= ageMs) await this.read()
+  }
+
+  /** Rereads the store; calls made meanwhile share the reading. */
+  private read(): Promise<void> {
+    this.reading ??= this.readStore().finally(() => {
+      this.reading = undefined
+    })
+    return this.reading
+  }
+
+  private async readStore(): Promise<void> {
+    for (;;) {
+      const startedAtMs = this.options.clock.monotonicMs()
+      const changesBefore = this.changes
+      const records = await this.readRecords()
+      if (this.changes !== changesBefore) continue
+      this.byId = new Map()
+      this.byHash = new Map()
+      for (const record of records) this.remember(record)
+      this.readAtMs = startedAtMs
+      return
+    }
+  }
+
+  /** Records never change, so only those that are not known yet are fetched. */
+  private async readRecords(): Promise<readonly TokenRecord[]> {
+    const ids = (await this.options.store.list(tokensPrefix)).filter(isSegment)
+    const records = await Promise.all(ids.map(async (id) => this.byId.get(id) ?? this.readRecord(id)))
+    return records.filter((record) => record !== undefined)
+  }
+
+  private async readRecord(id: string): Promise<TokenRecord | undefined> {
+    const bytes = await this.options.store.get(tokenKey(id))
+    if (bytes === undefined) return undefined
+    try {
+      const record = decodeTokenRecord(bytes)
+      if (record.id === id) return record
+      this.options.logger.warn({ id }, 'a token record is stored under another id: the token is not honoured')
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      this.options.logger.warn({ id, reason: error.message }, 'a token record is damaged: the token is not honoured')
+    }
+    return undefined
+  }
+
+  private remember(record: TokenRecord): void {
+    this.byId.set(record.id, record)
+    this.byHash.set(record.hash, record)
+  }
+
+  private forget(id: string): void {
+    const record = this.byId.get(id)
+    if (record === undefined) return
+    this.byId.delete(id)
+    this.byHash.delete(record.hash)
+  }
+}
+
+function shown(record: TokenRecord): ShownToken {
+  const { hash: _hash, ...rest } = record
+  return rest
+}
+
+function byAge(a: TokenRecord, b: TokenRecord): number {
+  return a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : a.id < b.id ? -1 : 1
+}
+
+function unauthenticated(message: string): NodeError {
+  return new NodeError('Unauthenticated', message, { hint: 'Ask whoever runs this node for a valid token.' })
+}
