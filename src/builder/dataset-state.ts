@@ -1,0 +1,183 @@
+// What the fold knows of one dataset: positions and counts, never rows; and the plans that it hands to the builder.
+// The state is mutable and belongs to the fold; everything in a plan is a snapshot.
+
+import { assert } from '../lib/assert.ts'
+import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { BatchOutcome, CheckpointContent, OpenAttempt } from '../model/checkpoint.ts'
+import type { DatasetId } from '../model/events.ts'
+import type { DataSchema, Vocabulary } from '../model/schema.ts'
+import { creationEvents, vocabularyOf } from './creation.ts'
+import { emptyIdMemory, type IdMemory, restoreIdMemory } from './id-memory.ts'
+import type { PayloadSummary } from './payload.ts'
+
+/** Rows of one message (or of all parts of a large batch) that a block takes. */
+export interface RowSource {
+  /** Messages whose payloads, joined, are one Arrow stream. */
+  readonly positions: readonly number[]
+  /** Rows of that stream, as flat pairs [start, end). */
+  readonly ranges: readonly number[]
+}
+
+/** The block that is being filled. */
+export interface OpenBlock {
+  rows: number
+  payloadBytes: number
+  /** Latest accept time among the messages of its batches. */
+  latestAtMs: number
+  schemaChanged: boolean
+  readonly sources: RowSource[]
+  readonly outcomes: BatchOutcome[]
+}
+
+export interface DatasetState {
+  readonly id: DatasetId
+  readonly vocabulary: Vocabulary
+  /** Messages below this position are in the chain. */
+  next: number
+  /** Sequence of the next new block. */
+  nextSequence: number
+  /** Offset of the next row, open rows included. */
+  nextOffset: number
+  /** Time of the last block. */
+  timeMs: number
+  /** Sequence of the last block with rows or schema; -1 when there is none. */
+  moved: number
+  /** The schema, with what open rows bring. */
+  schema: DataSchema | undefined
+  /** Number of the next checkpoint. */
+  nextCheckpoint: number
+  /** Highest message number by writer, least recently heard first. */
+  readonly writers: Map<string, number>
+  readonly attempts: Map<string, OpenAttempt>
+  readonly ids: IdMemory
+  /** Absent while nothing calls for a cut. */
+  open: OpenBlock | undefined
+  /** First and last message whose effect is in no checkpoint yet. */
+  firstChange: number | undefined
+  lastChange: number | undefined
+}
+
+/** Blocks to build: those of a creation, or what one cut ends. */
+export type BlockPlan = CreationPlan | DataPlan
+
+interface PlanBase {
+  readonly dataset: DatasetId
+  /** Sequence of the first new block. */
+  readonly sequence: number
+  readonly timeMs: number
+  /** First message whose effect these blocks make durable. */
+  readonly firstChange: number
+  /** Position after the last message that these blocks consume. */
+  readonly next: number
+}
+
+export interface CreationPlan extends PlanBase {
+  readonly kind: 'creation'
+  readonly header: CreateHeader
+}
+
+/** What a checkpoint holds beside the hashes that only the builder of the block knows. */
+export type CheckpointPlan = Pick<CheckpointContent, 'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids'>
+
+export interface DataPlan extends PlanBase {
+  readonly kind: 'data'
+  readonly vocabulary: Vocabulary
+  readonly schema: DataSchema | undefined
+  readonly schemaChanged: boolean
+  readonly firstOffset: number
+  readonly rows: number
+  readonly sources: readonly RowSource[]
+  readonly checkpoint: CheckpointPlan
+}
+
+/** All of a rows message, or of a large batch once its last part has come. */
+export interface WholeRows {
+  readonly batches: NonNullable<RowsHeader['batches']>
+  readonly schema: DataSchema | undefined
+  readonly summary: PayloadSummary
+  readonly payloadBytes: number
+  /** Latest accept time among its messages. */
+  readonly atMs: number
+  readonly positions: readonly number[]
+}
+
+/** The state after a dataset's creation, read at `position`. */
+export function createdState(header: CreateHeader, position: number): DatasetState {
+  const events = creationEvents(header)
+  return {
+    id: header.dataset,
+    vocabulary: vocabularyOf(header),
+    next: position + 1,
+    nextSequence: events.length,
+    nextOffset: 0,
+    timeMs: Date.parse(header.time),
+    moved: events.findIndex((event) => event.kind === 'SetDataSchema'),
+    schema: header.schema,
+    nextCheckpoint: 0,
+    writers: new Map(),
+    attempts: new Map(),
+    ids: emptyIdMemory(),
+    open: undefined,
+    firstChange: undefined,
+    lastChange: undefined,
+  }
+}
+
+/** What the head of a chain says; `checkpoint` and ids are absent before the first AddData. */
+export interface ChainFacts {
+  readonly id: DatasetId
+  readonly vocabulary: Vocabulary
+  readonly schema: DataSchema | undefined
+  readonly schemaSequence: number
+  readonly next: number
+  readonly nextSequence: number
+  readonly nextOffset: number
+  readonly timeMs: number
+  readonly checkpoint: CheckpointContent | undefined
+  /** Oldest first. */
+  readonly ids: CheckpointContent['ids']
+}
+
+/** The state that a chain leaves: the same as that of a fold which made the chain, once nothing is open. */
+export function restoredState(facts: ChainFacts): DatasetState {
+  const { checkpoint } = facts
+  assert(checkpoint === undefined || checkpoint.next === facts.next, 'checkpoint and source state name one position')
+  return {
+    id: facts.id,
+    vocabulary: facts.vocabulary,
+    next: facts.next,
+    nextSequence: facts.nextSequence,
+    nextOffset: facts.nextOffset,
+    timeMs: facts.timeMs,
+    moved: checkpoint?.moved ?? facts.schemaSequence,
+    schema: facts.schema,
+    nextCheckpoint: checkpoint === undefined ? 0 : checkpoint.number + 1,
+    writers: new Map(checkpoint?.writers.map(({ writer, n }) => [writer, n])),
+    attempts: new Map(checkpoint?.attempts.map((attempt) => [attemptKey(attempt), attempt])),
+    ids: restoreIdMemory(facts.ids, facts.timeMs),
+    open: undefined,
+    firstChange: undefined,
+    lastChange: undefined,
+  }
+}
+
+/** Name of an attempt in the state. */
+export function attemptKey({ writer, n }: { readonly writer: string; readonly n: number }): string {
+  return `${writer}:${n}`
+}
+
+/** First message that a builder must still be able to read for this dataset; undefined when it needs none. */
+export function firstNeeded(state: DatasetState): number | undefined {
+  let first = state.firstChange
+  for (const { positions } of state.attempts.values()) {
+    const start = positions[0]
+    if (start !== undefined && (first === undefined || start < first)) first = start
+  }
+  return first
+}
+
+/** Memory that the state takes, roughly, in bytes. */
+export function stateBytes(state: DatasetState): number {
+  const open = state.open === undefined ? 0 : state.open.outcomes.length * 300
+  return 4096 + state.ids.known.size * 250 + (state.schema?.fields.length ?? 0) * 200 + open
+}

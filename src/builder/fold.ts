@@ -1,0 +1,269 @@
+// The fold: one message at a time, in log order, into the state of one dataset and the blocks that it ends
+// (protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
+// The functions change the state they are handed; a message that is dropped changes nothing at all.
+
+import { fixedLimits } from '../lib/limits.ts'
+import type { AbortHeader, BatchEntry, RowsHeader } from '../log/messages.gen.ts'
+import type { BatchStatus } from '../model/checkpoint.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import { HaltError } from '../model/errors.ts'
+import { attemptKey, type BlockPlan, type DatasetState, type OpenBlock, type WholeRows } from './dataset-state.ts'
+import { endBlock } from './end-block.ts'
+import { type Fit, fitSchema } from './fit-schema.ts'
+import { rememberId } from './id-memory.ts'
+
+const writersKept = 64
+
+/** What a message did: `plan` is a block that ended before it or with it. */
+export interface FoldResult {
+  readonly effect: 'dropped' | 'duplicate' | 'changed'
+  readonly plan?: BlockPlan
+  /** A caller waits for an outcome that the message brought. */
+  readonly waits?: boolean
+}
+
+const dropped: FoldResult = { effect: 'dropped' }
+
+/** True when this part, if the fold takes it, completes its batch: then the caller must hand in the whole. */
+export function completesAttempt(state: DatasetState, header: RowsHeader): boolean {
+  const { part } = header
+  return part !== undefined && part.number === part.count && isHeardFirst(state, header) && isNextPart(state, header)
+}
+
+/** Takes a rows message. `whole` is absent for a part that does not complete its batch. */
+export function foldRows(
+  state: DatasetState,
+  input: { readonly position: number; readonly header: RowsHeader; readonly whole: WholeRows | undefined },
+): FoldResult {
+  const { header, position, whole } = input
+  if (!isHeardFirst(state, header)) return dropped
+  if (header.part !== undefined) {
+    if (!isNextPart(state, header)) return dropped
+    if (whole === undefined) return takePart(state, header, position)
+  }
+  return whole === undefined ? dropped : takeWhole(state, header, { position, whole })
+}
+
+/** Ends an attempt, if it is open. */
+export function foldAbort(state: DatasetState, header: AbortHeader, position: number): FoldResult {
+  const key = attemptKey(header.attempt)
+  if (!isHeardFirst(state, header) || !state.attempts.has(key)) return dropped
+  state.attempts.delete(key)
+  openBlock(state)
+  hear(state, header, position)
+  return { effect: 'changed' }
+}
+
+/** Takes one entry of a cut. Throws HaltError `ChainRegressed`. */
+export function foldCut(
+  state: DatasetState,
+  cut: { readonly position: number; readonly sequence: number; readonly timeMs: number },
+): FoldResult {
+  if (cut.sequence > state.nextSequence) {
+    throw new HaltError(
+      'ChainRegressed',
+      `the log ends block ${cut.sequence}, but the chain's next is ${state.nextSequence}`,
+    )
+  }
+  if (cut.sequence < state.nextSequence || state.open === undefined) return dropped
+  return { effect: 'changed', plan: endBlock(state, { timeMs: cut.timeMs, next: cut.position + 1 }) }
+}
+
+/** Resends have no effect: a message counts only if its number is above the writer's last. */
+function isHeardFirst(state: DatasetState, message: { readonly writer: string; readonly n: number }): boolean {
+  return message.n > (state.writers.get(message.writer) ?? -1)
+}
+
+function hear(state: DatasetState, message: { readonly writer: string; readonly n: number }, position: number): void {
+  state.writers.delete(message.writer)
+  state.writers.set(message.writer, message.n)
+  if (state.writers.size > writersKept) {
+    for (const oldest of state.writers.keys()) {
+      state.writers.delete(oldest)
+      break
+    }
+  }
+  state.firstChange ??= position
+  state.lastChange = position
+}
+
+/** True for the first part of an attempt, and for the part that follows those that are open. */
+function isNextPart(state: DatasetState, header: RowsHeader): boolean {
+  const { part } = header
+  if (part === undefined) return false
+  if (part.number === 1) return true
+  const attempt = state.attempts.get(attemptKey(part.attempt))
+  return attempt !== undefined && attempt.count === part.count && attempt.positions.length === part.number - 1
+}
+
+function takePart(state: DatasetState, header: RowsHeader, position: number): FoldResult {
+  const { part } = header
+  if (part === undefined) return dropped
+  const key = attemptKey(part.attempt)
+  const { writer, n } = part.attempt
+  const positions = [...(state.attempts.get(key)?.positions ?? []), position]
+  state.attempts.set(key, { writer, n, count: part.count, positions })
+  hear(state, header, position)
+  return { effect: 'changed' }
+}
+
+function takeWhole(
+  state: DatasetState,
+  header: RowsHeader,
+  { position, whole }: { readonly position: number; readonly whole: WholeRows },
+): FoldResult {
+  // A block that ends before these rows still counts the attempt among the open ones.
+  const attempt = header.part === undefined ? undefined : attemptKey(header.part.attempt)
+  const judged = judge(state, whole)
+  const decided = judged.verdicts.filter((verdict) => verdict.kind !== 'duplicate')
+  if (decided.length === 0) {
+    if (attempt === undefined) return { effect: 'duplicate' }
+    state.attempts.delete(attempt)
+    openBlock(state)
+    hear(state, header, position)
+    return { effect: 'changed' }
+  }
+  const plan = endFullBlock(state, judged, decided.length, whole)
+  if (attempt !== undefined) state.attempts.delete(attempt)
+  enter(state, judged, { position, whole })
+  hear(state, header, position)
+  const waits = whole.batches.some((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
+  return { effect: 'changed', waits, ...(plan === undefined ? {} : { plan }) }
+}
+
+type Verdict =
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'rejected'; readonly error: ErrorKind; readonly message: string }
+
+interface Judgement {
+  /** One per batch. */
+  readonly verdicts: readonly Verdict[]
+  readonly rows: number
+  readonly fit: Fit
+}
+
+const committed: Verdict = { kind: 'committed' }
+const duplicate: Verdict = { kind: 'duplicate' }
+
+/** Judges each batch by its bytes and the chain's state; changes nothing. */
+function judge(state: DatasetState, whole: WholeRows): Judgement {
+  const fault = payloadFault(whole)
+  const fit: Fit =
+    fault === undefined
+      ? fitSchema({
+          current: state.schema,
+          proposed: whole.schema,
+          columns: whole.summary.columns,
+          vocabulary: state.vocabulary,
+        })
+      : { kind: 'conflict', reason: fault }
+  const here = new Map<string, string>()
+  let rows = 0
+  const verdicts = whole.batches.map((batch): Verdict => {
+    const earlier = batch.key === undefined ? undefined : (state.ids.known.get(batch.id) ?? here.get(batch.id))
+    if (earlier !== undefined) {
+      if (earlier === batch.bodyHash) return duplicate
+      return rejected('IdempotencyKeyReused', 'The idempotency key was used for another body.')
+    }
+    if (fault !== undefined) return rejected('MalformedBody', `The rows cannot be read: ${fault}.`)
+    if (fit.kind === 'conflict') return rejected('SchemaConflict', `The rows do not fit the dataset: ${fit.reason}.`)
+    if (batch.after !== undefined && hasMoved(state, batch.after, rows)) {
+      return rejected('HeadMoved', 'The dataset has moved on since the block that the request names.')
+    }
+    if (batch.key !== undefined) here.set(batch.id, batch.bodyHash)
+    rows += batch.rows
+    return committed
+  })
+  return { verdicts, rows, fit }
+}
+
+function rejected(error: ErrorKind, message: string): Verdict {
+  return { kind: 'rejected', error, message }
+}
+
+function payloadFault({ summary, batches }: WholeRows): string | undefined {
+  if (summary.fault !== undefined) return summary.fault
+  let rows = 0
+  for (const batch of batches) {
+    if (batch.rows < 1) return 'a batch has no rows'
+    rows += batch.rows
+  }
+  return rows === summary.rows ? undefined : `${rows} rows are announced, ${summary.rows} have come`
+}
+
+/** True when a block with rows or schema has ended above `after`, or rows are open (`rows` of this message too). */
+function hasMoved(state: DatasetState, after: number, rows: number): boolean {
+  return state.moved > after || rows > 0 || (state.open?.rows ?? 0) > 0
+}
+
+/** Ends the open block before rows that would take it over a limit. A message is never split between blocks. */
+function endFullBlock(
+  state: DatasetState,
+  judged: Judgement,
+  batches: number,
+  whole: WholeRows,
+): BlockPlan | undefined {
+  const { open, lastChange } = state
+  if (open === undefined || lastChange === undefined || open.outcomes.length === 0) return undefined
+  const fits =
+    open.rows + judged.rows <= fixedLimits.blockRows.value &&
+    open.payloadBytes + whole.payloadBytes <= fixedLimits.blockBytes.value &&
+    open.outcomes.length + batches <= fixedLimits.blockBatches.value
+  return fits ? undefined : endBlock(state, { timeMs: open.latestAtMs, next: lastChange + 1 })
+}
+
+function openBlock(state: DatasetState): OpenBlock {
+  state.open ??= {
+    rows: 0,
+    payloadBytes: 0,
+    latestAtMs: Number.NEGATIVE_INFINITY,
+    schemaChanged: false,
+    sources: [],
+    outcomes: [],
+  }
+  return state.open
+}
+
+/** Writes the verdicts into the open block. */
+function enter(
+  state: DatasetState,
+  judged: Judgement,
+  { position, whole }: { readonly position: number; readonly whole: WholeRows },
+): void {
+  const open = openBlock(state)
+  const ranges: number[] = []
+  let row = 0
+  for (const [index, batch] of whole.batches.entries()) {
+    const verdict = judged.verdicts[index] ?? duplicate
+    if (verdict.kind !== 'duplicate') {
+      open.outcomes.push({ id: batch.id, position, index, status: statusOf(state, batch, verdict) })
+    }
+    if (verdict.kind === 'committed') {
+      if (ranges.at(-1) === row && ranges.length > 0) ranges[ranges.length - 1] = row + batch.rows
+      else ranges.push(row, row + batch.rows)
+      if (batch.key !== undefined) rememberId(state.ids, batch.id, batch.bodyHash)
+    }
+    row += batch.rows
+  }
+  if (judged.fit.kind === 'fits' && judged.rows > 0) {
+    open.schemaChanged ||= judged.fit.changed
+    state.schema = judged.fit.schema
+  }
+  if (ranges.length > 0) open.sources.push({ positions: whole.positions, ranges })
+  open.rows += judged.rows
+  open.payloadBytes += whole.payloadBytes
+  open.latestAtMs = Math.max(open.latestAtMs, whole.atMs)
+}
+
+/** The outcome to write; takes the offsets of a committed batch. */
+function statusOf(
+  state: DatasetState,
+  batch: BatchEntry,
+  verdict: Exclude<Verdict, { kind: 'duplicate' }>,
+): BatchStatus {
+  if (verdict.kind === 'rejected') return verdict
+  const start = state.nextOffset
+  state.nextOffset += batch.rows
+  return { kind: 'committed', start, end: state.nextOffset - 1 }
+}
