@@ -107,8 +107,8 @@ export class FlatBufferReader {
   offsetVector(at: number): number[] {
     const start = this.target(at)
     const length = this.vectorLength(start, 4)
-    const positions = new Array<number>(length)
-    for (let i = 0; i < length; i++) positions[i] = start + 4 + 4 * i
+    const positions: number[] = []
+    for (let i = 0; i < length; i++) positions.push(start + 4 + 4 * i)
     return positions
   }
 

@@ -17,7 +17,7 @@ export class FlatBufferWriter {
   /** The largest alignment asked for so far. */
   private largestAlign = 1
   /** Field positions of the open table by slot; 0 = absent. */
-  private slots: number[] = []
+  private slots = new Uint32Array(0)
   private tableStart = -1
   private readonly vtables: number[] = []
 
@@ -53,7 +53,7 @@ export class FlatBufferWriter {
   /** Opens a table of `slotCount` slots. Everything that it points to must have been written. */
   startTable(slotCount: number): void {
     assert(this.tableStart < 0, 'tables do not nest while they are written')
-    this.slots = new Array<number>(slotCount).fill(0)
+    this.slots = new Uint32Array(slotCount)
     this.tableStart = this.position()
   }
 

@@ -97,17 +97,55 @@ export interface ReadStep {
   readonly [member: string]: unknown
 }
 
+/** A query in steps. Stored ones are normalised: no `query`, and only the last step lacks an alias. */
+export interface Transform {
+  readonly kind: 'Sql'
+  readonly engine: string
+  readonly version?: string
+  readonly query?: string
+  readonly queries?: readonly { readonly alias?: string; readonly query: string }[]
+  readonly temporalTables?: readonly { readonly name: string; readonly primaryKey: readonly string[] }[]
+}
+
 export interface AddPushSource {
   readonly kind: 'AddPushSource'
   readonly sourceName: string
   readonly read: ReadStep
-  readonly preprocess?: Readonly<Record<string, unknown>>
-  readonly merge: { readonly kind: string; readonly primaryKey?: readonly string[]; readonly compareColumns?: readonly string[] }
+  readonly preprocess?: Transform
+  readonly merge: {
+    readonly kind: string
+    readonly primaryKey?: readonly string[]
+    readonly compareColumns?: readonly string[]
+  }
+}
+
+/** What a derivative dataset has in place of AddData. Read, never written. */
+export interface ExecuteTransform {
+  readonly kind: 'ExecuteTransform'
+  readonly queryInputs: readonly {
+    readonly datasetId: DatasetId
+    readonly prevBlockHash?: Hash
+    readonly newBlockHash?: Hash
+    readonly prevOffset?: U64
+    readonly newOffset?: U64
+  }[]
+  readonly prevCheckpoint?: Hash
+  readonly prevOffset?: U64
+  readonly newData?: DataSlice
+  readonly newCheckpoint?: Checkpoint
+  readonly newWatermark?: Instant
+}
+
+export interface DisablePushSource {
+  readonly kind: 'DisablePushSource'
+  readonly sourceName: string
 }
 
 /** Events that Proofstream reads but never writes; members as in the ODF schema. */
 export interface ForeignEvent {
-  readonly kind: 'ExecuteTransform' | 'SetPollingSource' | 'SetTransform' | 'DisablePushSource' | 'DisablePollingSource'
+  readonly kind: 'SetPollingSource' | 'SetTransform' | 'DisablePollingSource'
+  readonly preprocess?: Transform
+  readonly transform?: Transform
   readonly [member: string]: unknown
 }
 
@@ -120,6 +158,8 @@ export type MetadataEvent =
   | SetLicense
   | SetAttachments
   | AddPushSource
+  | ExecuteTransform
+  | DisablePushSource
   | ForeignEvent
 
 export interface MetadataBlock {
