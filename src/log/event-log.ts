@@ -19,7 +19,8 @@ export interface EventLog {
    * Durable when it resolves: fsync (file) or acks from every in-sync replica (Kafka). Calls made while an append is
    * being made durable share the next one (group commit).
    * Throws NodeError `StorageFull` (nothing stored), `OutcomeUnknown` (the write or fsync failed: it may or may not
-   * be stored; this process accepts no more), `LogUnavailable` (after that, or closed; nothing stored).
+   * be stored; this process accepts no more), `LogUnavailable` (after that, or closed; nothing stored), `Saturated` (too
+   * much waits to be written; nothing stored). The log keeps `messages`: they must not be changed afterwards.
    * `useReserve` lets cuts use the space that is kept back from rows.
    */
   append(

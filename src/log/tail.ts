@@ -102,7 +102,7 @@ export class Tail {
   }
 
   #wake(): void {
-    for (const done of [...this.#waiting]) done()
+    for (const done of this.#waiting) done()
   }
 
   #dropOldest(): void {

@@ -1,0 +1,39 @@
+// One process owns the directory of a file log. The lock is the operating system's (on a file, taken through SQLite,
+// which Node ships; Node itself has no file locks): it ends with its process, however that ends, and holds between
+// containers that share a volume. The note beside it only says who has it.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { NodeError } from '../model/errors.ts'
+
+const busy = 5
+
+/** Takes the lock of `directory` and returns what gives it back. Throws NodeError `LogUnavailable` if it is taken. */
+export function lockDirectory(directory: string): () => void {
+  const notePath = join(directory, 'owner')
+  const lock = new DatabaseSync(join(directory, 'lock'))
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if (!isBusy(error)) throw error
+    throw new NodeError('LogUnavailable', `The log in ${directory} is in use by ${ownerOf(notePath)}.`, {
+      hint: 'Stop that process, or give this one a data directory of its own.',
+    })
+  }
+  writeFileSync(notePath, `process ${process.pid}\n`, { mode: 0o600 })
+  return () => lock.close()
+}
+
+function ownerOf(notePath: string): string {
+  try {
+    return readFileSync(notePath, 'utf8').trim() || 'another process'
+  } catch {
+    return 'another process'
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === busy
+}
