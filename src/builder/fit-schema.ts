@@ -1,7 +1,6 @@
 // Whether rows fit a dataset whose schema may have moved on since their writer saw it, and what schema they bring.
 // Pure: every builder judges the same.
 
-import { columnLayout } from '../codec/columns.ts'
 import { foldAscii } from '../model/names.ts'
 import {
   type DataSchema,
@@ -13,6 +12,7 @@ import {
   timestampMs,
   type Vocabulary,
 } from '../model/schema.ts'
+import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
 import type { PayloadColumn } from './payload.ts'
 
 const systemColumnCount = 4
@@ -83,7 +83,10 @@ function namesFault(schema: DataSchema): string | undefined {
     const folded = foldAscii(field.name)
     if (names.has(folded)) return `two columns are named '${field.name}'`
     names.add(folded)
-    if (columnLayout(innerType(field.type)) === undefined) return `no column can hold the type of '${field.name}'`
+    const fault = columnNameFault(field.name)
+    if (fault !== undefined) return `the column name '${field.name}' ${fault}`
+    if (!isStorable(field.type))
+      return `the column '${field.name}' is of type ${typeText(field.type)}, which cannot be stored`
   }
   return undefined
 }
@@ -111,37 +114,9 @@ function columnsFault(schema: DataSchema, columns: readonly PayloadColumn[]): st
 }
 
 function typeConflict(name: string, type: DataType): string {
-  return `the column '${name}' is of type ${innerType(type).kind} now, which these rows do not have`
+  return `the column '${name}' is of type ${typeText(innerType(type))} now, which these rows do not have`
 }
 
 function conflict(reason: string): Fit {
   return { kind: 'conflict', reason }
-}
-
-/** True when two types hold the same values in the same layout; absent units and zones mean millisecond and UTC. */
-export function sameType(a: DataType, b: DataType): boolean {
-  return typeText(a) === typeText(b)
-}
-
-function typeText(type: DataType): string {
-  switch (type.kind) {
-    case 'Option':
-      return `Option(${typeText(type.inner)})`
-    case 'List':
-      return `List(${typeText(type.itemType)},${type.fixedLength ?? ''})`
-    case 'Timestamp':
-      return `Timestamp(${type.unit ?? 'Millisecond'},${type.timezone ?? 'UTC'})`
-    case 'Time':
-    case 'Duration':
-      return `${type.kind}(${type.unit ?? 'Millisecond'})`
-    case 'Decimal':
-      return `Decimal(${type.precision},${type.scale})`
-    case 'Binary':
-      return `Binary(${type.fixedLength ?? ''})`
-    case 'Struct':
-    case 'Map':
-      return JSON.stringify(type)
-    default:
-      return type.kind
-  }
 }

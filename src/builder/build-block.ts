@@ -1,0 +1,134 @@
+// From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
+// plan over the same log gives the same bytes, whoever builds.
+
+import { canonicalText } from '../codec/canonical-json.ts'
+import { encodeCheckpoint } from '../codec/checkpoint.ts'
+import { fromPlain } from '../codec/json.ts'
+import { sha3Hash } from '../codec/multihash.ts'
+import type { CheckpointContent } from '../model/checkpoint.ts'
+import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
+import { instantFromMs, instantMs } from '../model/instant.ts'
+import type { CommitRecord, NameRecord } from '../model/records.ts'
+import { type BuiltSlice, buildSlice, type SliceDeps, sliceWriterName } from './build-slice.ts'
+import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './chain-tip.ts'
+import { creationEvents, pushSource, sourceName } from './creation.ts'
+import type { BlockPlan, CreationPlan, DataPlan } from './dataset-state.ts'
+
+/** Kind of the source state that says where the log was read to. */
+export const logPositionKind = 'proofstream.dev/log-position'
+
+/** What one commit stores, and the tip after it. */
+export interface BuiltCommit {
+  readonly slice?: { readonly hash: Hash; readonly chunks: readonly Uint8Array[] }
+  readonly checkpoint?: BuiltBlock
+  readonly blocks: readonly BuiltBlock[]
+  readonly record: CommitRecord
+  /** Of a creation. */
+  readonly name?: NameRecord
+  readonly tip: ChainTip
+}
+
+export interface BuildDeps extends SliceDeps {
+  readonly log: string
+  readonly partition: number
+  /** Hash of the message at this position. */
+  readonly anchorAt: (position: number) => Promise<Hash>
+}
+
+/** Builds what `plan` says on top of `tip`. Throws HaltError `ChainBroken` when the result would break a rule of chains. */
+export async function buildCommit(plan: BlockPlan, tip: ChainTip, deps: BuildDeps): Promise<BuiltCommit> {
+  return plan.kind === 'creation' ? buildCreation(plan, tip, deps) : buildData(plan, tip, deps)
+}
+
+function buildCreation(plan: CreationPlan, tip: ChainTip, deps: BuildDeps): BuiltCommit {
+  const { blocks, tip: after } = nextBlocks(tip, creationEvents(plan.header), plan.timeMs)
+  const { dataset, alias, visibility } = plan.header
+  const { log, partition } = deps
+  return {
+    blocks,
+    record: { blocks: blocks.map(({ hash }) => hash), log, partition, next: plan.next },
+    name: { id: dataset, alias, log, partition, visibility },
+    tip: after,
+  }
+}
+
+async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promise<BuiltCommit> {
+  const { log, partition } = deps
+  const slice = plan.rows === 0 ? undefined : await buildSlice(plan, deps)
+  const anchor = await deps.anchorAt(plan.next - 1)
+  const schemaEvents = schemaChange(plan)
+  const before = schemaEvents.length === 0 ? { blocks: [], tip } : nextBlocks(tip, schemaEvents, plan.timeMs)
+  const content = checkpointContent(plan, before.tip, deps)
+  const bytes = encodeCheckpoint(content)
+  const checkpoint = { hash: sha3Hash(bytes), bytes }
+  const state: SourceState = {
+    sourceName,
+    kind: logPositionKind,
+    value: canonicalText(fromPlain({ anchor, log, next: plan.next, partition })),
+  }
+  const event = addData(plan, before.tip, { slice, checkpoint, state })
+  const last = nextBlocks(before.tip, [event], plan.timeMs)
+  const blocks = [...before.blocks, ...last.blocks]
+  return {
+    ...(slice === undefined ? {} : { slice: { hash: slice.physicalHash, chunks: slice.chunks } }),
+    checkpoint,
+    blocks,
+    record: { blocks: blocks.map(({ hash }) => hash), log, partition, next: plan.next },
+    tip: { ...last.tip, earlier: earlierAfter(tip.earlier, content.number, checkpoint.hash) },
+  }
+}
+
+function schemaChange(plan: DataPlan): readonly MetadataEvent[] {
+  if (!plan.schemaChanged || plan.schema === undefined) return []
+  return [{ kind: 'SetDataSchema', schema: plan.schema }, pushSource(plan.schema)]
+}
+
+function checkpointContent(plan: DataPlan, tip: ChainTip, deps: BuildDeps): CheckpointContent {
+  const { schemaBlock, vocabularyBlock, sourceBlock, earlier } = tip
+  return {
+    ...plan.checkpoint,
+    log: deps.log,
+    partition: deps.partition,
+    next: plan.next,
+    ...(schemaBlock === undefined ? {} : { schemaBlock }),
+    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
+    ...(sourceBlock === undefined ? {} : { sourceBlock }),
+    earlier,
+    sliceWriter: `${sliceWriterName}, ${deps.compressor.name}`,
+  }
+}
+
+interface DataParts {
+  readonly slice: BuiltSlice | undefined
+  readonly checkpoint: BuiltBlock
+  readonly state: SourceState
+}
+
+/** Carries offset, checkpoint and watermark on from the block before. */
+function addData(plan: DataPlan, { chain }: ChainTip, { slice, checkpoint, state }: DataParts): AddData {
+  const watermark = laterWatermark(chain.watermark, slice?.latestEventMs)
+  const newData =
+    slice === undefined
+      ? undefined
+      : {
+          logicalHash: slice.logicalHash,
+          physicalHash: slice.physicalHash,
+          offsetInterval: { start: plan.firstOffset, end: plan.firstOffset + slice.rows - 1 },
+          size: slice.sizeBytes,
+        }
+  return {
+    kind: 'AddData',
+    ...(chain.checkpoint === undefined ? {} : { prevCheckpoint: chain.checkpoint.physicalHash }),
+    ...(chain.lastOffset === undefined ? {} : { prevOffset: chain.lastOffset }),
+    ...(newData === undefined ? {} : { newData }),
+    newCheckpoint: { physicalHash: checkpoint.hash, size: checkpoint.bytes.length },
+    ...(watermark === undefined ? {} : { newWatermark: watermark }),
+    newSourceState: state,
+  }
+}
+
+function laterWatermark(carried: string | undefined, latestEventMs: number | undefined): string | undefined {
+  if (latestEventMs === undefined) return carried
+  if (carried !== undefined && instantMs(carried) >= latestEventMs) return carried
+  return instantFromMs(latestEventMs)
+}

@@ -1,0 +1,189 @@
+// The slice of one block: rows are read again from the log, put under the schema of the block, numbered, and streamed
+// into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds.
+
+import { decodeArrowBatches } from '../codec/arrow-ipc.ts'
+import {
+  batchBytes,
+  concatBatches,
+  constantColumn,
+  int64RangeColumn,
+  nullColumn,
+  sliceBatch,
+} from '../codec/columns.ts'
+import { createLogicalHash, type LogicalHash } from '../codec/logical-hash.ts'
+import { hashText } from '../codec/multihash.ts'
+import { createSha3256 } from '../codec/native-crypto.ts'
+import { createSliceWriter } from '../codec/slice-writer.ts'
+import { assert, must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/turn.ts'
+import type { Hash } from '../model/events.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
+import type { DataPlan, RowSource } from './dataset-state.ts'
+
+/** Named in every checkpoint: slices are byte-identical between builders that share both names. */
+export const sliceWriterName = 'slice-1'
+
+/** How slices are compressed; `name` says what decides the bytes (`zstd 1.5.7`). */
+export interface Compressor {
+  readonly name: string
+  compress(bytes: Uint8Array): Uint8Array
+}
+
+export interface BuiltSlice {
+  readonly chunks: readonly Uint8Array[]
+  readonly sizeBytes: number
+  readonly rows: number
+  readonly physicalHash: Hash
+  readonly logicalHash: Hash
+  /** Latest event time, milliseconds since 1970 UTC; undefined when none lies in the years 0000 to 9999. */
+  readonly latestEventMs: number | undefined
+}
+
+export interface SliceDeps {
+  /** The payloads of the messages at these positions, joined. */
+  readonly readPayload: (positions: readonly number[]) => Promise<Uint8Array>
+  readonly compressor: Compressor
+}
+
+const systemColumnCount = 3
+const pieceRows = 8192
+const pieceBytes = 1024 * 1024
+const dayMs = 86_400_000
+const earliestMs = Date.parse('0000-01-01T00:00:00Z')
+const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Builds the slice of `plan`, which has rows. Throws DecodeError for bytes that are not what the fold saw. */
+export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
+  const schema = must(plan.schema, 'a block with rows has a schema')
+  const out = new SliceStream(plan, schema, deps.compressor)
+  for (const source of plan.sources) {
+    const payload = await deps.readPayload(source.positions)
+    for (const batch of acceptedRows(payload, source)) {
+      for (const piece of pieces(alignToSchema(batch, schema.fields))) {
+        if (out.add(piece)) await nextTurn()
+      }
+    }
+  }
+  return out.finish()
+}
+
+/** The rows of the stream that the block takes, in order. */
+function* acceptedRows(payload: Uint8Array, { ranges }: RowSource): Generator<RecordBatch> {
+  let first = 0
+  for (const batch of decodeArrowBatches(payload).batches) {
+    const end = first + batch.rows
+    for (let i = 0; i < ranges.length; i += 2) {
+      const from = Math.max(ranges[i] ?? 0, first)
+      const to = Math.min(ranges[i + 1] ?? 0, end)
+      if (from < to) yield sliceBatch(batch, from - first, to - first)
+    }
+    first = end
+  }
+}
+
+function* pieces(batch: RecordBatch): Generator<RecordBatch> {
+  const perRow = batchBytes(batch) / Math.max(1, batch.rows)
+  const rows = Math.max(1, Math.min(pieceRows, Math.floor(pieceBytes / Math.max(1, perRow))))
+  for (let at = 0; at < batch.rows; at += rows) yield sliceBatch(batch, at, Math.min(at + rows, batch.rows))
+}
+
+/** Event-time and user columns in the order of the schema; a column that the rows lack is null. */
+function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatch {
+  const byName = new Map(batch.columns.map((column) => [column.name, column]))
+  const columns = fields.slice(systemColumnCount).map((field): Column => {
+    const column = byName.get(field.name)
+    if (column === undefined) return nullColumn(field, batch.rows)
+    const nullable = isOptional(field.type)
+    assert(nullable || column.nullCount === 0, `the required column ${field.name} has no nulls`)
+    return { ...column, type: innerType(field.type), nullable }
+  })
+  return { rows: batch.rows, columns }
+}
+
+/** Gathers small batches, adds the system columns and feeds file and logical hash alike. */
+class SliceStream {
+  readonly #plan: DataPlan
+  readonly #fields: readonly Field[]
+  readonly #writer: ReturnType<typeof createSliceWriter>
+  readonly #logical: LogicalHash
+  #waiting: RecordBatch[] = []
+  #waitingRows = 0
+  #waitingBytes = 0
+  #rows = 0
+  #latestEventMs: number | undefined
+
+  constructor(plan: DataPlan, schema: DataSchema, compressor: Compressor) {
+    this.#plan = plan
+    this.#fields = schema.fields
+    this.#writer = createSliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
+    this.#logical = createLogicalHash(schema.fields)
+  }
+
+  /** Returns true when it has done work worth a turn of the event loop. */
+  add(batch: RecordBatch): boolean {
+    this.#waiting.push(batch)
+    this.#waitingRows += batch.rows
+    this.#waitingBytes += batchBytes(batch)
+    if (this.#waitingRows < pieceRows && this.#waitingBytes < pieceBytes) return false
+    this.#flush()
+    return true
+  }
+
+  finish(): BuiltSlice {
+    this.#flush()
+    assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
+    const chunks = this.#writer.finish()
+    const physical = createSha3256()
+    let sizeBytes = 0
+    for (const chunk of chunks) {
+      physical.update(chunk)
+      sizeBytes += chunk.length
+    }
+    return {
+      chunks,
+      sizeBytes,
+      rows: this.#rows,
+      physicalHash: hashText(physical.digest()),
+      logicalHash: this.#logical.digest(),
+      latestEventMs: this.#latestEventMs,
+    }
+  }
+
+  #flush(): void {
+    if (this.#waiting.length === 0) return
+    const { rows, columns } = concatBatches(this.#waiting)
+    this.#waiting = []
+    this.#waitingRows = 0
+    this.#waitingBytes = 0
+    const [offset, operation, systemTime] = this.#fields
+    const full: RecordBatch = {
+      rows,
+      columns: [
+        int64RangeColumn(must(offset, 'an offset column').name, this.#plan.firstOffset + this.#rows, rows),
+        constantColumn(must(operation, 'an operation column'), 0, rows),
+        constantColumn(must(systemTime, 'a system-time column'), this.#plan.timeMs, rows),
+        ...columns,
+      ],
+    }
+    this.#logical.update(full)
+    this.#writer.add(full)
+    this.#rows += rows
+    const latest = latestTime(must(columns[0], 'an event-time column'))
+    if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
+  }
+}
+
+/** The latest value of a Timestamp (ms) or Date column within the years that metadata can name. */
+function latestTime(column: Column): number | undefined {
+  const view = new DataView(column.values.buffer, column.values.byteOffset, column.values.byteLength)
+  const isDate = column.type.kind === 'Date'
+  let latest: number | undefined
+  for (let row = 0; row < column.rows; row++) {
+    const value = isDate
+      ? view.getInt32(4 * row, true) * dayMs
+      : view.getInt32(8 * row + 4, true) * 2 ** 32 + view.getUint32(8 * row, true)
+    if (value >= earliestMs && value <= latestMs && (latest === undefined || value > latest)) latest = value
+  }
+  return latest
+}

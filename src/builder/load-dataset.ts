@@ -1,0 +1,216 @@
+// Reads back from the store what a builder must know to go on with a chain: the head, its checkpoint, and the few
+// blocks and older checkpoints that those name. Never walks the chain.
+
+import { decodeCheckpoint } from '../codec/checkpoint.ts'
+import { parseJson, toPlain } from '../codec/json.ts'
+import { sha3Hash } from '../codec/multihash.ts'
+import { decodeBlock } from '../codec/odf-block.ts'
+import { must } from '../lib/assert.ts'
+import { fixedLimits } from '../lib/limits.ts'
+import { type ChainState, emptyChain } from '../model/chain-rules.ts'
+import { type BlockRef, type CheckpointContent, type IdGroup, olderIds } from '../model/checkpoint.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { AddData, DatasetId, Hash, MetadataBlock } from '../model/events.ts'
+import { instantMs } from '../model/instant.ts'
+import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { type Head, type PlacedCommit, readHead } from '../store/heads.ts'
+import { blockKey, checkpointKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { afterBlock, type ChainTip, earlierAfter, emptyTip } from './chain-tip.ts'
+import { type DatasetState, restoredState } from './dataset-state.ts'
+
+const dayMs = 86_400_000
+
+export interface LoadedDataset {
+  readonly state: DatasetState
+  readonly tip: ChainTip
+  /** The commit of the head. */
+  readonly commit: PlacedCommit
+  /** Hash of the last message that the chain consumed; undefined while the chain is a bare creation. */
+  readonly anchor: Hash | undefined
+}
+
+/** The dataset as its chain has it, or undefined when there is no chain. Throws HaltError `ChainBroken`. */
+export async function loadDataset(store: ObjectStore, id: DatasetId): Promise<LoadedDataset | undefined> {
+  try {
+    const head = await readHead(store, id)
+    if (head === undefined) return undefined
+    const commit = head.commit
+    if (commit === undefined) throw broken(id, 'its head is in no commit')
+    const block = await readBlock(store, id, head)
+    return block.event.kind === 'AddData'
+      ? await fromCheckpoint(store, { id, head, commit, block, event: block.event })
+      : await fromCreation(store, id, commit)
+  } catch (error) {
+    if (error instanceof DecodeError) throw new HaltError('ChainBroken', `dataset ${id}: ${error.message}`, error)
+    throw error
+  }
+}
+
+function broken(id: DatasetId, reason: string): HaltError {
+  return new HaltError('ChainBroken', `dataset ${id}: ${reason}`)
+}
+
+async function readObject(store: ObjectStore, id: DatasetId, at: { key: string; hash: Hash }): Promise<Uint8Array> {
+  const bytes = await store.get(at.key)
+  if (bytes === undefined) throw broken(id, `the object ${at.hash} is missing`)
+  if (sha3Hash(bytes) !== at.hash) throw broken(id, `the object ${at.hash} is damaged`)
+  return bytes
+}
+
+async function readBlock(store: ObjectStore, id: DatasetId, { hash, sequence }: BlockRef): Promise<MetadataBlock> {
+  const { block } = decodeBlock(await readObject(store, id, { key: blockKey(id, hash), hash }))
+  if (Number(block.sequenceNumber) !== sequence) throw broken(id, `block ${hash} is not number ${sequence}`)
+  return block
+}
+
+async function readCheckpoint(store: ObjectStore, id: DatasetId, hash: Hash): Promise<CheckpointContent> {
+  return decodeCheckpoint(await readObject(store, id, { key: checkpointKey(id, hash), hash }))
+}
+
+/** A chain without data: all of it is one commit. */
+async function fromCreation(store: ObjectStore, id: DatasetId, commit: PlacedCommit): Promise<LoadedDataset> {
+  if (commit.sequence !== 0) throw broken(id, 'its head is no AddData')
+  let tip = emptyTip
+  for (const [sequence, hash] of commit.record.blocks.entries()) {
+    tip = afterBlock(tip, await readBlock(store, id, { hash, sequence }), hash)
+  }
+  const { chain } = tip
+  const state = restoredState({
+    id,
+    vocabulary: chain.vocabulary,
+    schema: chain.schema,
+    schemaSequence: chain.schemaSequence,
+    next: commit.record.next,
+    nextSequence: chain.length,
+    nextOffset: 0,
+    timeMs: instantMs(must(chain.systemTime, 'a chain with blocks has a time')),
+    checkpoint: undefined,
+    ids: [],
+  })
+  return { state, tip, commit, anchor: undefined }
+}
+
+interface DataHead {
+  readonly id: DatasetId
+  readonly head: Head
+  readonly commit: PlacedCommit
+  readonly block: MetadataBlock
+  readonly event: AddData
+}
+
+async function fromCheckpoint(store: ObjectStore, at: DataHead): Promise<LoadedDataset> {
+  const { id, head, commit, block, event } = at
+  const checkpointHash = event.newCheckpoint?.physicalHash
+  if (checkpointHash === undefined) throw broken(id, 'its head has no checkpoint')
+  const checkpoint = await readCheckpoint(store, id, checkpointHash)
+  const { schema, vocabulary, pushSources } = await readAspects(store, id, checkpoint)
+  const lastOffset = event.newData?.offsetInterval.end ?? event.prevOffset
+  const anchor = checkSourceState(at, checkpoint)
+  const chain: ChainState = {
+    ...emptyChain,
+    length: head.sequence + 1,
+    head: head.hash,
+    systemTime: block.systemTime,
+    datasetId: id,
+    datasetKind: 'Root',
+    vocabulary,
+    schema,
+    schemaSequence: checkpoint.schemaBlock?.sequence ?? -1,
+    pushSources,
+    lastOffset,
+    checkpoint: event.newCheckpoint,
+    watermark: event.newWatermark,
+    sourceState: event.newSourceState,
+  }
+  const { schemaBlock, vocabularyBlock, sourceBlock } = checkpoint
+  const tip: ChainTip = {
+    chain,
+    ...(schemaBlock === undefined ? {} : { schemaBlock }),
+    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
+    ...(sourceBlock === undefined ? {} : { sourceBlock }),
+    earlier: earlierAfter(checkpoint.earlier, checkpoint.number, checkpointHash),
+  }
+  const timeMs = instantMs(block.systemTime)
+  const state = restoredState({
+    id,
+    vocabulary,
+    schema,
+    schemaSequence: chain.schemaSequence,
+    next: commit.record.next,
+    nextSequence: chain.length,
+    nextOffset: lastOffset === undefined ? 0 : Number(lastOffset) + 1,
+    timeMs,
+    checkpoint,
+    ids: await readIds(store, id, { head: checkpoint, timeMs }),
+  })
+  return { state, tip, commit, anchor }
+}
+
+/** The anchor, after checking that commit, checkpoint and source state agree on where the log was read to. */
+function checkSourceState({ id, commit, event }: DataHead, checkpoint: CheckpointContent): Hash {
+  const state = toPlain(parseJson(event.newSourceState?.value ?? 'null'))
+  if (typeof state !== 'object' || state === null || Array.isArray(state))
+    throw broken(id, 'its head has no source state')
+  const { log, next, partition } = commit.record
+  const { anchor } = state
+  const agree =
+    state['next'] === next &&
+    state['log'] === log &&
+    state['partition'] === partition &&
+    checkpoint.next === next &&
+    checkpoint.log === log &&
+    checkpoint.partition === partition
+  if (!agree || typeof anchor !== 'string') throw broken(id, 'commit, source state and checkpoint disagree on the log')
+  return anchor
+}
+
+interface Aspects {
+  readonly schema: DataSchema | undefined
+  readonly vocabulary: Vocabulary
+  readonly pushSources: ChainState['pushSources']
+}
+
+async function readAspects(store: ObjectStore, id: DatasetId, checkpoint: CheckpointContent): Promise<Aspects> {
+  const eventAt = async (ref: BlockRef | undefined): Promise<MetadataBlock['event'] | undefined> =>
+    ref === undefined ? undefined : (await readBlock(store, id, ref)).event
+  const [schema, vocab, source] = await Promise.all([
+    eventAt(checkpoint.schemaBlock),
+    eventAt(checkpoint.vocabularyBlock),
+    eventAt(checkpoint.sourceBlock),
+  ])
+  let vocabulary: Vocabulary = defaultVocabulary
+  if (vocab?.kind === 'SetVocab') {
+    const { kind: _, ...names } = vocab
+    vocabulary = { ...defaultVocabulary, ...names }
+  }
+  return {
+    schema: schema?.kind === 'SetDataSchema' ? schema.schema : undefined,
+    vocabulary,
+    pushSources: source?.kind === 'AddPushSource' ? new Map([[source.sourceName, source]]) : new Map(),
+  }
+}
+
+/** The ids that the fold remembers, oldest first, from as few checkpoints as hold them. */
+async function readIds(
+  store: ObjectStore,
+  id: DatasetId,
+  from: { readonly head: CheckpointContent; readonly timeMs: number },
+): Promise<readonly IdGroup[]> {
+  const newestFirst: IdGroup[] = []
+  let count = 0
+  let content = from.head
+  for (;;) {
+    for (const group of content.ids.toReversed()) {
+      newestFirst.push(group)
+      count += group.ids.length
+    }
+    const oldest = newestFirst.at(-1)?.timeMs ?? from.timeMs
+    const isOld = from.timeMs - oldest >= fixedLimits.keyedDays.value * dayMs
+    if (count >= fixedLimits.keyedBatchesMost.value || (isOld && count >= fixedLimits.keyedBatches.value)) break
+    const older = olderIds(content)
+    if (older === undefined) break
+    content = await readCheckpoint(store, id, older)
+  }
+  return newestFirst.reverse()
+}
