@@ -4,9 +4,10 @@
 
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { MetadataBlock } from '../model/events.ts'
+import type { Hash, MetadataBlock } from '../model/events.ts'
 import { FlatBufferReader } from './flatbuffer-reader.ts'
 import { FlatBufferWriter } from './flatbuffer-writer.ts'
+import { sha3Hash } from './multihash.ts'
 import { decodeRoot } from './odf-decoder.ts'
 import { encodeRoot } from './odf-encoder.ts'
 
@@ -52,4 +53,11 @@ export function decodeBlock(bytes: Uint8Array): DecodedBlock {
   const decoded = decodeRoot('MetadataBlock', reader.byteVector(contentAt), must(timeAlignments[version], 'alignment'))
   // The tables that drove the decoder describe exactly this type.
   return { block: decoded as unknown as MetadataBlock, version }
+}
+
+/** Reads the block stored under `hash`: its bytes are hashed first, then decoded. Throws DecodeError. */
+export function decodeStoredBlock(hash: Hash, bytes: Uint8Array): DecodedBlock {
+  const actual = sha3Hash(bytes)
+  if (actual !== hash) throw new DecodeError('ODF manifest', `hashes to ${actual} and is stored as ${hash}`)
+  return decodeBlock(bytes)
 }
