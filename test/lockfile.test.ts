@@ -15,7 +15,7 @@ describe('package-lock.json', () => {
 
   test('has DuckDB for Linux, macOS and Windows', () => {
     for (const platform of ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64']) {
-      expect(lock.packages[`node_modules/@duckdb/node-bindings-${platform}`], platform).toBeDefined()
+      expect(Object.keys(lock.packages)).toContain(`node_modules/@duckdb/node-bindings-${platform}`)
     }
   })
 
