@@ -47,7 +47,7 @@ describe('parseJson', () => {
   })
 
   test('accepts exactly the texts that JSON.parse accepts', () => {
-    const marks = fc.constantFrom(...'{}[]:,"\\/u0189-+.eEtruefalsn \n\u0001')
+    const marks = fc.constantFrom(...'{}[]:,"\\/u0189-+.eEtruefalsn \n\u0001'.split(''))
     const damaged = fc
       .tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.nat({ max: 2 }), fc.array(marks, { maxLength: 3 }))
       .map(([text, seed, cut, put]) => {
@@ -63,14 +63,7 @@ describe('parseJson', () => {
         } catch {
           expected = false
         }
-        let accepted = true
-        try {
-          parseJson(text, { duplicateKeys: 'last' })
-        } catch (error) {
-          expect(error).toBeInstanceOf(JsonError)
-          accepted = false
-        }
-        expect(accepted).toBe(expected)
+        expect(accepts(text)).toBe(expected)
       }),
       { numRuns: 2_000 },
     )
@@ -178,6 +171,17 @@ describe('fromPlain', () => {
     },
   )
 })
+
+/** Whether the text is JSON; any error but JsonError fails the test. */
+function accepts(text: string): boolean {
+  try {
+    parseJson(text, { duplicateKeys: 'last' })
+    return true
+  } catch (error) {
+    if (error instanceof JsonError) return false
+    throw error
+  }
+}
 
 /** Large integers that JSON.parse reads as doubles, printed as it prints them. */
 function doubles(_name: string, value: unknown): unknown {

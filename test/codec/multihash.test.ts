@@ -108,7 +108,7 @@ describe('multibase', () => {
   test('base64url has one spelling of a value: no padding, no stray bits', () => {
     expect(toHex(decodeMultibase('uAQ', 'x', 8))).toBe('01')
     for (const text of ['uAQ==', 'uAR', 'uAQA=', 'uA', 'uA+A', 'uA/A']) {
-      expect(() => decodeMultibase(text, 'x', 8), text).toThrow(DecodeError)
+      expect(() => decodeMultibase(text, 'x', 8), `text ${text}`).toThrow(DecodeError)
     }
   })
 

@@ -95,7 +95,7 @@ describe('the strict rule', () => {
       'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
     ]
     for (const text of smallOrder) {
-      expect(signatureFault(fromHex(text)!, message, good), text).toBe('the key is of small order')
+      expect(signatureFault(fromHex(text)!, message, good), `key ${text}`).toBe('the key is of small order')
     }
   })
 
