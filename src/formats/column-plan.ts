@@ -1,0 +1,201 @@
+// The columns of a dataset as tables that the readers run over: made once per schema, shared by all its bodies.
+
+import { assert } from '../lib/assert.ts'
+import { foldAscii } from '../model/names.ts'
+import { type DataType, type Field, innerType, isOptional, type TimeUnit, type Vocabulary } from '../model/schema.ts'
+
+/** How a value gets into a column: the switch of `typed-columns.ts`. */
+export const valueCode = {
+  bool: 1,
+  small: 2,
+  int64: 3,
+  uint64: 4,
+  float: 5,
+  decimal: 6,
+  string: 7,
+  date: 8,
+  timestamp: 9,
+  time: 10,
+  binary: 11,
+  list: 12,
+} as const
+
+export interface ColumnPlan {
+  readonly name: string
+  /** Field of the column that is made; the event time is optional here. */
+  readonly field: Field
+  readonly code: number
+  readonly required: boolean
+  /** Text of the type for messages: `Int64`, `Decimal(18,4)`. */
+  readonly typeText: string
+  /** Range of small integers; of floats, the greatest magnitude. */
+  readonly min: number
+  readonly max: number
+  /** Units per second of timestamps and times. */
+  readonly perSecond: number
+  readonly precision: number
+  readonly scale: number
+  /** Item of a list. */
+  readonly item: ColumnPlan | undefined
+}
+
+/** What to do with a name of the input that is no column. */
+export const reservedName = -2
+export const unknownName = -1
+
+/** All columns of a dataset, event time first. */
+export interface TablePlan {
+  readonly columns: readonly ColumnPlan[]
+  /** Folded name → index in `columns`, or `reservedName`. */
+  readonly byName: ReadonlyMap<string, number>
+  /** Columns of a CSV without header: indexes by position. */
+  readonly positions: readonly number[]
+  /** JSON keys as last met, by their place in a record: bytes and column. A hint that any reader may overwrite. */
+  readonly keyBytes: Uint8Array[]
+  readonly keyColumns: number[]
+}
+
+const unitsPerSecond: Readonly<Record<TimeUnit, number>> = {
+  Second: 1,
+  Millisecond: 1e3,
+  Microsecond: 1e6,
+  Nanosecond: 1e9,
+}
+
+const smallRanges: Readonly<Record<string, readonly [number, number]>> = {
+  Int8: [-128, 127],
+  Int16: [-32_768, 32_767],
+  Int32: [-2_147_483_648, 2_147_483_647],
+  UInt8: [0, 255],
+  UInt16: [0, 65_535],
+  UInt32: [0, 4_294_967_295],
+}
+
+/** Greatest decimal that still rounds to a finite single: 2^128 - 2^103 exclusive. */
+const float32Limit = 2 ** 128 - 2 ** 103
+
+function codeOf(type: DataType): number {
+  switch (type.kind) {
+    case 'Bool':
+      return valueCode.bool
+    case 'Int64':
+      return valueCode.int64
+    case 'UInt64':
+      return valueCode.uint64
+    case 'Float32':
+    case 'Float64':
+      return valueCode.float
+    case 'Decimal':
+      return valueCode.decimal
+    case 'String':
+      return valueCode.string
+    case 'Date':
+      return valueCode.date
+    case 'Timestamp':
+      return valueCode.timestamp
+    case 'Time':
+      return valueCode.time
+    case 'Binary':
+      return valueCode.binary
+    case 'List':
+      return valueCode.list
+    default:
+      assert(smallRanges[type.kind] !== undefined, `no text can be read into a column of type ${type.kind}`)
+      return valueCode.small
+  }
+}
+
+function typeText(type: DataType): string {
+  if (type.kind === 'Decimal') return `Decimal(${type.precision},${type.scale})`
+  if (type.kind === 'List') return `List(${typeText(innerType(type.itemType))})`
+  if (type.kind === 'Timestamp') return type.unit === 'Microsecond' ? 'Timestamp(Microsecond)' : 'Timestamp'
+  return type.kind
+}
+
+function planColumn(field: Field): ColumnPlan {
+  const type = innerType(field.type)
+  const [min, max] = smallRanges[type.kind] ?? [0, type.kind === 'Float32' ? float32Limit : Number.POSITIVE_INFINITY]
+  const unit = type.kind === 'Timestamp' || type.kind === 'Time' ? (type.unit ?? 'Millisecond') : 'Second'
+  return {
+    name: field.name,
+    field,
+    code: codeOf(type),
+    required: !isOptional(field.type),
+    typeText: typeText(type),
+    min,
+    max,
+    perSecond: unitsPerSecond[unit],
+    precision: type.kind === 'Decimal' ? type.precision : 0,
+    scale: type.kind === 'Decimal' ? type.scale : 0,
+    item: type.kind === 'List' ? planColumn({ name: field.name, type: type.itemType }) : undefined,
+  }
+}
+
+interface TableInput {
+  readonly fields: readonly Field[]
+  readonly eventTimeType: DataType
+  readonly vocabulary: Vocabulary
+}
+
+function makePlan({ fields, eventTimeType, vocabulary }: TableInput): TablePlan {
+  const eventTimeName = vocabulary.eventTimeColumn
+  const eventTimeField: Field = { name: eventTimeName, type: { kind: 'Option', inner: innerType(eventTimeType) } }
+  const columns = [planColumn(eventTimeField)]
+  const byName = new Map<string, number>()
+  byName.set(foldAscii(eventTimeName), 0)
+  const positions: number[] = []
+  for (const field of fields) {
+    const folded = foldAscii(field.name)
+    if (folded === foldAscii(eventTimeName)) {
+      positions.push(0)
+      continue
+    }
+    positions.push(columns.length)
+    byName.set(folded, columns.length)
+    columns.push(planColumn(field))
+  }
+  for (const name of systemNames(vocabulary)) byName.set(foldAscii(name), reservedName)
+  return { columns, byName, positions, keyBytes: [], keyColumns: [] }
+}
+
+/** The system columns that never stand in the input. */
+export function systemNames(vocabulary: Vocabulary): readonly string[] {
+  return [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn]
+}
+
+interface CachedPlan {
+  readonly eventTimeType: DataType
+  readonly vocabulary: Vocabulary
+  readonly plan: TablePlan
+}
+
+const cache = new WeakMap<readonly Field[], CachedPlan>()
+
+/** The tables of a schema; the last ones made for the same `fields` array are used again. */
+export function tablePlan(input: TableInput): TablePlan {
+  const cached = cache.get(input.fields)
+  if (
+    cached !== undefined &&
+    (cached.vocabulary === input.vocabulary || sameVocabulary(cached.vocabulary, input.vocabulary)) &&
+    (cached.eventTimeType === input.eventTimeType || sameTimeType(cached.eventTimeType, input.eventTimeType))
+  ) {
+    return cached.plan
+  }
+  const plan = makePlan(input)
+  cache.set(input.fields, { eventTimeType: input.eventTimeType, vocabulary: input.vocabulary, plan })
+  return plan
+}
+
+function sameVocabulary(a: Vocabulary, b: Vocabulary): boolean {
+  return (
+    a.eventTimeColumn === b.eventTimeColumn &&
+    a.offsetColumn === b.offsetColumn &&
+    a.operationTypeColumn === b.operationTypeColumn &&
+    a.systemTimeColumn === b.systemTimeColumn
+  )
+}
+
+function sameTimeType(a: DataType, b: DataType): boolean {
+  if (a.kind !== b.kind) return false
+  return a.kind !== 'Timestamp' || b.kind !== 'Timestamp' || a.unit === b.unit
+}

@@ -1,0 +1,89 @@
+// Collects the faults of one body: the first hundred with their places, and how many there are in all.
+
+import { NodeError, type RecordError, type RecordErrorKind } from '../model/errors.ts'
+
+const maxErrors = 100
+const maxExcerptChars = 80
+const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** A fault where it was found: `bytes[at, end)` is the faulty value or record. */
+export interface Fault {
+  readonly kind: RecordErrorKind
+  readonly message: string
+  readonly bytes: Uint8Array
+  readonly at: number
+  readonly end: number
+  readonly column?: string
+  readonly pointer?: string
+}
+
+/** Where the bytes of a record lie in the body; one object per body, changed from record to record. */
+export class RecordPlace {
+  /** Index of the record's first byte in the bytes handed over. */
+  start = 0
+  /** Offset of that byte in the body. */
+  offset = 0
+  /** 1-based line of that byte. */
+  line = 1
+}
+
+/** `bytes[at, end)` as at most 80 characters, control characters escaped. */
+export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
+  const text = lenientDecoder.decode(bytes.subarray(at, Math.min(end, at + 4 * maxExcerptChars)))
+  let out = ''
+  let chars = 0
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0
+    const shown = code < 0x20 || (code >= 0x7f && code < 0xa0) ? `\\u${code.toString(16).padStart(4, '0')}` : char
+    chars += shown.length
+    if (chars > maxExcerptChars) break
+    out += shown
+  }
+  return out
+}
+
+/** The faults of one body. */
+export class FaultLog {
+  readonly errors: RecordError[] = []
+  total = 0
+
+  /** Notes a fault of record number `record` (undefined: of a CSV header), whose first byte is at `place`. */
+  add(fault: Fault, record: number | undefined, place: RecordPlace): void {
+    this.total += 1
+    if (this.errors.length >= maxErrors) return
+    const { kind, message, bytes, at, end, column, pointer } = fault
+    let line = place.line
+    for (let i = place.start; i < at; i++) if (bytes[i] === 0x0a) line += 1
+    this.errors.push({
+      ...(record === undefined ? {} : { record }),
+      line,
+      byteOffset: place.offset + at - place.start,
+      ...(column === undefined ? {} : { column }),
+      ...(pointer === undefined ? {} : { pointer }),
+      kind,
+      message,
+      ...(end > at ? { excerpt: excerptOf(bytes, at, end) } : {}),
+    })
+  }
+
+  /** A fault whose bytes are no longer at hand. */
+  addBare(error: RecordError): void {
+    this.total += 1
+    if (this.errors.length < maxErrors) this.errors.push(error)
+  }
+
+  /** The error that tells the caller all of it. */
+  toError(): NodeError {
+    const first = this.errors[0]
+    const place = first?.record === undefined ? 'The header' : `Record ${first.record}`
+    const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
+    return new NodeError(
+      'RecordsDoNotFit',
+      `${place}: ${first?.message ?? 'does not fit.'}${rest} Nothing was stored.`,
+      {
+        errors: this.errors,
+        errorsTotal: this.total,
+      },
+    )
+  }
+}

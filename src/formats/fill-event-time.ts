@@ -1,0 +1,44 @@
+// Completes the event-time column that a reader made: rows without an event time get the fallback.
+
+import { must } from '../lib/assert.ts'
+import { bitAt } from '../codec/columns.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import type { DataType } from '../model/schema.ts'
+
+const dayMs = 86_400_000
+
+function fallbackValue(type: DataType, fallbackMs: number): bigint {
+  if (type.kind !== 'Timestamp') return BigInt(Math.floor(fallbackMs / dayMs))
+  const ms = BigInt(fallbackMs)
+  switch (type.unit ?? 'Millisecond') {
+    case 'Second':
+      return BigInt(Math.floor(fallbackMs / 1000))
+    case 'Millisecond':
+      return ms
+    case 'Microsecond':
+      return ms * 1000n
+    default:
+      return ms * 1_000_000n
+  }
+}
+
+/**
+ * The batch with its first column (Timestamp or Date) made non-null: missing values become `fallbackMs`, milliseconds
+ * since 1970 UTC (its day in a Date column). The other columns are shared, not copied.
+ */
+export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBatch {
+  const [column, ...others] = batch.columns
+  const { validity, ...whole } = must(column, 'an event-time column')
+  const filled: Column = { ...whole, nullable: false, nullCount: 0 }
+  if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
+  const values = whole.values.slice()
+  const view = new DataView(values.buffer)
+  const isDate = whole.type.kind === 'Date'
+  const value = fallbackValue(whole.type, fallbackMs)
+  for (let row = 0; row < batch.rows; row++) {
+    if (bitAt(validity, row)) continue
+    if (isDate) view.setInt32(4 * row, Number(value), true)
+    else view.setBigInt64(8 * row, value, true)
+  }
+  return { rows: batch.rows, columns: [{ ...filled, values }, ...others] }
+}

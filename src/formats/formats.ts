@@ -1,0 +1,103 @@
+// The door to the formats: which one a media type names, and a reader or an inferrer for it.
+
+import { unreachable } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import { createCsvReader } from './csv-reader.ts'
+import { createCsvInferrer } from './infer-csv.ts'
+import { createJsonInferrer, createNdjsonInferrer } from './infer-json.ts'
+import { createJsonReader, createNdjsonReader } from './json-reader.ts'
+import type { CsvHeader, Format, Inferrer, InferOptions, ReaderOptions, RecordReader } from './reader.ts'
+
+export { fillEventTime } from './fill-event-time.ts'
+
+const formatsByType: ReadonlyMap<string, Format> = new Map([
+  ['text/csv', 'csv'],
+  ['application/json', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/jsonl', 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+])
+
+/** The canonical media type of each format. */
+export const mediaTypes: Readonly<Record<Format, string>> = {
+  csv: 'text/csv',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+}
+
+export interface BodyFormat {
+  readonly format: Format
+  /** Canonical media type, without parameters. */
+  readonly mediaType: string
+  /** What the parameter `header` says. */
+  readonly csvHeader: CsvHeader | undefined
+}
+
+function unsupported(message: string, mediaType: string): NodeError {
+  const form = mediaType === 'application/x-www-form-urlencoded'
+  const hint = form
+    ? "curl -d sends a form unless it is told otherwise: add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
+    : `Use ${Object.values(mediaTypes).join(', ')}.`
+  return new NodeError('UnsupportedMediaType', message, { hint, candidates: Object.values(mediaTypes) })
+}
+
+function parameter(text: string): readonly [string, string] {
+  const equals = text.indexOf('=')
+  if (equals < 0) return [text.trim().toLowerCase(), '']
+  const value = text.slice(equals + 1).trim()
+  const unquoted = value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+  return [text.slice(0, equals).trim().toLowerCase(), unquoted.toLowerCase()]
+}
+
+/** The format that a `Content-Type` names. Throws NodeError `UnsupportedMediaType`. */
+export function formatOf(contentType: string | undefined): BodyFormat {
+  const [type = '', ...parameters] = (contentType ?? '').split(';')
+  const mediaType = type.trim().toLowerCase()
+  const format = formatsByType.get(mediaType)
+  if (format === undefined) {
+    const shown =
+      mediaType === '' ? 'The body has no media type.' : `The media type '${mediaType.slice(0, 100)}' is not supported.`
+    throw unsupported(shown, mediaType)
+  }
+  let csvHeader: CsvHeader | undefined
+  for (const text of parameters) {
+    const [name, value] = parameter(text)
+    if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
+      throw unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
+    }
+    if (name !== 'header' || format !== 'csv') continue
+    if (value !== 'present' && value !== 'absent') {
+      throw unsupported(`The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`, mediaType)
+    }
+    csvHeader = value
+  }
+  return { format, mediaType: mediaTypes[format], csvHeader }
+}
+
+/** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
+export function createReader(format: Format, options: ReaderOptions): RecordReader {
+  switch (format) {
+    case 'csv':
+      return createCsvReader(options)
+    case 'json':
+      return createJsonReader(options)
+    case 'ndjson':
+      return createNdjsonReader(options)
+    default:
+      return unreachable(format)
+  }
+}
+
+/** An inferrer for one body. */
+export function createInferrer(format: Format, options: InferOptions): Inferrer {
+  switch (format) {
+    case 'csv':
+      return createCsvInferrer(options)
+    case 'json':
+      return createJsonInferrer(options)
+    case 'ndjson':
+      return createNdjsonInferrer(options)
+    default:
+      return unreachable(format)
+  }
+}

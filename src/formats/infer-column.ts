@@ -1,0 +1,140 @@
+// What the sample says about each column, and the types that follow from it (contract.md §6, Inference).
+
+import { NodeError } from '../model/errors.ts'
+import { foldAscii } from '../model/names.ts'
+import { type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
+import { reservedName, systemNames } from './column-plan.ts'
+import { exactNumber, type NumberScan, scaledInteger } from './number-scan.ts'
+import type { CsvHeader, Inferred, InferOptions } from './reader.ts'
+import { valueClass } from './value-class.ts'
+
+/** Records that are looked at. */
+export const sampleRecords = 10_000
+/** From this many records on, integers in all of them are integers by nature. */
+const manyRecords = 1000
+const maxNameBytes = 255
+/** 2^53, from which on doubles have gaps. */
+const exactLimit = 2n ** 53n
+
+/** A column of the sample; `classes` is the union of `valueClass`. */
+export interface SampledColumn {
+  readonly name: string
+  classes: number
+  /** True when some integer is beyond ±2^53. */
+  wide: boolean
+  /** True when only empty quoted text was met. */
+  emptyText: boolean
+}
+
+/** Notes the size of the integer in `scan`, a token of `bytes`. */
+export function noteInteger(column: SampledColumn, scan: NumberScan, bytes: Uint8Array): void {
+  if (column.wide || scan.digits <= 15) return
+  const value = scaledInteger(exactNumber(scan, bytes), 0)
+  column.wide = typeof value !== 'bigint' || value > exactLimit || value < -exactLimit
+}
+
+/** The columns of a sample, in order of first appearance. */
+export class Sample {
+  readonly columns: SampledColumn[] = []
+  records = 0
+  private readonly options: InferOptions
+  private readonly byName = new Map<string, number>()
+  private readonly knownNames: ReadonlySet<string>
+  private readonly eventTimeName: string
+  private readonly eventTime: SampledColumn
+  private added = 0
+
+  constructor(options: InferOptions) {
+    this.options = options
+    this.eventTimeName = foldAscii(options.vocabulary.eventTimeColumn)
+    this.eventTime = newColumn(options.vocabulary.eventTimeColumn)
+    this.knownNames = new Set(options.known?.map((field) => foldAscii(field.name)))
+    for (const name of systemNames(options.vocabulary)) this.byName.set(foldAscii(name), reservedName)
+  }
+
+  /** The column of that name, new or not; undefined for names that inference has nothing to say about. */
+  column(name: string): SampledColumn | undefined {
+    const folded = foldAscii(name)
+    if (folded === this.eventTimeName) return this.eventTime
+    if (this.knownNames.has(folded)) return undefined
+    const index = this.byName.get(folded)
+    if (index !== undefined) return this.columns[index]
+    checkColumnName(name)
+    this.added += 1
+    if (this.added + this.knownNames.size > this.options.columns) throw this.tooManyColumns()
+    const column = newColumn(name)
+    this.byName.set(folded, this.columns.length)
+    this.columns.push(column)
+    return column
+  }
+
+  /** The types of all columns. `positional`: columns without value stay, as String, for their place's sake. */
+  infer(csvHeader: CsvHeader | undefined, positional: boolean): Inferred {
+    const added: Field[] = []
+    const valueless: string[] = []
+    for (const column of this.columns) {
+      const type =
+        this.typeOf(column, csvHeader !== undefined) ?? (positional ? ({ kind: 'String' } as const) : undefined)
+      if (type === undefined) valueless.push(column.name)
+      else added.push({ name: column.name, type: optional(type) })
+    }
+    const known = this.options.known ?? []
+    const dates = this.eventTime.classes === valueClass.date
+    return {
+      records: this.records,
+      fields: [...known, ...added],
+      added,
+      eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
+      valueless,
+      ...(csvHeader === undefined ? {} : { csvHeader }),
+    }
+  }
+
+  private typeOf(column: SampledColumn, csv: boolean): DataType | undefined {
+    const { classes } = column
+    if (classes === 0) return column.emptyText ? { kind: 'String' } : undefined
+    if (classes === valueClass.bool) return { kind: 'Bool' }
+    if (classes === valueClass.date) return { kind: 'Date' }
+    const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
+    if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
+    if ((classes & ~(valueClass.integer | valueClass.number)) !== 0) return { kind: 'String' }
+    if (classes !== valueClass.integer || this.options.integers === 'float64') return { kind: 'Float64' }
+    const evidence = csv || this.options.integers === 'int64' || this.records >= manyRecords || column.wide
+    return { kind: evidence ? 'Int64' : 'Float64' }
+  }
+
+  private tooManyColumns(): NodeError {
+    const { columns } = this.options
+    return new NodeError('RecordsDoNotFit', `A dataset has at most ${columns} columns. Nothing was stored.`, {
+      limit: { name: 'columns', value: columns, unit: 'columns' },
+      hint: 'Put what varies into one column of JSON text, or declare the schema with PUT.',
+    })
+  }
+}
+
+const anyTime = valueClass.time | valueClass.zonelessTime
+
+function newColumn(name: string): SampledColumn {
+  return { name, classes: 0, wide: false, emptyText: false }
+}
+
+/** Throws NodeError `InvalidColumnName` for a name that no column may have. */
+export function checkColumnName(name: string): void {
+  const shown = name.slice(0, 60)
+  let why: string | undefined
+  if (name === '') why = 'A column name is empty.'
+  else if (new TextEncoder().encode(name).length > maxNameBytes)
+    why = `The column name '${shown}…' is longer than ${maxNameBytes} bytes.`
+  else if (Array.from(name).some(isControl))
+    why = `The column name '${JSON.stringify(shown).slice(1, -1)}' has a control character.`
+  if (why !== undefined) {
+    throw new NodeError('InvalidColumnName', `${why} Nothing was stored.`, {
+      hint: `Column names have 1 to ${maxNameBytes} bytes of UTF-8 without control characters.`,
+    })
+  }
+}
+
+function isControl(char: string): boolean {
+  const code = char.codePointAt(0) ?? 0
+  return code < 0x20 || (code >= 0x7f && code < 0xa0)
+}

@@ -1,0 +1,115 @@
+// Inference over JSON and NDJSON: the classes of the values of each key in the first records.
+
+import { ArrayFramer, LineFramer } from './json-framing.ts'
+import {
+  closeBrace,
+  colon,
+  comma,
+  JsonChecker,
+  openBrace,
+  quote,
+  Scratch,
+  scanString,
+  skipSpace,
+  StringScan,
+  stringText,
+  unescapeString,
+} from './json-text.ts'
+import { noteInteger, Sample, type SampledColumn, sampleRecords } from './infer-column.ts'
+import { NumberScan, scanNumber } from './number-scan.ts'
+import type { Inferred, Inferrer, InferOptions } from './reader.ts'
+import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { firstInvalidUtf8 } from './utf8-watch.ts'
+import { classOfTimeText, valueClass } from './value-class.ts'
+
+/** An inferrer of one JSON object a line. */
+export function createNdjsonInferrer(options: InferOptions): Inferrer {
+  return new ObjectInferrer(options, new LineFramer())
+}
+
+/** An inferrer of an array of objects, or of one object. */
+export function createJsonInferrer(options: InferOptions): Inferrer {
+  return new ObjectInferrer(options, new ArrayFramer())
+}
+
+class ObjectInferrer implements Inferrer, RecordSink {
+  private readonly sample: Sample
+  private readonly feed: RecordFeed
+  private readonly checker: JsonChecker
+  private readonly string = new StringScan()
+  private readonly number = new NumberScan()
+  private readonly scratch = new Scratch()
+  /** True when there is no use in reading on. */
+  private done = false
+
+  constructor(options: InferOptions, framer: Framer) {
+    this.sample = new Sample(options)
+    this.feed = new RecordFeed(framer, this, options.recordBytes)
+    this.checker = new JsonChecker(options.jsonDepth)
+  }
+
+  push(chunk: Uint8Array): boolean {
+    if (!this.done) this.feed.push(chunk)
+    return !this.done
+  }
+
+  finish(): Inferred {
+    if (!this.done) this.feed.finish()
+    return this.sample.infer(undefined, false)
+  }
+
+  record(bytes: Uint8Array, start: number, end: number): void {
+    const at = skipSpace(bytes, start, end)
+    if (this.done || at === end) return
+    this.sample.records += 1
+    this.done = this.sample.records >= sampleRecords
+    if (this.feed.utf8.dirty && firstInvalidUtf8(bytes, start, end) >= 0) return
+    // A faulty record says nothing: the reader of the body will refuse it.
+    const after = this.checker.check(bytes, at, end, 1)
+    if (after >= 0 && skipSpace(bytes, after, end) === end && bytes[at] === openBrace) this.members(bytes, at + 1, end)
+  }
+
+  oversized(): void {
+    this.sample.records += 1
+  }
+
+  broken(): void {
+    // The reader says what is wrong.
+    this.sample.records += 1
+    this.done = true
+  }
+
+  /** Walks over the members of an object that is known to be well-formed. */
+  private members(bytes: Uint8Array, from: number, end: number): void {
+    let at = skipSpace(bytes, from, end)
+    while (at < end && bytes[at] === quote) {
+      const keyEnd = scanString(this.string, bytes, at, end)
+      const name = stringText(this.scratch, bytes, this.string.start, this.string.end)
+      at = skipSpace(bytes, keyEnd, end)
+      if (bytes[at] !== colon) return
+      at = skipSpace(bytes, at + 1, end)
+      const after = this.checker.check(bytes, at, end, 2)
+      if (after < 0) return
+      const column = this.sample.column(name)
+      if (column !== undefined) this.note(column, bytes, at, after)
+      at = skipSpace(bytes, after, end)
+      if (bytes[at] === closeBrace) return
+      if (bytes[at] === comma) at = skipSpace(bytes, at + 1, end)
+    }
+  }
+
+  private note(column: SampledColumn, bytes: Uint8Array, at: number, after: number): void {
+    const byte = bytes[at] ?? 0
+    if (byte === 0x6e) return
+    if (byte === 0x74 || byte === 0x66) column.classes |= valueClass.bool
+    else if (byte === quote) {
+      unescapeString(this.scratch, bytes, at + 1, after - 1)
+      column.classes |= classOfTimeText(this.scratch.bytes, 0, this.scratch.length)
+    } else if (scanNumber(this.number, bytes, at, after, false)) {
+      if (this.number.integral) {
+        column.classes |= valueClass.integer
+        noteInteger(column, this.number, bytes)
+      } else column.classes |= valueClass.number
+    } else column.classes |= valueClass.text
+  }
+}

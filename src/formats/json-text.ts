@@ -1,0 +1,309 @@
+// Strings and nested values of JSON text, read from bytes: finding the end of a string, undoing its escapes, checking
+// a nested value without building it. Source of the grammar: RFC 8259.
+
+import type { RecordErrorKind } from '../model/errors.ts'
+import { NumberScan, scanNumber } from './number-scan.ts'
+
+export const quote = 0x22
+export const backslash = 0x5c
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
+export const openBracket = 0x5b
+export const closeBracket = 0x5d
+export const comma = 0x2c
+export const colon = 0x3a
+
+/** 1 for the bytes that end a run of plain string bytes: quote, backslash, control characters. */
+const stringStops = new Uint8Array(256)
+stringStops.fill(1, 0, 0x20)
+stringStops[quote] = 1
+stringStops[backslash] = 1
+
+/** Index of the first byte at or after `at` that is no JSON whitespace; `end` when there is none. */
+export function skipSpace(bytes: Uint8Array, at: number, end: number): number {
+  let i = at
+  while (i < end) {
+    const byte = bytes[i] ?? 0
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return i
+    i += 1
+  }
+  return end
+}
+
+/** The string last scanned: `bytes[start, end)` between its quotes. */
+export class StringScan {
+  start = 0
+  end = 0
+  escaped = false
+}
+
+/** Scans the string whose opening quote is at `at`: index after the closing quote, or -1 - (index of the fault). */
+export function scanString(scan: StringScan, bytes: Uint8Array, at: number, end: number): number {
+  let i = at + 1
+  scan.start = i
+  scan.escaped = false
+  while (i < end) {
+    const byte = bytes[i] ?? 0
+    if (stringStops[byte] === 0) i += 1
+    else if (byte === quote) {
+      scan.end = i
+      return i + 1
+    } else if (byte === backslash) {
+      scan.escaped = true
+      i += 2
+    } else return -1 - i
+  }
+  return -1 - end
+}
+
+/** A buffer that decoded text is written to; grows, is used again. */
+export class Scratch {
+  bytes: Uint8Array = new Uint8Array(256)
+  length = 0
+
+  reset(capacity: number): void {
+    this.length = 0
+    if (this.bytes.length < capacity) this.bytes = new Uint8Array(Math.max(capacity, 2 * this.bytes.length))
+  }
+}
+
+function hexUnit(bytes: Uint8Array, at: number, end: number): number {
+  if (at + 4 > end) return -1
+  let unit = 0
+  for (let i = at; i < at + 4; i++) {
+    const byte = bytes[i] ?? 0
+    const letter = byte | 0x20
+    let digit = -1
+    if (byte >= 0x30 && byte <= 0x39) digit = byte - 0x30
+    else if (letter >= 0x61 && letter <= 0x66) digit = letter - 0x57
+    if (digit < 0) return -1
+    unit = unit * 16 + digit
+  }
+  return unit
+}
+
+const simpleEscapes = new Uint8Array(256)
+for (const [letter, byte] of [
+  ['"', 0x22],
+  ['\\', 0x5c],
+  ['/', 0x2f],
+  ['b', 0x08],
+  ['f', 0x0c],
+  ['n', 0x0a],
+  ['r', 0x0d],
+  ['t', 0x09],
+] as const) {
+  simpleEscapes[letter.charCodeAt(0)] = byte
+}
+
+function writeCodePoint(out: Scratch, code: number): void {
+  const { bytes } = out
+  if (code < 0x80) bytes[out.length++] = code
+  else if (code < 0x800) {
+    bytes[out.length++] = 0xc0 | (code >> 6)
+    bytes[out.length++] = 0x80 | (code & 63)
+  } else if (code < 0x10000) {
+    bytes[out.length++] = 0xe0 | (code >> 12)
+    bytes[out.length++] = 0x80 | ((code >> 6) & 63)
+    bytes[out.length++] = 0x80 | (code & 63)
+  } else {
+    bytes[out.length++] = 0xf0 | (code >> 18)
+    bytes[out.length++] = 0x80 | ((code >> 12) & 63)
+    bytes[out.length++] = 0x80 | ((code >> 6) & 63)
+    bytes[out.length++] = 0x80 | (code & 63)
+  }
+}
+
+export type EscapeFault = 'bad-escape' | 'lone-surrogate' | undefined
+
+/** Undoes the escapes of `bytes[start, end)` into `out` as UTF-8. */
+export function unescapeString(out: Scratch, bytes: Uint8Array, start: number, end: number): EscapeFault {
+  out.reset(end - start)
+  let at = start
+  while (at < end) {
+    const byte = bytes[at] ?? 0
+    if (byte !== backslash) {
+      out.bytes[out.length++] = byte
+      at += 1
+      continue
+    }
+    const kind = bytes[at + 1] ?? 0
+    at += 2
+    if (kind !== 0x75) {
+      const plain = simpleEscapes[kind] ?? 0
+      if (plain === 0) return 'bad-escape'
+      out.bytes[out.length++] = plain
+      continue
+    }
+    let code = hexUnit(bytes, at, end)
+    if (code < 0) return 'bad-escape'
+    at += 4
+    if (code >= 0xdc00 && code < 0xe000) return 'lone-surrogate'
+    if (code >= 0xd800 && code < 0xdc00) {
+      const low = bytes[at] === backslash && bytes[at + 1] === 0x75 ? hexUnit(bytes, at + 2, end) : -1
+      if (low < 0xdc00 || low > 0xdfff) return 'lone-surrogate'
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
+      at += 6
+    }
+    writeCodePoint(out, code)
+  }
+  return undefined
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The text of a scanned string whose escapes are known to be good. */
+export function stringText(scratch: Scratch, bytes: Uint8Array, start: number, end: number): string {
+  unescapeString(scratch, bytes, start, end)
+  return decoder.decode(scratch.bytes.subarray(0, scratch.length))
+}
+
+/** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
+export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
+  const text = bytes[at] === 0x74 ? literalBytes.true : bytes[at] === 0x66 ? literalBytes.false : literalBytes.null
+  if (at + text.length > end) return -1
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return -1
+  return at + text.length
+}
+
+const literalBytes = {
+  true: [0x74, 0x72, 0x75, 0x65],
+  false: [0x66, 0x61, 0x6c, 0x73, 0x65],
+  null: [0x6e, 0x75, 0x6c, 0x6c],
+} as const
+
+/** `~` and `/` of a JSON pointer segment escaped. Source: RFC 6901 §3. */
+export function pointerSegment(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+/** Checks JSON values that no column takes apart. After -1 the fault's members say what is wrong and where. */
+export class JsonChecker {
+  kind: RecordErrorKind = 'MalformedRecord'
+  message = ''
+  at = 0
+  end = 0
+  /** Pointer below the value handed to `check`. */
+  pointer = ''
+  private readonly maxDepth: number
+  private readonly string = new StringScan()
+  private readonly number = new NumberScan()
+  private readonly scratch = new Scratch()
+
+  constructor(maxDepth: number) {
+    this.maxDepth = maxDepth
+  }
+
+  /** Index after the value at `at`, whose own level is `depth` if it is an object or array; -1 after a fault. */
+  check(bytes: Uint8Array, at: number, end: number, depth: number): number {
+    this.pointer = ''
+    return this.value(bytes, at, end, depth)
+  }
+
+  private fault(kind: RecordErrorKind, message: string, at: number, end: number): -1 {
+    this.kind = kind
+    this.message = message
+    this.at = at
+    this.end = end
+    return -1
+  }
+
+  malformed(bytes: Uint8Array, at: number, end: number, expected: string): -1 {
+    const message = at >= end ? `The record ends where ${expected} should be.` : `Expected ${expected}.`
+    return this.fault('MalformedRecord', message, at, Math.min(end, at + 24, bytes.length))
+  }
+
+  private value(bytes: Uint8Array, at: number, end: number, depth: number): number {
+    const byte = at < end ? (bytes[at] ?? 0) : 0
+    switch (byte) {
+      case quote: {
+        const after = scanString(this.string, bytes, at, end)
+        if (after < 0) return this.badString(bytes, at, -1 - after, end)
+        return this.string.escaped ? this.escapes(bytes, at, after) : after
+      }
+      case openBrace:
+      case openBracket:
+        if (depth > this.maxDepth) {
+          const message = `The record is nested deeper than ${this.maxDepth} levels.`
+          return this.fault('TooDeep', message, at, Math.min(end, at + 24))
+        }
+        return byte === openBrace ? this.object(bytes, at, end, depth) : this.array(bytes, at, end, depth)
+      case 0x74:
+      case 0x66:
+      case 0x6e: {
+        const after = literalEnd(bytes, at, end)
+        return after < 0 ? this.malformed(bytes, at, end, 'a JSON value') : after
+      }
+      default:
+        if (scanNumber(this.number, bytes, at, end, false)) return this.number.end
+        return this.malformed(bytes, at, end, 'a JSON value')
+    }
+  }
+
+  /** The fault of a string that opens at `open` and goes wrong at `at`. */
+  badString(bytes: Uint8Array, open: number, at: number, end: number): -1 {
+    if (at < end) return this.fault('MalformedRecord', 'A control character in a string must be escaped.', at, at + 1)
+    return this.fault('MalformedRecord', 'A string is not closed.', open, Math.min(end, bytes.length))
+  }
+
+  /** `after` if the escapes of the string scanned, which opens at `at`, are good. */
+  private escapes(bytes: Uint8Array, at: number, after: number): number {
+    const fault = unescapeString(this.scratch, bytes, at + 1, after - 1)
+    return fault === undefined ? after : this.badEscape(fault, at, after)
+  }
+
+  badEscape(fault: NonNullable<EscapeFault>, at: number, after: number): -1 {
+    if (fault === 'bad-escape')
+      return this.fault('MalformedRecord', 'A string has an escape that JSON does not know.', at, after)
+    return this.fault('InvalidUtf8', 'A string has half of a surrogate pair, which is no character.', at, after)
+  }
+
+  private object(bytes: Uint8Array, open: number, end: number, depth: number): number {
+    const names = new Set<string>()
+    let at = skipSpace(bytes, open + 1, end)
+    if (at < end && bytes[at] === closeBrace) return at + 1
+    while (true) {
+      if (at >= end || bytes[at] !== quote) return this.malformed(bytes, at, end, 'a member name in quotes')
+      const nameAt = at
+      at = scanString(this.string, bytes, at, end)
+      if (at < 0) return this.badString(bytes, nameAt, -1 - at, end)
+      const { start: nameStart, end: nameEnd, escaped } = this.string
+      if (escaped && this.escapes(bytes, nameAt, at) < 0) return -1
+      const name = stringText(this.scratch, bytes, nameStart, nameEnd)
+      if (names.has(name)) {
+        this.pointer = pointerSegment(name) + this.pointer
+        return this.fault('DuplicateField', `The name '${name}' stands twice in one object.`, nameAt, at)
+      }
+      names.add(name)
+      at = skipSpace(bytes, at, end)
+      if (at >= end || bytes[at] !== colon) return this.malformed(bytes, at, end, 'a colon')
+      at = this.value(bytes, skipSpace(bytes, at + 1, end), end, depth + 1)
+      if (at < 0) {
+        this.pointer = pointerSegment(name) + this.pointer
+        return -1
+      }
+      at = skipSpace(bytes, at, end)
+      const next = at < end ? bytes[at] : 0
+      if (next === closeBrace) return at + 1
+      if (next !== comma) return this.malformed(bytes, at, end, 'a comma or the end of the object')
+      at = skipSpace(bytes, at + 1, end)
+    }
+  }
+
+  private array(bytes: Uint8Array, open: number, end: number, depth: number): number {
+    let at = skipSpace(bytes, open + 1, end)
+    if (at < end && bytes[at] === closeBracket) return at + 1
+    for (let index = 0; ; index++) {
+      at = this.value(bytes, at, end, depth + 1)
+      if (at < 0) {
+        this.pointer = `/${index}${this.pointer}`
+        return -1
+      }
+      at = skipSpace(bytes, at, end)
+      const next = at < end ? bytes[at] : 0
+      if (next === closeBracket) return at + 1
+      if (next !== comma) return this.malformed(bytes, at, end, 'a comma or the end of the array')
+      at = skipSpace(bytes, at + 1, end)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Cuts a body that arrives in chunks into records: a framer finds where each one ends, the feed keeps the beginning
+// of a record until its end arrives (never more than the cap), drops a byte order mark, counts offsets and lines.
+
+import { RecordPlace } from './fault-log.ts'
+import { Utf8Watch } from './utf8-watch.ts'
+
+/** Finds records in bytes. Keeps its own state across chunks; both methods return -1 when the bytes end first. */
+export interface Framer {
+  /** 1-based line at the place reached. */
+  line: number
+  /** Bytes that end a record and do not belong to it. */
+  readonly terminatorBytes: 0 | 1
+  /** Index of the next record's first byte at or after `at`; `brokenFrame` when no record can begin there. */
+  begin(bytes: Uint8Array, at: number): number
+  /** Index after the record's last byte. */
+  end(bytes: Uint8Array, at: number): number
+  /** Where `begin` or `end` stopped, after `brokenFrame`. */
+  stopped: number
+}
+
+export const brokenFrame = -2
+
+/** Takes the records that the feed finds. */
+export interface RecordSink {
+  /** `bytes[start, end)` is a record; `last` when the body ended without the record's end. */
+  record(bytes: Uint8Array, start: number, end: number, last: boolean): void
+  /** A record of `length` bytes was over the cap and is not at hand. */
+  oversized(length: number, last: boolean): void
+  /** Nothing from `bytes[at]` on can be read; nothing more is handed over. */
+  broken(bytes: Uint8Array, at: number): void
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+const empty = new Uint8Array(0)
+
+export class RecordFeed {
+  /** Where the record handed over lies. */
+  readonly place: RecordPlace = new RecordPlace()
+  readonly utf8: Utf8Watch = new Utf8Watch()
+  private readonly framer: Framer
+  private readonly sink: RecordSink
+  private readonly recordBytes: number
+  /** Offset in the body of the first byte of the chunk being read. */
+  private base = 0
+  /** Bytes of a byte order mark matched so far; 3 when that question is settled. */
+  private mark = 0
+  /** Beginning of a record whose end has not arrived; `kept` bytes of it. */
+  private carry: Uint8Array = empty
+  private kept = 0
+  private open = false
+  private openLength = 0
+  private halted = false
+
+  constructor(framer: Framer, sink: RecordSink, recordBytes: number) {
+    this.framer = framer
+    this.sink = sink
+    this.recordBytes = recordBytes
+  }
+
+  push(buffer: Uint8Array): void {
+    // One class of array keeps the readers' loops fast, and `slice` of a Buffer would not copy.
+    const chunk = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
+    const rest = this.mark === 3 ? chunk : this.passMark(chunk)
+    if (rest.length > 0 && !this.halted) this.read(rest)
+  }
+
+  /** Hands over what is left as the last record. */
+  finish(): void {
+    if (this.mark > 0 && this.mark < 3) this.read(Uint8Array.from(byteOrderMark.slice(0, this.mark)))
+    this.mark = 3
+    this.utf8.finish()
+    if (!this.open) return
+    this.open = false
+    if (this.openLength > this.recordBytes) this.sink.oversized(this.openLength, true)
+    else {
+      this.place.start = 0
+      this.sink.record(this.carry, 0, this.kept, true)
+    }
+  }
+
+  /** Drops a byte order mark at the very start; what merely resembles one is given back. */
+  private passMark(chunk: Uint8Array): Uint8Array {
+    let at = 0
+    while (at < chunk.length && this.mark < 3 && chunk[at] === byteOrderMark[this.mark]) {
+      at += 1
+      this.mark += 1
+    }
+    if (this.mark === 3) {
+      this.base = 3
+      return chunk.subarray(at)
+    }
+    if (at === chunk.length) return empty
+    const seenBefore = this.mark - at
+    this.mark = 3
+    if (seenBefore > 0) this.read(Uint8Array.from(byteOrderMark.slice(0, seenBefore)))
+    return chunk
+  }
+
+  private read(chunk: Uint8Array): void {
+    const { framer, sink, place } = this
+    this.utf8.push(chunk)
+    let at = 0
+    while (true) {
+      if (!this.open) {
+        const start = framer.begin(chunk, at)
+        if (start === brokenFrame) {
+          place.start = framer.stopped
+          place.offset = this.base + framer.stopped
+          place.line = framer.line
+          this.halted = true
+          sink.broken(chunk, framer.stopped)
+          return
+        }
+        if (start < 0) break
+        place.start = start
+        place.offset = this.base + start
+        place.line = framer.line
+        this.open = true
+        this.openLength = 0
+        this.kept = 0
+        at = start
+      }
+      const end = framer.end(chunk, at)
+      if (end < 0) {
+        this.keep(chunk, at, chunk.length)
+        break
+      }
+      this.close(chunk, at, end)
+      at = end + framer.terminatorBytes
+      framer.line += framer.terminatorBytes
+    }
+    this.base += chunk.length
+  }
+
+  /** The open record ends at `end`; its last bytes are `chunk[at, end)`. */
+  private close(chunk: Uint8Array, at: number, end: number): void {
+    this.open = false
+    const length = this.openLength + end - at
+    if (length > this.recordBytes) this.sink.oversized(length, false)
+    else if (this.openLength === 0) this.sink.record(chunk, at, end, false)
+    else {
+      this.keep(chunk, at, end)
+      this.place.start = 0
+      this.sink.record(this.carry, 0, this.kept, false)
+    }
+  }
+
+  private keep(chunk: Uint8Array, at: number, end: number): void {
+    const length = end - at
+    this.openLength += length
+    if (this.openLength > this.recordBytes) {
+      this.carry = empty
+      return
+    }
+    if (this.kept + length > this.carry.length) {
+      const grown = new Uint8Array(Math.min(this.recordBytes, Math.max(this.kept + length, 2 * this.carry.length)))
+      grown.set(this.carry.subarray(0, this.kept))
+      this.carry = grown
+    }
+    this.carry.set(chunk.subarray(at, end), this.kept)
+    this.kept += length
+  }
+}

@@ -1,0 +1,298 @@
+// The columns that a reader fills: numbers and texts of the input become values of the column's type, or a reason why
+// not. Exact: integers and decimals never pass through a double, doubles are the nearest ones, finer time digits are
+// cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
+
+import { must } from '../lib/assert.ts'
+import { type ColumnBuilder, createColumnBuilder } from '../codec/column-builder.ts'
+import type { RecordErrorKind } from '../model/errors.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import { notADate, noSuchDay, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
+import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
+import { doubleOf, exactNumber, type NumberScan, type ScaledResult, scaledInteger } from './number-scan.ts'
+import type { EpochUnit } from './reader.ts'
+
+const batchRows = 16_384
+const batchInputBytes = 1024 * 1024
+
+const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
+
+const minInt64 = -(2n ** 63n)
+const maxInt64 = 2n ** 63n - 1n
+const maxUint64 = 2n ** 64n - 1n
+
+/** A fault of a value; undefined means that the value is in the column. */
+type ValueFault = RecordErrorKind | undefined
+
+export interface TypedColumnsOptions {
+  readonly timeZone?: 'UTC'
+  readonly eventTimeUnit?: EpochUnit
+}
+
+/** The columns of one body. After a fault the columns may be out of step: the body is lost, only judging goes on. */
+export class TypedColumns {
+  readonly plan: TablePlan
+  /** One per column of the plan. */
+  builders: ColumnBuilder[]
+  /** Why the last value did not fit. */
+  reason = ''
+  private readonly batches: RecordBatch[] = []
+  private rows = 0
+  private inputBytes = 0
+  private failed = false
+  private readonly utc: boolean
+  private readonly eventTimeUnit: EpochUnit | undefined
+  private readonly time = new TimeScan()
+
+  constructor(plan: TablePlan, options: TypedColumnsOptions) {
+    this.plan = plan
+    this.builders = plan.columns.map(({ field }) => createColumnBuilder(field))
+    this.utc = options.timeZone === 'UTC'
+    this.eventTimeUnit = options.eventTimeUnit
+  }
+
+  /** Ends a row that came from `inputBytes` bytes of input. */
+  endRow(inputBytes: number): void {
+    this.rows += 1
+    this.inputBytes += inputBytes
+    if (this.rows >= batchRows || this.inputBytes >= batchInputBytes) this.cut()
+  }
+
+  /** From now on values are judged but not kept. */
+  fail(): void {
+    if (this.failed) return
+    this.failed = true
+    this.batches.length = 0
+    this.cut()
+  }
+
+  /** The batches of the body. */
+  finish(): RecordBatch[] {
+    if (this.rows > 0) this.cut()
+    return this.batches
+  }
+
+  private cut(): void {
+    const rows = this.rows
+    this.rows = 0
+    this.inputBytes = 0
+    if (!this.failed) this.batches.push({ rows, columns: this.builders.map((builder): Column => builder.finish()) })
+    else this.builders = this.plan.columns.map(({ field }) => createColumnBuilder(field))
+  }
+
+  /** No value in this row. */
+  putNull(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
+    if (column.required) {
+      this.reason = `Column '${column.name}' is required and has no value.`
+      return 'MissingRequired'
+    }
+    builder.appendNull()
+    return undefined
+  }
+
+  putBool(column: ColumnPlan, builder: ColumnBuilder, value: boolean): ValueFault {
+    if (column.code !== valueCode.bool) return this.wrongType(column, 'a boolean')
+    builder.appendBool(value)
+    return undefined
+  }
+
+  /** The number in `scan`, a token of `bytes`. */
+  putNumber(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
+    switch (column.code) {
+      case valueCode.float:
+        return this.putFloat(column, builder, doubleOf(scan, bytes))
+      case valueCode.small:
+      case valueCode.int64:
+      case valueCode.uint64:
+        return this.putInteger(column, builder, scan, bytes)
+      case valueCode.decimal:
+        return this.putDecimal(column, builder, scaledInteger(exactNumber(scan, bytes), column.scale))
+      case valueCode.string:
+        builder.appendBytes(bytes, scan.start, scan.end)
+        return undefined
+      case valueCode.timestamp:
+        return this.putEpoch(column, builder, scan, bytes)
+      default:
+        return this.wrongType(column, 'a number')
+    }
+  }
+
+  /** Text `bytes[start, end)`: UTF-8 into a String column, else a time or hexadecimal bytes. */
+  putText(column: ColumnPlan, builder: ColumnBuilder, bytes: Uint8Array, start: number, end: number): ValueFault {
+    switch (column.code) {
+      case valueCode.string:
+        builder.appendBytes(bytes, start, end)
+        return undefined
+      case valueCode.timestamp: {
+        const fault = readInstant(this.time, bytes, start, end, this.utc)
+        return fault === undefined ? this.putInstant(column, builder) : this.badTime(column, fault)
+      }
+      case valueCode.date:
+        return this.putDate(column, builder, bytes, start, end)
+      case valueCode.time:
+        return this.putTime(column, builder, bytes, start, end)
+      case valueCode.binary:
+        return this.putHex(column, builder, bytes, start, end)
+      default:
+        return this.wrongType(column, 'a text')
+    }
+  }
+
+  wrongType(column: ColumnPlan, what: string): 'WrongType' {
+    this.reason = `Column '${column.name}' holds ${column.typeText}; this is ${what}.`
+    return 'WrongType'
+  }
+
+  private outOfRange(column: ColumnPlan): 'OutOfRange' {
+    this.reason = `The number is beyond the range of column '${column.name}' (${column.typeText}).`
+    return 'OutOfRange'
+  }
+
+  private putFloat(column: ColumnPlan, builder: ColumnBuilder, value: number): ValueFault {
+    const magnitude = Math.abs(value)
+    if (magnitude === Number.POSITIVE_INFINITY || magnitude >= column.max) return this.outOfRange(column)
+    builder.appendFloat64(value)
+    return undefined
+  }
+
+  private putInteger(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
+    if (scan.integral && scan.digits <= 15) {
+      const value = scan.negative ? 0 - scan.mantissa : scan.mantissa
+      if (column.code === valueCode.int64) builder.appendInt64(value)
+      else if (column.code === valueCode.uint64) {
+        if (value < 0) return this.outOfRange(column)
+        builder.appendInt64(value)
+      } else {
+        if (value < column.min || value > column.max) return this.outOfRange(column)
+        builder.appendInt32(value)
+      }
+      return undefined
+    }
+    const value = scaledInteger(exactNumber(scan, bytes), 0)
+    if (value === 'fraction') return this.wrongType(column, 'a number with a fraction')
+    if (value === 'range') return this.outOfRange(column)
+    if (column.code === valueCode.small) {
+      if (value < BigInt(column.min) || value > BigInt(column.max)) return this.outOfRange(column)
+      builder.appendInt32(Number(value))
+      return undefined
+    }
+    const [min, max] = column.code === valueCode.int64 ? [minInt64, maxInt64] : [0n, maxUint64]
+    if (value < min || value > max) return this.outOfRange(column)
+    builder.appendBigInt64(value)
+    return undefined
+  }
+
+  private putDecimal(column: ColumnPlan, builder: ColumnBuilder, value: ScaledResult): ValueFault {
+    if (value === 'fraction') return this.wrongType(column, `a number with more than ${column.scale} decimals`)
+    const limit = 10n ** BigInt(column.precision)
+    if (value === 'range' || value >= limit || value <= -limit) return this.outOfRange(column)
+    builder.appendDecimal(value)
+    return undefined
+  }
+
+  private putEpoch(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
+    const isEventTime = column === this.plan.columns[0]
+    if (!isEventTime || this.eventTimeUnit === undefined) {
+      this.wrongType(column, 'a number')
+      if (isEventTime) this.reason += ' Say eventTimeUnit=s, ms, us or ns to send epochs.'
+      return 'WrongType'
+    }
+    const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
+    const value = scaledInteger(exactNumber(scan, bytes), shift, true)
+    if (value === 'range' || value === 'fraction' || value < minInt64 || value > maxInt64)
+      return this.outOfRange(column)
+    builder.appendBigInt64(value)
+    return undefined
+  }
+
+  /** The instant in `time`, in the unit of the column. */
+  private putInstant(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
+    const { seconds, nanos } = this.time
+    const { perSecond } = column
+    const fraction = Math.floor(nanos / (1e9 / perSecond))
+    if (Math.abs(seconds) < 9e15 / perSecond) {
+      builder.appendInt64(seconds * perSecond + fraction)
+      return undefined
+    }
+    const value = BigInt(seconds) * BigInt(perSecond) + BigInt(fraction)
+    if (value < minInt64 || value > maxInt64) return this.outOfRange(column)
+    builder.appendBigInt64(value)
+    return undefined
+  }
+
+  private putDate(
+    column: ColumnPlan,
+    builder: ColumnBuilder,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): ValueFault {
+    const days = end - start === 10 ? readDate(bytes, start, end) : notADate
+    if (days === notADate || days === noSuchDay) {
+      const why = days === noSuchDay ? 'that day does not exist' : 'write it as YYYY-MM-DD'
+      this.reason = `Column '${column.name}' holds dates; ${why}.`
+      return 'BadDate'
+    }
+    builder.appendInt32(days)
+    return undefined
+  }
+
+  private putTime(
+    column: ColumnPlan,
+    builder: ColumnBuilder,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): ValueFault {
+    const { time } = this
+    const fault = readTimeOfDay(time, bytes, start, end)
+    if (fault !== undefined || time.end !== end) {
+      this.reason = `Column '${column.name}' holds times of day; write them as hh:mm:ss, with a fraction if needed.`
+      return 'BadTimestamp'
+    }
+    const value = time.seconds * column.perSecond + Math.floor(time.nanos / (1e9 / column.perSecond))
+    if (column.perSecond <= 1e3) builder.appendInt32(value)
+    else builder.appendInt64(value)
+    return undefined
+  }
+
+  private putHex(
+    column: ColumnPlan,
+    builder: ColumnBuilder,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): ValueFault {
+    const out = new Uint8Array((end - start) >> 1)
+    let bad = ((end - start) & 1) === 1
+    for (let i = 0; i < out.length && !bad; i++) {
+      const high = hexValue(bytes[start + 2 * i] ?? 0)
+      const low = hexValue(bytes[start + 2 * i + 1] ?? 0)
+      bad = high < 0 || low < 0
+      out[i] = high * 16 + low
+    }
+    if (bad) return this.wrongType(column, 'not hexadecimal text')
+    builder.appendBytes(out, 0, out.length)
+    return undefined
+  }
+
+  private badTime(column: ColumnPlan, fault: TimeFault): 'BadTimestamp' {
+    const epochHint = column === this.plan.columns[0] && fault === 'form' && this.eventTimeUnit === undefined
+    const hint = epochHint ? '; for epochs say eventTimeUnit=s, ms, us or ns' : ''
+    this.reason = `Column '${column.name}' holds times; ${must(timeReasons[fault ?? 'form'], 'a reason')}${hint}.`
+    return 'BadTimestamp'
+  }
+}
+
+const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
+  form: 'write them like 2024-01-31T12:00:00Z',
+  date: 'that day does not exist',
+  time: 'that time of day does not exist',
+  zone: 'the zone must be Z or an offset such as +02:00',
+  'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
