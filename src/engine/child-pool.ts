@@ -1,0 +1,151 @@
+// The engine processes and the queue before them: each takes one query at a time, the warmest first; a dead one is
+// replaced at once; who waits too long or finds the queue full is told that the node is saturated.
+
+import { assert } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
+import type { Analysis, EngineAnswer, EngineOptions } from './engine.ts'
+import type { ChildSettings, PlainJob, ToChild } from './messages.ts'
+
+const mebibyte = 1024 * 1024
+/** A process that fails to start is tried again after this time. */
+const restartMs = 1000
+
+interface Waiter {
+  readonly take: (child: ChildHandle) => void
+  readonly refuse: (error: NodeError) => void
+}
+
+export class ChildPool {
+  readonly #options: EngineOptions
+  readonly #settings: ChildSettings
+  readonly #children = new Set<ChildHandle>()
+  /** Last in, first out: the same few processes stay warm. */
+  readonly #idle: ChildHandle[] = []
+  readonly #queue: Waiter[] = []
+  #closed = false
+
+  constructor(options: EngineOptions) {
+    this.#options = options
+    const { memoryBytes, resultBytes, dataRoots } = options
+    const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
+    this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots }
+  }
+
+  /** Starts all processes; resolves when the first is ready. Throws NodeError `Internal`. */
+  async start(): Promise<void> {
+    assert(this.#options.processes > 0, 'an engine has a process')
+    await Promise.any(Array.from({ length: this.#options.processes }, async () => await this.#spawn())).catch(
+      (error: unknown) => {
+        throw error instanceof AggregateError ? error.errors[0] : error
+      },
+    )
+  }
+
+  async analyze(sql: string, signal: AbortSignal | undefined): Promise<Analysis> {
+    const outcome = await this.#perform((id) => ({ kind: 'analyze', id, sql }), signal)
+    assert(outcome.kind === 'analysis', 'an analysis was asked for')
+    return outcome.analysis
+  }
+
+  async run(job: PlainJob, signal: AbortSignal): Promise<EngineAnswer> {
+    const outcome = await this.#perform((id) => ({ kind: 'run', id, job }), signal)
+    assert(outcome.kind === 'answer', 'an answer was asked for')
+    return outcome.answer
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const waiter of this.#queue.splice(0)) waiter.refuse(draining())
+    const children = [...this.#children]
+    for (const child of children) child.kill(draining())
+    await Promise.all(children.map(async (child) => await child.exited))
+  }
+
+  async #perform(job: (id: number) => ToChild, signal: AbortSignal | undefined): Promise<Outcome> {
+    const limits: JobLimits = { queryMs: this.#options.queryMs, signal }
+    const child = await this.#acquire(limits)
+    try {
+      return await child.perform(job, limits)
+    } catch (error) {
+      if (error instanceof NodeError && error.kind === 'Internal') {
+        this.#options.logger.error({ reason: String(error.details.cause) }, 'a query failed inside the engine')
+      }
+      // A cancelled query ends with whatever the interrupted engine said.
+      throw signal?.aborted ? cancelled() : error
+    } finally {
+      this.#release(child)
+    }
+  }
+
+  async #acquire({ queryMs, signal }: JobLimits): Promise<ChildHandle> {
+    if (this.#closed) throw draining()
+    if (signal?.aborted) throw cancelled()
+    const idle = this.#takeIdle()
+    if (idle !== undefined) return idle
+    if (this.#queue.length >= this.#options.queueLimit) throw saturated('The queue of queries is full.')
+    const left = new AbortController()
+    const waiting = new Promise<ChildHandle>((take, refuse) => {
+      const waiter = { take, refuse }
+      this.#queue.push(waiter)
+      const leave = (error: NodeError): void => {
+        const at = this.#queue.indexOf(waiter)
+        if (at >= 0) this.#queue.splice(at, 1)
+        refuse(error)
+      }
+      void this.#options.clock.sleep(queryMs, left.signal).then(() => {
+        if (!left.signal.aborted) leave(saturated('No query process became free in time.'))
+      })
+      signal?.addEventListener('abort', () => leave(cancelled()), { once: true, signal: left.signal })
+    })
+    try {
+      return await waiting
+    } finally {
+      left.abort()
+    }
+  }
+
+  #takeIdle(): ChildHandle | undefined {
+    for (;;) {
+      const child = this.#idle.pop()
+      if (child === undefined || child.usable) return child
+    }
+  }
+
+  #release(child: ChildHandle): void {
+    if (this.#closed || !child.usable) return
+    const waiter = this.#queue.shift()
+    if (waiter === undefined) this.#idle.push(child)
+    else waiter.take(child)
+  }
+
+  async #spawn(): Promise<void> {
+    const child = new ChildHandle(this.#settings, this.#options.clock)
+    this.#children.add(child)
+    void child.exited.then(() => this.#replace(child))
+    await child.ready()
+    this.#release(child)
+  }
+
+  /** Starts another process for one that died; one that never stood is tried again after a while. */
+  async #replace(dead: ChildHandle): Promise<void> {
+    this.#children.delete(dead)
+    if (this.#closed) return
+    if (!dead.started) await this.#options.clock.sleep(restartMs)
+    if (this.#closed) return
+    try {
+      await this.#spawn()
+    } catch (error) {
+      const cause = error instanceof NodeError ? error.details.cause : error
+      this.#options.logger.error({ reason: String(cause) }, 'an engine process did not start')
+    }
+  }
+}
+
+function draining(): NodeError {
+  return new NodeError('Draining', 'The node is shutting down.', { retryAfterSeconds: 5 })
+}
+
+function saturated(message: string): NodeError {
+  return new NodeError('Saturated', message, { retryAfterSeconds: 1 })
+}

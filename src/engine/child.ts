@@ -1,0 +1,95 @@
+// Entry of an engine process: takes one message at a time from its parent, answers, watches its own memory, and dies
+// with its parent. Started by child-handle.ts, never imported.
+
+import { systemClock } from '../lib/clock.ts'
+import { NodeError } from '../model/errors.ts'
+import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
+import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
+
+/** Bytes of an answer that travel in one message. */
+const pieceBytes = 1024 * 1024
+const watchEveryMs = 25
+
+let session: DuckDbSession | undefined
+let busy = false
+
+process.on('message', (message) => {
+  // Only the parent's ChildHandle writes to this channel.
+  void receive(message as ToChild)
+})
+process.on('disconnect', die)
+
+async function receive(message: ToChild): Promise<void> {
+  if (message.kind === 'settings') return await start(message.settings)
+  if (message.kind === 'interrupt') return session?.interrupt()
+  busy = true
+  try {
+    await answer(message)
+  } catch (error) {
+    await send({ kind: 'failed', id: message.id, error: plainError(error) })
+  }
+  busy = false
+}
+
+async function start(settings: ChildSettings): Promise<void> {
+  try {
+    session = await openSession(settings)
+  } catch (error) {
+    await send({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) })
+    return
+  }
+  void watchMemory(settings.killBytes)
+  await send({ kind: 'ready' })
+}
+
+async function answer(message: Extract<ToChild, { id: number }>): Promise<void> {
+  const { id } = message
+  if (session === undefined) throw new NodeError('Internal', 'The query engine has not started.')
+  if (message.kind === 'analyze') {
+    const { tables, volatile } = await session.analyze(message.sql)
+    return await send({ kind: 'analysis', id, analysis: { sql: message.sql, tables, volatile } })
+  }
+  await sendAnswer(id, await session.run(message.job))
+}
+
+async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
+  const { rows, truncated, schemaJson, bytes } = done
+  await send({ kind: 'answer', id, rows, truncated, schemaJson, dataBytes: bytes })
+  for (const piece of done.pieces) {
+    for (let at = 0; at < piece.length; at += pieceBytes) {
+      await send({ kind: 'piece', id, bytes: piece.subarray(at, at + pieceBytes) })
+    }
+  }
+}
+
+function plainError(error: unknown): PlainError {
+  if (error instanceof NodeError) {
+    const { cause, ...details } = error.details
+    return { kind: error.kind, message: error.message, details, ...(cause !== undefined && { reason: String(cause) }) }
+  }
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { kind: 'Internal', message: 'The query engine failed.', details: {}, reason }
+}
+
+/** The engine counts its own buffers only; values in flight and results are seen here, while it works. */
+async function watchMemory(killBytes: number): Promise<void> {
+  for (;;) {
+    await systemClock.sleep(watchEveryMs)
+    if (!busy || process.memoryUsage.rss() <= killBytes) continue
+    process.send?.({ kind: 'overgrown' } satisfies FromChild)
+    // Nothing else ends a process whose worker threads are inside the engine.
+    await systemClock.sleep(watchEveryMs)
+    die()
+  }
+}
+
+async function send(message: FromChild): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (process.send === undefined) resolve()
+    else process.send(message, () => resolve())
+  })
+}
+
+function die(): void {
+  process.kill(process.pid, 'SIGKILL')
+}

@@ -1,0 +1,251 @@
+// One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
+// statement, its run, its rendering. One query at a time.
+
+import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
+import { parseJson } from '../codec/json.ts'
+import { jsonText } from '../codec/json.ts'
+import { assert, must } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import type { JsonObject, JsonValue } from '../model/json.ts'
+import { type Rendered, renderResult } from './duckdb-render.ts'
+import { arrowSchemaJson } from './duckdb-types.ts'
+import { Views } from './duckdb-views.ts'
+import { type GateResult, gateStatement, notAllowed } from './gate.ts'
+import { engineVersion } from './identity.ts'
+import { asciiLower } from './lexer.ts'
+import type { ChildSettings, PlainJob } from './messages.ts'
+import { withTotalOrder } from './normalize.ts'
+import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
+import { errorOfEngine, parseEngineMessage } from './sql-errors.ts'
+import { checkStatementKind } from './statement-kind.ts'
+import { child, list, text } from './tree.ts'
+
+/** A statement that the gate let through. */
+interface Statement {
+  readonly sql: QuotedSql
+  /** Its top node in the serialised tree. */
+  readonly node: JsonObject
+  readonly gate: GateResult
+}
+
+/** What preparing and rewriting a statement over given views gave. */
+interface Plan {
+  /** Output names of the caller's own text. */
+  readonly names: readonly string[]
+  /** The rewritten statement. */
+  readonly sql: string
+}
+
+export interface SessionAnswer extends Rendered {
+  readonly schemaJson: Uint8Array | undefined
+}
+
+/** Statements and plans remembered. */
+const kept = 256
+
+export class DuckDbSession {
+  readonly #connection: DuckDBConnection
+  readonly #settings: ChildSettings
+  readonly #views: Views
+  readonly #statements = new Map<string, Statement>()
+  readonly #plans = new Map<string, Plan>()
+
+  constructor(connection: DuckDBConnection, settings: ChildSettings) {
+    this.#connection = connection
+    this.#settings = settings
+    this.#views = new Views(connection)
+  }
+
+  /** Parses and gates a statement. Throws NodeError. */
+  async analyze(sql: string): Promise<GateResult> {
+    return (await this.#statement(sql)).gate
+  }
+
+  /** Runs a job to its end. Throws NodeError. */
+  async run(job: PlainJob): Promise<SessionAnswer> {
+    const statement = await this.#statement(job.analysis.sql)
+    checkJob(statement, job)
+    const plan = await this.#plan(statement, job)
+    const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
+    const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
+    const schemaJson = job.wantSchema ? arrowSchemaJson(plan.names, result.columnTypes()) : undefined
+    return { ...(await renderResult(result, options)), schemaJson }
+  }
+
+  /** Ends the query under way with an error; it may take a while or never happen. */
+  interrupt(): void {
+    this.#connection.interrupt()
+  }
+
+  async #statement(sql: string): Promise<Statement> {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    checkStatementKind(sql)
+    const quoted = quoteOffsetWord(sql)
+    const node = await this.#parse(quoted)
+    const statement = { sql: quoted, node, gate: gateStatement(node, (offset) => positionOfByte(quoted, offset)) }
+    remember(this.#statements, sql, statement)
+    return statement
+  }
+
+  /** The top node of the one statement in a text. */
+  async #parse(sql: QuotedSql): Promise<JsonObject> {
+    const tree = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', sql.text))
+    if (tree.get('error') === true) throw parseFailure(tree, sql)
+    const [statement, ...others] = list(tree, 'statements')
+    if (others.length > 0) throw notAllowed({ construct: 'more than one statement' })
+    const node = statement instanceof Map ? child(statement, 'node') : undefined
+    if (node === undefined) throw new NodeError('SqlSyntax', 'The statement is empty.')
+    return node
+  }
+
+  async #plan(statement: Statement, job: PlainJob): Promise<Plan> {
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(job.tables))
+    const key = [job.reproducible, job.skip, job.limit, job.analysis.sql, views].join('\n')
+    const known = this.#plans.get(key)
+    const plan = known ?? (await this.#makePlan(statement, job))
+    if (known === undefined) remember(this.#plans, key, plan)
+    if (job.dataFormat !== 'JsonAoa') checkDuplicates(plan.names)
+    return plan
+  }
+
+  /** Prepares the caller's own text (names, syntax and name errors come from there), then rewrites its tree. */
+  async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
+    const prepared = await this.#guard(statement.sql, async () => await this.#connection.prepare(statement.sql.text))
+    const names = Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnName(index))
+    prepared.destroySync()
+    const ordered = job.reproducible ? withTotalOrder(statement.node, names.length) : statement.node
+    const window = `SELECT * FROM (SELECT 1) AS answer LIMIT ${job.limit + 1} OFFSET ${job.skip}`
+    const frame = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', window))
+    putInFrame(frame, ordered)
+    const sql = await this.#scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(frame))
+    await this.#checkRewritten(sql, statement.gate)
+    return { names, sql }
+  }
+
+  /** The text that will run passes the gate too, so that a fault in the engine's printer cannot get around it. */
+  async #checkRewritten(sql: string, original: GateResult): Promise<void> {
+    checkStatementKind(sql)
+    const quoted = { original: sql, text: sql, inserted: [] }
+    const gate = gateStatement(await this.#parse(quoted), (offset) => positionOfByte(quoted, offset))
+    const allowed = new Set(original.tables.map((table) => JSON.stringify(table.parts)))
+    const same = gate.tables.every((table) => allowed.has(JSON.stringify(table.parts)))
+    assert(same, 'the rewritten statement names the datasets of the original')
+  }
+
+  /** One text out of a trusted statement with one text parameter. */
+  async #scalar(sql: string, parameter: string): Promise<string> {
+    const result = await this.#guard(undefined, async () => await this.#connection.run(sql, [parameter]))
+    const rows = await result.getRows()
+    const value = rows[0]?.[0]
+    assert(typeof value === 'string', 'the engine answers with text')
+    return value
+  }
+
+  async #guard<T>(sql: QuotedSql | undefined, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action()
+    } catch (error) {
+      const raw = error instanceof Error ? error.message : String(error)
+      throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
+    }
+  }
+}
+
+function parseTree(json: string): JsonObject {
+  const tree = parseJson(json, { maxDepth: 10_000 })
+  assert(tree instanceof Map, 'a serialised statement is an object')
+  return tree
+}
+
+function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
+  if (text(tree, 'error_type') !== 'parser') {
+    return notAllowed(
+      { construct: 'this kind of statement' },
+      'A query is one SELECT; PIVOT needs its values listed: ON x IN (…).',
+    )
+  }
+  const offset = Number(text(tree, 'position') || Number.NaN)
+  const position = Number.isSafeInteger(offset) ? { position: positionOfCodePoint(sql, offset) } : {}
+  const { message } = parseEngineMessage(text(tree, 'error_message'))
+  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
+}
+
+/** Puts a node where the frame has its inner `SELECT 1`. */
+function putInFrame(frame: JsonObject, node: JsonValue): void {
+  const [statement] = list(frame, 'statements')
+  const select = statement instanceof Map ? child(statement, 'node') : undefined
+  const from = select === undefined ? undefined : child(select, 'from_table')
+  must(from === undefined ? undefined : child(from, 'subquery'), 'the frame selects from a subquery').set('node', node)
+}
+
+function checkJob(statement: Statement, job: PlainJob): void {
+  const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
+  for (const table of statement.gate.tables) {
+    assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
+  }
+  const { volatile } = statement.gate
+  if (job.reproducible && volatile !== undefined) {
+    throw new NodeError(
+      'NotReproducible',
+      `${volatile.construct} gives another answer each time, so there can be no proof.`,
+      {
+        hint: 'Write a fixed value instead, or ask without a proof.',
+        ...(volatile.position && { position: volatile.position }),
+      },
+    )
+  }
+  for (const name of statement.gate.sessionNames) {
+    const isColumn = job.tables.some((table) =>
+      table.schema?.fields.some((field) => asciiLower(field.name) === name.construct),
+    )
+    if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
+  }
+}
+
+/** Two output columns of exactly one name have no place in a keyed layout. */
+function checkDuplicates(names: readonly string[]): void {
+  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+  if (repeated.length === 0) return
+  throw new NodeError('DuplicateColumn', `Two output columns are named '${repeated[0]?.slice(0, 200)}'.`, {
+    candidates: repeated.slice(0, 100),
+    hint: 'Name them with AS, leave one out with EXCLUDE, or ask for JsonAoa.',
+  })
+}
+
+function remember<T>(cache: Map<string, T>, key: string, value: T): void {
+  if (cache.size >= kept) cache.clear()
+  cache.set(key, value)
+}
+
+/** Opens an instance, sets it up and locks it. Throws the engine's errors. */
+export async function openSession(settings: ChildSettings): Promise<DuckDbSession> {
+  assert(duckdbVersion().replace(/^v/, '') === engineVersion, `this build signs for DuckDB ${engineVersion}`)
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: '1',
+    memory_limit: `${Math.floor(settings.memoryBytes / 1024)}KiB`,
+    // Spilling would make results depend on the memory limit, and grants a directory to the statements.
+    temp_directory: '',
+  })
+  const connection = await instance.connect()
+  const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
+  for (const sql of [...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
+    await connection.run(sql)
+  return new DuckDbSession(connection, settings)
+}
+
+const fixedSettings = [
+  "SET TimeZone = 'UTC'",
+  "SET Calendar = 'gregorian'",
+  'SET parquet_metadata_cache = true',
+  // Slices never change.
+  "SET validate_external_file_cache = 'NO_VALIDATION'",
+  'SET errors_as_json = true',
+  'SET autoinstall_known_extensions = false',
+  'SET autoload_known_extensions = false',
+  'SET allow_community_extensions = false',
+  'SET allow_persistent_secrets = false',
+  'SET enable_geoparquet_conversion = false',
+]
+
+const closingSettings = ['SET enable_external_access = false', 'SET lock_configuration = true']

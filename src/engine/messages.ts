@@ -1,0 +1,46 @@
+// What parent and child say to each other over the IPC channel (v8 serialisation: bytes travel as bytes).
+
+import type { ErrorDetails } from '../model/errors.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import type { Analysis, EngineJob } from './engine.ts'
+
+/** A job without its signal, which stays with the parent. */
+export type PlainJob = Omit<EngineJob, 'signal'>
+
+export interface ChildSettings {
+  readonly memoryBytes: number
+  readonly killBytes: number
+  readonly resultBytes: number
+  readonly dataRoots: readonly string[]
+}
+
+export type ToChild =
+  | { readonly kind: 'settings'; readonly settings: ChildSettings }
+  | { readonly kind: 'analyze'; readonly id: number; readonly sql: string }
+  | { readonly kind: 'run'; readonly id: number; readonly job: PlainJob }
+  | { readonly kind: 'interrupt' }
+
+export interface PlainError {
+  readonly kind: ErrorKind
+  readonly message: string
+  readonly details: ErrorDetails
+  /** What the operator reads of a failure that is no caller's fault. */
+  readonly reason?: string
+}
+
+/** `data` comes in `pieces` after the answer when it is large, so that the parent's loop never stalls on one message. */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'analysis'; readonly id: number; readonly analysis: Analysis }
+  | {
+      readonly kind: 'answer'
+      readonly id: number
+      readonly rows: number
+      readonly truncated: boolean
+      readonly schemaJson: Uint8Array | undefined
+      readonly dataBytes: number
+    }
+  | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: PlainError }
+  | { readonly kind: 'overgrown' }

@@ -1,0 +1,135 @@
+// Errors of the engine as the caller may see them: kind, place in the text as sent, candidates. Whatever could tell of
+// files, settings or other callers is left out and goes to the operator's log instead. Pure.
+
+import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import { parseJson, toPlain } from '../codec/json.ts'
+import { positionOfByte, positionOfCodePoint, type QuotedSql } from './offset-word.ts'
+
+/** An error as the engine tells it (setting errors_as_json). */
+export interface EngineMessage {
+  readonly type: string
+  readonly message: string
+  readonly subtype: string
+  readonly position: number | undefined
+  readonly candidates: readonly string[]
+}
+
+/** Reads the JSON of an engine's error; text without JSON keeps its `… Error:` prefix as type. */
+export function parseEngineMessage(raw: string): EngineMessage {
+  const brace = raw.indexOf('{"exception_type"')
+  const fields = brace < 0 ? undefined : errorFields(raw.slice(brace))
+  if (fields === undefined) {
+    const prefix = /^([A-Za-z ]+) Error: ?/.exec(raw)
+    return {
+      type: prefix?.[1] ?? 'Unknown',
+      message: prefix === null ? raw : raw.slice(prefix[0].length),
+      subtype: '',
+      position: undefined,
+      candidates: [],
+    }
+  }
+  const position = Number(fields.get('position') ?? Number.NaN)
+  return {
+    type: fields.get('exception_type') ?? 'Unknown',
+    message: fields.get('exception_message') ?? '',
+    subtype: fields.get('error_subtype') ?? '',
+    position: Number.isSafeInteger(position) ? position : undefined,
+    candidates: splitCandidates(fields.get('candidates') ?? ''),
+  }
+}
+
+function errorFields(json: string): Map<string, string> | undefined {
+  try {
+    const value = toPlain(parseJson(json))
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return new Map(Object.entries(value).map(([name, member]) => [name, String(member)]))
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}
+
+/** Candidates come joined by commas; those of functions hold commas of their own. */
+function splitCandidates(joined: string): string[] {
+  if (joined === '') return []
+  return joined.includes('(') ? joined.split(/,(?=[^(),]*\()/) : joined.split(',')
+}
+
+/** Kinds by the type of the engine's exception; anything else breaks the child. */
+const kindOfType: Readonly<Record<string, ErrorKind>> = {
+  Parser: 'SqlSyntax',
+  Syntax: 'SqlSyntax',
+  Binder: 'SqlSyntax',
+  Catalog: 'SqlUnknownName',
+  Conversion: 'SqlValue',
+  'Invalid Input': 'SqlValue',
+  'Invalid type': 'SqlValue',
+  'Out of Range': 'SqlValue',
+  'Mismatch Type': 'SqlValue',
+  Decimal: 'SqlValue',
+  'Divide by Zero': 'SqlValue',
+  'Not implemented': 'QueryNotAllowed',
+  'Not Implemented': 'QueryNotAllowed',
+  Expression: 'SqlValue',
+  Parameter: 'QueryNotAllowed',
+}
+
+/** Errors that name a column, table or function that is not there. */
+const unknownNameSubtypes = new Set(['COLUMN_NOT_FOUND', 'MISSING_ENTRY', 'TABLE_NOT_FOUND', 'FUNCTION_NOT_FOUND'])
+
+export interface ErrorPlace {
+  /** The statement that the position belongs to; undefined: positions mean nothing. */
+  readonly sql: QuotedSql | undefined
+  readonly memoryBytes: number
+  /** A message that names one of these directories is not for the caller. */
+  readonly dataRoots: readonly string[]
+}
+
+/** The caller's error for an engine's message; `Internal` with the raw text as cause for what is no caller's fault. */
+export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
+  const found = parseEngineMessage(raw)
+  if (found.type === 'Out of Memory' || /^(std::bad_alloc|Allocation failure)/.test(found.message)) {
+    return outOfMemory(place.memoryBytes)
+  }
+  const kind = place.dataRoots.some((root) => raw.includes(root)) ? undefined : kindOf(found)
+  if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
+  const details: ErrorDetails = { ...positionDetail(found, place.sql), ...candidateDetail(found) }
+  return new NodeError(kind, sentence(found.message), details)
+}
+
+function kindOf(found: EngineMessage): ErrorKind | undefined {
+  if (unknownNameSubtypes.has(found.subtype)) return 'SqlUnknownName'
+  if (found.type === 'Binder' && /^(Referenced (table|column)|Table ".*" does not have a column)/.test(found.message)) {
+    return 'SqlUnknownName'
+  }
+  if (found.subtype === 'NO_MATCHING_FUNCTION') return 'SqlValue'
+  return kindOfType[found.type]
+}
+
+function positionDetail(found: EngineMessage, sql: QuotedSql | undefined): ErrorDetails {
+  if (sql === undefined || found.position === undefined) return {}
+  const inCodePoints = found.subtype === 'SYNTAX_ERROR'
+  return { position: inCodePoints ? positionOfCodePoint(sql, found.position) : positionOfByte(sql, found.position) }
+}
+
+/** Names of tables and functions come from the engine's own catalogue and are left out. */
+function candidateDetail(found: EngineMessage): ErrorDetails {
+  if (found.candidates.length === 0 || found.type === 'Catalog') return {}
+  return { candidates: found.candidates.slice(0, 10) }
+}
+
+/** First lines that speak of the statement, without the engine's list of candidates and its excerpt. */
+function sentence(message: string): string {
+  const end = message.search(/\n\s*(Candidate|Did you mean|LINE \d|Possible solutions|\*)/)
+  const text = (end < 0 ? message : message.slice(0, end)).trim()
+  return text.length > 500 ? `${text.slice(0, 499)}…` : text
+}
+
+/** The refusal of a query that outgrew its memory. */
+export function outOfMemory(memoryBytes: number): NodeError {
+  return new NodeError('ResultTooLarge', 'The query needs more memory than a query may use.', {
+    hint: 'Filter or aggregate more, or select fewer columns.',
+    limit: { name: 'queryMemoryBytes', value: memoryBytes, unit: 'bytes' },
+  })
+}

@@ -1,0 +1,31 @@
+// The first look at a statement's text, before any parser of the engine sees it: what kind of statement is it, and is
+// it one alone. (The engine's parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
+
+import { positionAt } from '../codec/text-position.ts'
+import { NodeError } from '../model/errors.ts'
+import { notAllowed } from './gate.ts'
+import { lexSql } from './lexer.ts'
+
+const refusedWords = new Set(
+  (
+    'alter analyze attach begin call checkpoint comment commit copy create deallocate delete describe desc detach do ' +
+    'drop end execute explain export force grant import insert install load merge pragma prepare reindex release reset ' +
+    'revoke rollback savepoint set show start summarize truncate update use vacuum'
+  ).split(' '),
+)
+
+/** Throws NodeError `SqlSyntax` for an empty text and `QueryNotAllowed` for anything that cannot be one query. */
+export function checkStatementKind(sql: string): void {
+  const tokens = lexSql(sql)
+  const starts = tokens.filter((token, index) => token.text !== ';' && (index === 0 || tokens[index - 1]?.text === ';'))
+  const [first, second] = starts
+  if (first === undefined) throw new NodeError('SqlSyntax', 'The statement is empty.', { position: positionAt(sql, 0) })
+  for (const start of starts) {
+    if (start.kind === 'word' && refusedWords.has(start.text)) {
+      throw notAllowed({ construct: start.text.toUpperCase(), position: positionAt(sql, start.start) })
+    }
+  }
+  if (second !== undefined) {
+    throw notAllowed({ construct: 'more than one statement', position: positionAt(sql, second.start) })
+  }
+}
