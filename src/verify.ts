@@ -1,5 +1,5 @@
-// Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine, and runs
-// in a browser; also reads the proofs of deployed Open Data Fabric nodes of any age.
+// Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine; touches
+// the platform in codec/native-crypto.ts alone. Also reads proofs of deployed Open Data Fabric nodes of any age.
 
 import { type CanonicalForm, canonicalForms } from './codec/canonical-json.ts'
 import { parseJson } from './codec/json.ts'
