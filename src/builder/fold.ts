@@ -3,13 +3,21 @@
 // The functions change the state they are handed; a message that is dropped changes nothing at all.
 
 import { fixedLimits } from '../lib/limits.ts'
-import type { AbortHeader, BatchEntry, RowsHeader } from '../log/messages.gen.ts'
+import type { AbortHeader, BatchEntry, CreateHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { BatchStatus } from '../model/checkpoint.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
-import { attemptKey, type BlockPlan, type DatasetState, type OpenBlock, type WholeRows } from './dataset-state.ts'
+import {
+  attemptKey,
+  type BlockPlan,
+  createdState,
+  type DatasetState,
+  type OpenBlock,
+  type WholeRows,
+} from './dataset-state.ts'
+import { vocabularyOf } from './creation.ts'
 import { endBlock } from './end-block.ts'
-import { type Fit, fitSchema } from './fit-schema.ts'
+import { type Fit, fitSchema, schemaFault } from './fit-schema.ts'
 import { rememberId } from './id-memory.ts'
 
 const writersKept = 64
@@ -23,6 +31,17 @@ export interface FoldResult {
 }
 
 const dropped: FoldResult = { effect: 'dropped' }
+
+/** The state of a new dataset and its first blocks; undefined for a creation whose schema nobody can store. */
+export function foldCreation(
+  header: CreateHeader,
+  position: number,
+): { readonly state: DatasetState; readonly plan: BlockPlan } | undefined {
+  if (header.schema !== undefined && schemaFault(header.schema, vocabularyOf(header)) !== undefined) return undefined
+  const state = createdState(header, position)
+  const { id: dataset, timeMs, next } = state
+  return { state, plan: { kind: 'creation', dataset, header, sequence: 0, timeMs, firstChange: position, next } }
+}
 
 /** True when this part, if the fold takes it, completes its batch: then the caller must hand in the whole. */
 export function completesAttempt(state: DatasetState, header: RowsHeader): boolean {

@@ -1,0 +1,207 @@
+// Commits plans: one dataset's in order, several datasets at a time. Faults of the store are waited out; a block that
+// cannot be built halts its dataset; a chain that another builder has continued differently is read again.
+
+import { AssertionFailed, assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { Announcements } from '../log/announcements.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
+import { storeCommit } from './commit.ts'
+import type { BlockPlan } from './dataset-state.ts'
+import type { NameIndex } from './name-index.ts'
+import type { DatasetHalt, Slot } from './slot.ts'
+
+/** Commits under way at the same time; more would only queue in the store. */
+const parallelCommits = 8
+/** Plans waiting at most; reading the log pauses above it. */
+const waitingPlans = 64
+const firstRetryMs = 100
+const longestRetryMs = 5_000
+
+export interface CommitterDeps {
+  readonly store: ObjectStore
+  readonly announcements: Announcements
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly names: NameIndex
+  readonly build: BuildDeps
+  readonly signal: AbortSignal
+  readonly earliestNextCutInMs: (dataset: string) => number
+  readonly onHalt: (slot: Slot, halt: DatasetHalt) => void
+  /** The slot's chain has blocks that are not ours: `staleFrom` is set, its plans are gone. */
+  readonly onStale: (slot: Slot) => void
+}
+
+export class Committer {
+  readonly #deps: CommitterDeps
+  #waiting = 0
+  #running = 0
+  /** Those that wait for a commit to end. */
+  #waiters: (() => void)[] = []
+  /** Creations commit one after the other, in log order: the first of a name wins. */
+  #lastCreation: Promise<void> = Promise.resolve()
+  lostRaces = 0
+
+  constructor(deps: CommitterDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes a plan; resolves at once unless too many wait. */
+  async enqueue(slot: Slot, plan: BlockPlan): Promise<void> {
+    if (slot.halt !== undefined || slot.staleFrom !== undefined) return
+    slot.queue.push(plan)
+    this.#waiting++
+    if (!slot.committing) void this.#work(slot)
+    while (this.#waiting > waitingPlans && !this.#deps.signal.aborted) await this.#change()
+  }
+
+  /** Writes head and announcement of a commit that is there already, in case its committer did not come to it. */
+  async tell(slot: Slot, commit: PlacedCommit): Promise<void> {
+    const { store, names, announcements } = this.#deps
+    const head = await writeHead(store, slot.id, headOfCommit(commit))
+    slot.alias ??= await names.aliasOf(slot.id)
+    if (slot.alias === undefined) return
+    await announcements.announce({
+      version: 1,
+      dataset: slot.id,
+      alias: slot.alias,
+      sequence: commit.sequence,
+      blocks: commit.record.blocks,
+      head: head.hash,
+      headSequence: head.sequence,
+      log: commit.record.log,
+      partition: commit.record.partition,
+      next: commit.record.next,
+      earliestNextCutInMs: this.#deps.earliestNextCutInMs(slot.id),
+    })
+  }
+
+  /** Gives up the plans of a slot. */
+  drop(slot: Slot): void {
+    this.#waiting -= slot.queue.length
+    slot.queue.length = 0
+    this.#changed()
+  }
+
+  /** Resolves when no commit is under way and no plan can be worked on. */
+  async settled(): Promise<void> {
+    while (this.#running > 0 || (this.#waiting > 0 && !this.#deps.signal.aborted)) await this.#change()
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push(resolve))
+  }
+
+  #changed(): void {
+    const waiters = this.#waiters
+    this.#waiters = []
+    for (const resolve of waiters) resolve()
+  }
+
+  async #work(slot: Slot): Promise<void> {
+    slot.committing = true
+    while (!this.#deps.signal.aborted && slot.halt === undefined && slot.staleFrom === undefined) {
+      const plan = slot.queue[0]
+      if (plan === undefined) break
+      await this.#inTurn(plan, () => this.#commit(slot, plan))
+      if (slot.queue[0] === plan && !this.#deps.signal.aborted) {
+        slot.queue.shift()
+        this.#waiting--
+      }
+      this.#changed()
+    }
+    slot.committing = false
+    this.#changed()
+  }
+
+  /** Runs `work` as one of few; a creation also waits for the creation before it. */
+  async #inTurn(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
+    if (plan.kind !== 'creation') return this.#asOneOfFew(work)
+    const turn = this.#lastCreation.then(() => this.#asOneOfFew(work))
+    this.#lastCreation = turn
+    return turn
+  }
+
+  async #asOneOfFew(work: () => Promise<void>): Promise<void> {
+    while (this.#running >= parallelCommits) await this.#change()
+    this.#running++
+    try {
+      await work()
+    } finally {
+      this.#running--
+      this.#changed()
+    }
+  }
+
+  /** Ends when the plan is committed, or the slot is halted or stale, or the builder stops. Never throws. */
+  async #commit(slot: Slot, plan: BlockPlan): Promise<void> {
+    let built: BuiltCommit | undefined
+    let faults = 0
+    let retryMs = firstRetryMs
+    while (!this.#deps.signal.aborted) {
+      try {
+        built ??= await buildCommit(plan, slot.tip, this.#deps.build)
+        return await this.#store(slot, plan, built)
+      } catch (error) {
+        if (this.#deps.signal.aborted) return
+        if (error instanceof HaltError) return this.#halt(slot, plan, error)
+        if (isFault(error) && ++faults === 2) {
+          return this.#halt(
+            slot,
+            plan,
+            new HaltError('PoisonBlock', `block ${plan.sequence} cannot be built: ${String(error)}`, error),
+          )
+        }
+        this.#deps.logger.warn(
+          { err: error, dataset: slot.id, sequence: plan.sequence },
+          'a commit failed and is tried again',
+        )
+        await this.#deps.clock.sleep(retryMs, this.#deps.signal)
+        retryMs = Math.min(2 * retryMs, longestRetryMs)
+      }
+    }
+  }
+
+  async #store(slot: Slot, plan: BlockPlan, built: BuiltCommit): Promise<void> {
+    const { store, names, logger } = this.#deps
+    const outcome = await storeCommit(store, { id: slot.id, sequence: plan.sequence }, built)
+    if (outcome === 'lost') {
+      this.lostRaces++
+      logger.warn(
+        { dataset: slot.id, sequence: plan.sequence },
+        'another builder committed other blocks; its chain stands',
+      )
+      slot.staleFrom = plan.firstChange
+      this.drop(slot)
+      this.#deps.onStale(slot)
+      return
+    }
+    assert(built.tip.chain.length === plan.sequence + built.blocks.length, 'blocks follow the chain')
+    if (outcome === 'refused') {
+      logger.warn({ dataset: slot.id }, 'a creation lost its name to an earlier one; its chain stays unreachable')
+    } else if (built.name !== undefined) {
+      names.add(slot.id, built.name.alias)
+    }
+    await this.tell(slot, { sequence: plan.sequence, record: built.record })
+    slot.tip = built.tip
+  }
+
+  #halt(slot: Slot, plan: BlockPlan, error: HaltError): void {
+    this.drop(slot)
+    this.#deps.onHalt(slot, { reason: error.reason, message: error.message, position: plan.firstChange })
+  }
+}
+
+/** True for errors that come back with the same plan: not those of the store or the log. */
+function isFault(error: unknown): boolean {
+  return (
+    error instanceof DecodeError ||
+    error instanceof AssertionFailed ||
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    error instanceof ReferenceError
+  )
+}

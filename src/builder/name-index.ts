@@ -1,0 +1,35 @@
+// From a dataset's id to its alias, for announcements. Derived from the store's name records; read once, then only
+// what is new.
+
+import { foldAscii } from '../model/names.ts'
+import type { DatasetId } from '../model/events.ts'
+import { listNames, readName } from '../store/claims.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+
+export class NameIndex {
+  readonly #store: ObjectStore
+  readonly #aliasOf = new Map<DatasetId, string>()
+  readonly #known = new Set<string>()
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  /** Alias as written, or undefined when no name leads to the dataset. */
+  async aliasOf(id: DatasetId): Promise<string | undefined> {
+    const held = this.#aliasOf.get(id)
+    if (held !== undefined) return held
+    for (const folded of await listNames(this.#store)) {
+      if (this.#known.has(folded)) continue
+      const record = await readName(this.#store, folded)
+      if (record !== undefined) this.add(record.id, record.alias)
+    }
+    return this.#aliasOf.get(id)
+  }
+
+  /** A name that is known to be in force. */
+  add(id: DatasetId, alias: string): void {
+    this.#aliasOf.set(id, alias)
+    this.#known.add(foldAscii(alias))
+  }
+}

@@ -1,0 +1,70 @@
+// Where a builder begins to read a partition, and the checks that log, floor and chain belong together
+// (protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason.
+
+import { sha3Hash } from '../codec/multihash.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { decodeMessage } from '../log/message-codec.ts'
+import { HaltError } from '../model/errors.ts'
+import type { FloorRecord } from '../model/records.ts'
+import { newestFloor, putLog } from '../store/claims.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { LoadedDataset } from './load-dataset.ts'
+
+/** Declares the log, or checks that its declaration stands. Throws HaltError `LogReplaced`. */
+export async function declareLog(store: ObjectStore, log: EventLog): Promise<void> {
+  const { id, kind, partitions } = log
+  const claim = await putLog(store, { id, kind, partitions })
+  if (claim.outcome === 'won' || claim.inForce.partitions === partitions) return
+  const count = claim.inForce.partitions
+  throw new HaltError('LogReplaced', `log ${id} is declared with ${count} partitions, but has ${partitions}`)
+}
+
+/** The newest floor of a partition, undefined before the first, after checking that the log still fits it. */
+export async function checkedFloor(
+  store: ObjectStore,
+  log: EventLog,
+  partition: number,
+): Promise<FloorRecord | undefined> {
+  const floor = await newestFloor(store, log.id, partition)
+  const position = floor?.position ?? 0
+  const { start, end } = await log.range(partition)
+  if (position < start) {
+    throw new HaltError('LogTruncated', `the log begins at ${start}, but all below ${position} alone is committed`)
+  }
+  if (position > end) throw new HaltError('LogRegressed', `the log ends at ${end}, but was read up to ${position}`)
+  if (floor?.anchor !== undefined) {
+    const message = await log.get(partition, position - 1)
+    if (message !== undefined && sha3Hash(message) !== floor.anchor) {
+      throw new HaltError('LogReplaced', `message ${position - 1} is not the one that was read before`)
+    }
+  }
+  return floor
+}
+
+/**
+ * Checks that a chain that has read beyond `floor` read this log: the message below its next position must hash to
+ * its anchor (a bare creation: must be that creation). Throws HaltError `LogRegressed`, `LogReplaced`.
+ */
+export async function checkAnchor(
+  log: EventLog,
+  at: { readonly partition: number; readonly floor: number },
+  loaded: LoadedDataset,
+): Promise<void> {
+  const { record } = loaded.commit
+  const { id, next } = loaded.state
+  if (record.log !== log.id || record.partition !== at.partition) {
+    throw new HaltError('LogReplaced', `dataset ${id} was made from log ${record.log}, partition ${record.partition}`)
+  }
+  if (next <= at.floor) return
+  const message = await log.get(at.partition, next - 1)
+  if (message === undefined) {
+    throw new HaltError('LogRegressed', `dataset ${id} was read up to ${next}, but the log has no message ${next - 1}`)
+  }
+  const same = loaded.anchor === undefined ? isCreation(message, id) : sha3Hash(message) === loaded.anchor
+  if (!same) throw new HaltError('LogReplaced', `message ${next - 1} is not the one that dataset ${id} was made from`)
+}
+
+function isCreation(bytes: Uint8Array, id: string): boolean {
+  const message = decodeMessage(bytes)
+  return message.kind === 'message' && message.header.kind === 'create' && message.header.dataset === id
+}

@@ -1,0 +1,278 @@
+// One run over a partition from its floor on: takes messages in order, folds them into their datasets, hands plans to
+// the committer. A session that meets a fault of the log or the store is thrown away; the next one starts at the floor.
+
+import { nextTurn } from '../lib/turn.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { EventLog, LogEntry } from '../log/event-log.ts'
+import { decodeMessage } from '../log/message-codec.ts'
+import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
+import { HaltError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import { putName } from '../store/claims.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { emptyTip } from './chain-tip.ts'
+import type { Committer } from './committer.ts'
+import type { DatasetState } from './dataset-state.ts'
+import { attemptKey, stateBytes } from './dataset-state.ts'
+import { completesAttempt, foldAbort, foldCreation, foldCut, type FoldResult, foldRows } from './fold.ts'
+import type { Governor } from './governor.ts'
+import { type LoadedDataset, loadDataset } from './load-dataset.ts'
+import { checkAnchor } from './resume.ts'
+import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
+import { wholeAttempt, wholeMessage } from './whole-rows.ts'
+
+/** Work on messages goes on at most this long before the event loop turns. */
+const turnMs = 5
+const memoryBytes = 256 * 1024 * 1024
+
+export interface SessionDeps {
+  readonly log: EventLog
+  readonly store: ObjectStore
+  readonly partition: number
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly governor: Governor
+  readonly committer: Committer
+  /** Something calls for a cut earlier than before. */
+  readonly onDue: () => void
+}
+
+/** Which datasets' messages to take; all when undefined. */
+type Filter = ((dataset: DatasetId) => boolean) | undefined
+
+export class Session {
+  readonly #deps: SessionDeps
+  readonly #slots = new Map<DatasetId, Slot>()
+  /** Everything below is committed, as the store says. */
+  floor: number
+  /** Position of the next message to take. */
+  position: number
+  foreignMessages = 0
+  #uses = 0
+
+  constructor(deps: SessionDeps, start: { readonly floor: number; readonly position: number }) {
+    this.#deps = deps
+    this.floor = start.floor
+    this.position = start.position
+  }
+
+  get slots(): Iterable<Slot> {
+    return this.#slots.values()
+  }
+
+  slot(id: DatasetId): Slot | undefined {
+    return this.#slots.get(id)
+  }
+
+  /** Takes `entries` in order. Throws HaltError for what stops the partition; store and log errors as they are. */
+  async takeAll(entries: readonly LogEntry[], filter: Filter): Promise<void> {
+    const { clock } = this.#deps
+    let turnAtMs = clock.monotonicMs() + turnMs
+    for (const entry of entries) {
+      if (entry.position !== this.position) {
+        throw new HaltError('LogDamaged', `message ${entry.position} comes where ${this.position} should`)
+      }
+      await this.#take(entry, filter)
+      this.position++
+      if (clock.monotonicMs() >= turnAtMs) {
+        await nextTurn()
+        turnAtMs = clock.monotonicMs() + turnMs
+      }
+    }
+  }
+
+  /** Reads a dataset's chain again and folds what the log has for it from there up to where the session is. */
+  async rebase(slot: Slot): Promise<void> {
+    const { log, partition, governor } = this.#deps
+    governor.forget(slot.id)
+    slot.state = undefined
+    slot.tip = emptyTip
+    slot.staleFrom = undefined
+    await this.#fill(slot)
+    const from = slot.state === undefined ? this.position : (slot.state as DatasetState).next // set by #fill
+    if (from >= this.position || slot.halt !== undefined) return
+    for await (const entries of log.read(partition, from, { follow: false })) {
+      for (const entry of entries) {
+        if (entry.position >= this.position) return
+        await this.#take(entry, (id) => id === slot.id)
+      }
+    }
+  }
+
+  /** Stops one dataset; the others go on. */
+  halt(slot: Slot, error: HaltError, position: number): void {
+    const first = Math.min(position, firstUncommitted(slot) ?? position)
+    this.#deps.committer.drop(slot)
+    slot.halt = { reason: error.reason, message: error.message, position: first }
+    slot.staleFrom = undefined
+    this.#deps.governor.forget(slot.id)
+    this.#deps.logger.error({ dataset: slot.id, reason: error.reason, position: first }, error.message)
+  }
+
+  /** Halts a dataset that the floor lists as halted and whose messages are gone. */
+  haltUnread(id: DatasetId, error: HaltError, position: number): void {
+    const slot = newSlot(id, emptyTip)
+    this.#slots.set(id, slot)
+    this.halt(slot, error, position)
+  }
+
+  /** Everything below is committed, but for halted datasets. */
+  committedTo(): number {
+    let position = this.position
+    for (const slot of this.#slots.values()) {
+      if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)
+    }
+    return position
+  }
+
+  /** Drops datasets that hold nothing of their own, least recent first, until memory is within its bound. */
+  dropIdle(): void {
+    const bytesOf = (slot: Slot): number => (slot.state === undefined ? 1024 : stateBytes(slot.state))
+    let bytes = 0
+    for (const slot of this.#slots.values()) bytes += bytesOf(slot)
+    if (bytes <= memoryBytes) return
+    for (const slot of [...this.#slots.values()].sort((a, b) => a.lastUsed - b.lastUsed)) {
+      if (bytes <= memoryBytes) return
+      if (!isClean(slot)) continue
+      bytes -= bytesOf(slot)
+      this.#slots.delete(slot.id)
+    }
+  }
+
+  async #take({ position, bytes }: LogEntry, filter: Filter): Promise<void> {
+    const message = decodeMessage(bytes)
+    if (message.kind === 'foreign') {
+      this.foreignMessages++
+      return
+    }
+    const { header, payload } = message
+    if (header.kind === 'cut') return this.#takeCut(header, position, filter)
+    if (filter !== undefined && !filter(header.dataset)) return
+    const slot = this.#slots.get(header.dataset) ?? (await this.#load(header.dataset))
+    slot.lastUsed = ++this.#uses
+    await this.#guard(slot, position, () => this.#takeOwn(slot, position, { header, payload }))
+  }
+
+  async #takeCut(header: CutHeader, position: number, filter: Filter): Promise<void> {
+    const timeMs = Date.parse(header.time)
+    for (const { dataset, sequence } of header.entries) {
+      if (filter !== undefined && !filter(dataset)) continue
+      const slot = this.#slots.get(dataset) ?? (await this.#load(dataset))
+      await this.#guard(slot, position, async () => {
+        const { state } = slot
+        if (state === undefined) throw lostChain(dataset)
+        if (position < state.next) await this.#retell(slot)
+        else await this.#after(slot, foldCut(state, { position, sequence, timeMs }))
+      })
+    }
+  }
+
+  /** Keeps a fault of one dataset from the others. */
+  async #guard(slot: Slot, position: number, work: () => Promise<void>): Promise<void> {
+    if (slot.halt !== undefined || slot.staleFrom !== undefined) return
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof HaltError)) throw error
+      this.halt(slot, error, position)
+    }
+  }
+
+  async #takeOwn(
+    slot: Slot,
+    position: number,
+    message: { readonly header: Exclude<MessageHeader, CutHeader>; readonly payload: Uint8Array },
+  ): Promise<void> {
+    const { header, payload } = message
+    const { state } = slot
+    if (header.kind === 'create') return this.#takeCreation(slot, position, header)
+    if (state === undefined) throw lostChain(slot.id)
+    if (position < state.next) return this.#retell(slot)
+    if (header.kind === 'abort') return this.#after(slot, foldAbort(state, header, position))
+    await this.#after(slot, await this.#foldRows(state, position, { header, payload }))
+  }
+
+  async #foldRows(
+    state: DatasetState,
+    position: number,
+    message: { readonly header: RowsHeader; readonly payload: Uint8Array },
+  ): Promise<FoldResult> {
+    const { log, partition } = this.#deps
+    const { header } = message
+    if (header.part === undefined) {
+      return foldRows(state, { position, header, whole: wholeMessage(position, message) })
+    }
+    if (!completesAttempt(state, header)) return foldRows(state, { position, header, whole: undefined })
+    const attempt = state.attempts.get(attemptKey(header.part.attempt))
+    return foldRows(state, {
+      position,
+      header,
+      whole: await wholeAttempt(log, partition, { position, attempt, last: message }),
+    })
+  }
+
+  async #takeCreation(slot: Slot, position: number, header: CreateHeader): Promise<void> {
+    const { store, log, partition, committer, logger } = this.#deps
+    const { state } = slot
+    if (state !== undefined) {
+      if (position >= state.next) return
+      // The chain has this creation: its committer may have stopped before it came to the name.
+      const { dataset: id, alias, visibility } = header
+      await putName(store, { id, alias, log: log.id, partition, visibility })
+      return this.#retell(slot)
+    }
+    const created = foldCreation(header, position)
+    if (created === undefined) {
+      logger.warn({ dataset: slot.id, position }, 'a creation is dropped: its schema cannot be stored')
+      return
+    }
+    slot.state = created.state
+    slot.retold = true
+    await committer.enqueue(slot, created.plan)
+  }
+
+  async #after(slot: Slot, result: FoldResult): Promise<void> {
+    const { clock, governor, committer, onDue } = this.#deps
+    const { plan, effect, waits } = result
+    if (effect !== 'changed') return
+    const nowMs = clock.monotonicMs()
+    if (plan !== undefined) governor.ended(slot.id, nowMs)
+    if (slot.state?.open !== undefined && governor.opened(slot.id, nowMs, waits ?? false)) onDue()
+    if (plan !== undefined) await committer.enqueue(slot, plan)
+  }
+
+  /** A chain that has what is being skipped: its committer may have stopped before it said so. */
+  async #retell(slot: Slot): Promise<void> {
+    if (slot.retold) return
+    slot.retold = true
+    const loaded = await loadDataset(this.#deps.store, slot.id)
+    if (loaded !== undefined) await this.#deps.committer.tell(slot, loaded.commit)
+  }
+
+  async #load(id: DatasetId): Promise<Slot> {
+    const slot = newSlot(id, emptyTip)
+    await this.#fill(slot)
+    this.#slots.set(id, slot)
+    return slot
+  }
+
+  /** Reads the chain into the slot; a chain that cannot be gone on with halts it. */
+  async #fill(slot: Slot): Promise<void> {
+    const { store, log, partition } = this.#deps
+    try {
+      const loaded: LoadedDataset | undefined = await loadDataset(store, slot.id)
+      if (loaded === undefined) return
+      await checkAnchor(log, { partition, floor: this.floor }, loaded)
+      slot.state = loaded.state
+      slot.tip = loaded.tip
+    } catch (error) {
+      if (!(error instanceof HaltError)) throw error
+      this.halt(slot, error, this.position)
+    }
+  }
+}
+
+function lostChain(id: DatasetId): HaltError {
+  return new HaltError('ChainRegressed', `dataset ${id} has messages in the log, but no chain in the store`)
+}

@@ -1,0 +1,71 @@
+// One dataset in the memory of a builder: the fold's state, the end of its chain, and the plans that wait between.
+
+import type { HaltReason } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import type { ChainTip } from './chain-tip.ts'
+import { type BlockPlan, type DatasetState, firstNeeded } from './dataset-state.ts'
+
+/** Why a dataset stopped, and its first message that is not committed. */
+export interface DatasetHalt {
+  readonly reason: HaltReason
+  readonly message: string
+  readonly position: number
+}
+
+export interface Slot {
+  readonly id: DatasetId
+  /** Absent while there is no chain. */
+  state: DatasetState | undefined
+  /** The end of the committed chain; plans in `queue` come on top. */
+  tip: ChainTip
+  /** `account/dataset` as written; undefined until looked up, or when no name leads here. */
+  alias: string | undefined
+  /** Plans not committed yet, the one under way first. */
+  readonly queue: BlockPlan[]
+  committing: boolean
+  /** Another builder has committed other bytes: the chain must be read again. Holds the first message to fold again. */
+  staleFrom: number | undefined
+  halt: DatasetHalt | undefined
+  /** Head and announcement of what the chain had when it was loaded have been written again. */
+  retold: boolean
+  /** For dropping the least recent: higher is later. */
+  lastUsed: number
+}
+
+export function newSlot(id: DatasetId, tip: ChainTip): Slot {
+  return {
+    id,
+    state: undefined,
+    tip,
+    alias: undefined,
+    queue: [],
+    committing: false,
+    staleFrom: undefined,
+    halt: undefined,
+    retold: false,
+    lastUsed: 0,
+  }
+}
+
+/** First message of the dataset that is not committed or must stay readable; undefined when there is none. */
+export function firstUncommitted(slot: Slot): number | undefined {
+  let first = slot.staleFrom
+  const lower = (position: number | undefined): void => {
+    if (position !== undefined && (first === undefined || position < first)) first = position
+  }
+  lower(slot.queue[0]?.firstChange)
+  if (slot.state !== undefined) lower(firstNeeded(slot.state))
+  return first
+}
+
+/** True when the slot holds nothing that its chain does not hold. */
+export function isClean(slot: Slot): boolean {
+  const { halt, state, queue, committing } = slot
+  return (
+    halt === undefined &&
+    !committing &&
+    queue.length === 0 &&
+    firstUncommitted(slot) === undefined &&
+    state?.open === undefined
+  )
+}
