@@ -1,11 +1,11 @@
 // The body of an Arrow record batch, cut into columns: the checking half of the IPC reader. Buffers are shared with the
 // input wherever alignment allows. Source: Apache Arrow columnar format and format/Message.fbs.
 
-import { decodeUtf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column } from '../model/record-batch.ts'
 import { type Field, innerType, isOptional } from '../model/schema.ts'
 import { itemName } from './arrow-schema.ts'
+import { isText } from './arrow-text.ts'
 import { countBits, fixedWidth, makeColumn, sliceColumn } from './columns.ts'
 
 /** Field nodes (rows, null count) and buffers (place, length) of a batch, each two numbers, in the order of columns. */
@@ -58,7 +58,7 @@ export class ColumnCutter {
       return makeColumn({ ...common, values: new Uint8Array(0), offsets, child: items })
     }
     const values = this.take(last, field.name).subarray(first, last)
-    if (type.kind === 'String') checkText(values, offsets, field.name)
+    if (type.kind === 'String' && !isText(values, offsets)) fail(`column "${field.name}" is not UTF-8`)
     return makeColumn({ ...common, values, offsets, child: undefined })
   }
 
@@ -115,33 +115,6 @@ export class ColumnCutter {
     if (declared < length) return fail(`a buffer of column "${name}" is shorter than its rows need`)
     return this.body.subarray(at, at + length)
   }
-}
-
-/** Throws unless `values` is UTF-8 and each offset stands between characters. */
-function checkText(values: Uint8Array, offsets: Int32Array, name: string): void {
-  const firstHigh = asciiPrefix(values)
-  if (firstHigh === values.length) return
-  try {
-    decodeUtf8(values.subarray(firstHigh))
-  } catch {
-    fail(`column "${name}" is not UTF-8`)
-  }
-  for (const offset of offsets) {
-    if (offset < values.length && ((values[offset] ?? 0) & 0xc0) === 0x80) fail(`column "${name}" is not UTF-8`)
-  }
-}
-
-/** Length of the leading bytes below 0x80; whole words where they are aligned. */
-function asciiPrefix(bytes: Uint8Array): number {
-  let i = 0
-  if (bytes.length > 64 && bytes.byteOffset % 4 === 0) {
-    const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
-    let word = 0
-    while (word < words.length && ((words[word] ?? 0) & 0x80808080) === 0) word++
-    i = word << 2
-  }
-  while (i < bytes.length && (bytes[i] ?? 0) < 0x80) i++
-  return i
 }
 
 function fail(reason: string): never {

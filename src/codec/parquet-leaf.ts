@@ -84,7 +84,7 @@ function leafOrder(type: DataType): LeafOrder {
 function physicalValues(leaf: ParquetLeaf, column: Column, width: number): Uint8Array {
   const { rows, values } = column
   const own = fixedWidth(column.type)
-  if (own === undefined || own === width) return values
+  if (own === undefined || (own === width && own < 16)) return values
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
   if (own === 16)
     return leaf.physical === physicalTypes.fixed ? reversed(values, rows, width) : lowBytes(values, rows, width)

@@ -4,8 +4,9 @@
 import { type FileMetaData, parquetMetadata, parquetRead, type SchemaElement } from 'hyparquet'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { RecordBatch } from '../model/record-batch.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataType, type Field, optional, type TimeUnit } from '../model/schema.ts'
+import { isText } from './arrow-text.ts'
 import { type ColumnBuilder, createColumnBuilder } from './column-builder.ts'
 import { concatBatches, nullColumn } from './columns.ts'
 
@@ -92,9 +93,18 @@ function batchOfChunks(fields: readonly Field[], chunks: Chunk[], rows: number):
     if (builder.rows !== rows) {
       throw new DecodeError(what, `column "${field.name}" has ${builder.rows} rows in a row group of ${rows}`)
     }
-    return builder.finish()
+    return checked(builder.finish())
   })
   return { rows, columns }
+}
+
+function checked(column: Column): Column {
+  let leaf = column
+  while (leaf.child !== undefined) leaf = leaf.child
+  if (leaf.type.kind === 'String' && !isText(leaf.values, must(leaf.offsets, 'offsets of text'))) {
+    throw new DecodeError(what, `column "${column.name}" is not UTF-8`)
+  }
+  return column
 }
 
 function appendAll(builder: ColumnBuilder, values: ArrayLike<unknown>): void {

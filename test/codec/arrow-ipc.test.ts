@@ -138,13 +138,20 @@ describe('Arrow IPC stream', () => {
       [new arrow.Null(), [null]],
     ]
     for (const [type, values] of refused) {
-      const table = new arrow.Table({ col: arrow.vectorFromArray(values, type) })
-      expect(() => decodeArrowStream(arrow.tableToIPC(table, 'stream')), String(type)).toThrow(
-        /"col".*(not understood|dictionary)/,
-      )
+      const stream = arrow.tableToIPC(new arrow.Table({ col: arrow.vectorFromArray(values, type) }), 'stream')
+      expect(() => decodeArrowStream(stream)).toThrow(/"col".*(not understood|dictionary)/)
     }
   })
 })
+
+function outcomeOf(bytes: Uint8Array): string {
+  try {
+    batchRows(decodeArrowStream(bytes))
+    return 'rows'
+  } catch (error) {
+    return error instanceof DecodeError ? 'DecodeError' : String(error)
+  }
+}
 
 describe('bad Arrow streams', () => {
   const fields: Field[] = [
@@ -177,11 +184,7 @@ describe('bad Arrow streams', () => {
         (changes) => {
           const bytes = good.slice()
           for (const [at, value] of changes) bytes[at] = value
-          try {
-            batchRows(decodeArrowStream(bytes))
-          } catch (error) {
-            expect(error).toBeInstanceOf(DecodeError)
-          }
+          expect(outcomeOf(bytes)).toMatch(/^(rows|DecodeError)$/)
         },
       ),
       { numRuns: 3000 },

@@ -24,7 +24,7 @@ const { vectors } = JSON.parse(readFileSync(file, 'utf8')) as { vectors: Vector[
 function fromVector(type: DataType, value: unknown): Value {
   if (value === null) return null
   const inner = innerType(type)
-  const text = String(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   switch (inner.kind) {
     case 'Bool':
       return value === true
