@@ -5,6 +5,7 @@ import { Builder } from 'flatbuffers'
 import { describe, expect, it } from 'vitest'
 import { FlatBufferReader, maxTableDepth } from '../../src/codec/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../../src/codec/flatbuffer-writer.ts'
+import { decodeRoot } from '../../src/codec/odf-decoder.ts'
 import { toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 
@@ -169,5 +170,109 @@ describe('the reader', () => {
     expect(reader.field(root, 1, 4, 4)).toBe(0)
     expect(reader.string(reader.field(root, 2, 4, 4))).toBe('naïve 😀')
     expect(reader.field(root, 9, 4, 4)).toBe(0)
+  })
+})
+
+describe('a FlatBuffer with one fault', () => {
+  // 0 root offset · 4 vtable (length, table length, distance of slot 0) · 12 table (way to the vtable, offset) · 20 "abc"
+  const sound = Uint8Array.of(12, 0, 0, 0, 6, 0, 8, 0, 4, 0, 0, 0, 8, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 97, 98, 99, 0)
+  const readText = (bytes: Uint8Array): string => {
+    const reader = new FlatBufferReader(bytes, 'test')
+    return reader.string(reader.field(reader.root(), 0, 4, 4))
+  }
+
+  it('is read when the fault is mended', () => {
+    expect(readText(sound)).toBe('abc')
+  })
+
+  it.each([
+    ['a field inside the way to the vtable', [[8, 2]], /outside its table/],
+    ['a field behind its table', [[8, 8]], /outside its table/],
+    ['a field across the end of its table', [[6, 7]], /outside its table/],
+    [
+      'an unaligned field',
+      [
+        [6, 9],
+        [8, 5],
+      ],
+      /field is not aligned/,
+    ],
+    ['a table longer than the buffer', [[6, 17]], /ends before/],
+    ['a table without room for its way to the vtable', [[6, 3]], /table has an impossible length/],
+    ['a vtable of odd length', [[4, 7]], /vtable has an impossible length/],
+    ['a vtable without its lengths', [[4, 2]], /vtable has an impossible length/],
+    ['a vtable longer than the buffer', [[4, 26]], /ends before/],
+    ['an unaligned vtable', [[12, 7]], /vtable is not aligned/],
+    ['a vtable before the buffer', [[12, 16]], /ends before/],
+    ['a root at itself', [[0, 0]], /points to itself/],
+    ['a root beyond the end', [[0, 28]], /ends before/],
+    ['a root in the last bytes', [[0, 25]], /ends before/],
+    ['an unaligned root', [[0, 13]], /unaligned/],
+    ['an offset to itself', [[16, 0]], /points to itself/],
+    ['an offset to an unaligned place', [[16, 5]], /unaligned/],
+    ['a string longer than the buffer', [[20, 5]], /ends before/],
+    ['a string without its zero inside the buffer', [[20, 4]], /does not end with a zero/],
+    ['a string that ends with another byte', [[27, 1]], /does not end with a zero/],
+    ['a string that is not UTF-8', [[25, 0xff]], /not UTF-8/],
+  ])('%s is refused', (_, changes, reason) => {
+    const broken = Uint8Array.from(sound)
+    for (const [at, value] of changes) broken[at!] = value!
+    expect(() => readText(broken)).toThrow(DecodeError)
+    expect(() => readText(broken)).toThrow(reason)
+  })
+})
+
+describe('a metadata block with one fault', () => {
+  const time = new Uint8Array(16)
+  new DataView(time.buffer).setUint16(4, 1, true)
+
+  /** A block around whatever event `add` puts into slots 3 (type) and 4 (value). */
+  function block(add: (writer: FlatBufferWriter, info: number) => void, systemTime: Uint8Array = time): unknown {
+    const writer = new FlatBufferWriter()
+    writer.startTable(2)
+    const info = writer.endTable()
+    writer.startTable(5)
+    writer.addStruct(0, systemTime, 4)
+    add(writer, info)
+    return decodeRoot('MetadataBlock', writer.finish(writer.endTable()), 4)
+  }
+
+  const setInfo = (writer: FlatBufferWriter, info: number): void => {
+    writer.addU8(3, 8)
+    writer.addOffset(4, info)
+  }
+
+  it('is read when the fault is mended', () => {
+    expect(block(setInfo)).toEqual({
+      systemTime: '0000-01-01T00:00:00Z',
+      sequenceNumber: 0,
+      event: { kind: 'SetInfo' },
+    })
+  })
+
+  it('is refused for an event without type or without value', () => {
+    expect(() => block((writer, info) => writer.addOffset(4, info))).toThrow(/MetadataEvent has no member 0/)
+    expect(() => block((writer) => writer.addU8(3, 8))).toThrow(/type and no value/)
+    expect(() => block(() => undefined)).toThrow(/MetadataBlock.event is missing/)
+  })
+
+  it('is refused for a time that is none', () => {
+    const patched = (at: number, value: number): Uint8Array => Uint8Array.from(time.with(at, value))
+    expect(() => block(setInfo, patched(6, 1))).toThrow(/padding/)
+    expect(() => block(setInfo, patched(3, 0x80))).toThrow(/in the year -2147483648/)
+    expect(() => block(setInfo, patched(2, 1))).toThrow(/in the year 65536/)
+    expect(() => block(setInfo, patched(10, 2))).toThrow(/second 131072/)
+    expect(() => block(setInfo, patched(15, 0x40))).toThrow(/nanoseconds/)
+  })
+
+  it('is refused for a boolean that is neither', () => {
+    const read = (value: number): unknown => {
+      const writer = new FlatBufferWriter()
+      writer.startTable(6)
+      writer.addU8(5, value)
+      return decodeRoot('ReadStepCsv', writer.finish(writer.endTable()), 4)
+    }
+    expect([read(0), read(1)]).toEqual([{ header: false }, { header: true }])
+    expect(() => read(2)).toThrow(/neither 0 nor 1/)
   })
 })

@@ -123,7 +123,7 @@ describe('columns', () => {
       listOf(opt(string)),
       opt(listOf({ kind: 'Timestamp' })),
     ]
-    for (const type of storable) expect(isStorable(type), typeText(type)).toBe(true)
+    expect(storable.filter((type) => !isStorable(type)).map(typeText)).toEqual([])
     const others: DataType[] = [
       ...(['Float16', 'Null'] as const).map((kind) => ({ kind })),
       { kind: 'Time' },
@@ -142,7 +142,7 @@ describe('columns', () => {
       opt(opt(int64)),
       listOf({ kind: 'Time' }),
     ]
-    for (const type of others) expect(isStorable(type), typeText(type)).toBe(false)
+    expect(others.filter(isStorable).map(typeText)).toEqual([])
   })
 
   it('are refused with the kind of error that says what is wrong', () => {
