@@ -14,7 +14,7 @@ export function lockDirectory(directory: string): () => void {
   const notePath = join(directory, 'owner')
   const lock = new DatabaseSync(join(directory, 'lock'))
   try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
     if (!isBusy(error)) throw error

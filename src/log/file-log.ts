@@ -10,7 +10,6 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import { prepareContract } from './contract.ts'
-import { lockDirectory } from './directory-lock.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { type FileSystem, hasCode, nodeFileSystem } from './file-system.ts'
 import { maxMessageBytes } from './frame.ts'
@@ -49,7 +48,7 @@ export interface FileLogOptions {
 export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   const { directory, logger, fileSystem: files = nodeFileSystem, segmentBytes = defaultSegmentBytes } = options
   await files.makeDirectory(directory)
-  const unlock = lockDirectory(directory)
+  const unlock = files.lock(directory)
   try {
     const id = await readOrMakeId(files, directory)
     const at = { files, directory, segmentBytes, logger }

@@ -3,6 +3,7 @@
 import { type Dirent, constants, fdatasync, ftruncate, read, statfsSync, write } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
+import { lockDirectory } from './directory-lock.ts'
 
 /** An open file. Offsets and sizes in bytes. */
 export interface LogFile {
@@ -19,6 +20,11 @@ export interface LogFile {
 }
 
 export interface FileSystem {
+  /**
+   * Makes this process the only one that has a directory; returns what gives it back. It ends with the process,
+   * however that ends. Throws NodeError `LogUnavailable` when another one has it.
+   */
+  lock(directory: string): () => void
   /** `read`, `write` (both of an existing file), `create` (read and write; what was there is dropped). */
   open(path: string, mode: 'read' | 'write' | 'create'): Promise<LogFile>
   /** Whole text of a small file, or undefined when there is none. */
@@ -44,6 +50,7 @@ const openFlags = {
 } as const
 
 export const nodeFileSystem: FileSystem = {
+  lock: lockDirectory,
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], 0o600)
     // Callback functions over the descriptor: the promise ones cost twice the time of a small write.

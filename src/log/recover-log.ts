@@ -159,9 +159,9 @@ async function inspectTail(
 ): Promise<{ readonly used: number; readonly damaged: boolean }> {
   let used = 0
   let budget = searchBudgetBytes
-  const zeros = Buffer.alloc(stepBytes)
-  // Steps overlap by one frame header, so that a frame that begins near the end of a step is seen in the next.
+  // Steps overlap by one frame header, so that a frame that begins near the end of a step is seen whole.
   const chunk = Buffer.alloc(stepBytes + frameHeaderBytes)
+  const zeros = Buffer.alloc(chunk.length)
   for (let at = end.offset; at < size; at += stepBytes) {
     const part = chunk.subarray(0, await file.read(chunk, at))
     if (part.equals(zeros.subarray(0, part.length))) continue
