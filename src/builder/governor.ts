@@ -43,14 +43,50 @@ interface Open {
   requestedAtMs: number | undefined
 }
 
+/** Blocks per second of all datasets of a builder together. */
+export class BlockBudget {
+  readonly #rate: number
+  #tokens: number
+  #atMs: number | undefined
+
+  constructor(blocksPerSecond: number) {
+    this.#rate = blocksPerSecond
+    this.#tokens = Math.max(1, blocksPerSecond)
+  }
+
+  /** Up to `wanted` blocks. */
+  take(wanted: number, nowMs: number): number {
+    this.#refill(nowMs)
+    const taken = Math.min(wanted, Math.floor(this.#tokens))
+    this.#tokens -= taken
+    return taken
+  }
+
+  /** When the next block may be taken. */
+  readyMs(nowMs: number): number {
+    this.#refill(nowMs)
+    return this.#tokens >= 1 ? nowMs : nowMs + ((1 - this.#tokens) * 1000) / this.#rate
+  }
+
+  #refill(nowMs: number): void {
+    this.#tokens = Math.min(
+      Math.max(1, this.#rate),
+      this.#tokens + ((nowMs - (this.#atMs ?? nowMs)) * this.#rate) / 1000,
+    )
+    this.#atMs = nowMs
+  }
+}
+
+/** Decides for the datasets of one partition. */
 export class Governor {
   readonly #options: CutOptions
+  readonly #budget: BlockBudget
   readonly #buckets = new Map<string, Bucket>()
   readonly #open = new Map<string, Open>()
-  #total: { tokens: number; atMs: number } | undefined
 
-  constructor(options: CutOptions) {
+  constructor(options: CutOptions, budget: BlockBudget) {
     this.#options = options
+    this.#budget = budget
   }
 
   /** Something of `dataset` calls for a cut. Returns true when a cut is due earlier than before. */
@@ -87,9 +123,8 @@ export class Governor {
       const dueMs = this.#dueMs(dataset, open, nowMs)
       if (dueMs <= nowMs) due.push({ dataset, open, dueMs: open.byAgeMs })
     }
-    const total = this.#refillTotal(nowMs)
-    const taken = due.sort((a, b) => a.dueMs - b.dueMs).slice(0, Math.floor(total.tokens))
-    total.tokens -= taken.length
+    due.sort((a, b) => a.dueMs - b.dueMs)
+    const taken = due.slice(0, this.#budget.take(due.length, nowMs))
     for (const { open } of taken) open.requestedAtMs = nowMs
     return taken.map(({ dataset }) => dataset)
   }
@@ -101,10 +136,7 @@ export class Governor {
       const dueMs = this.#dueMs(dataset, open, nowMs)
       if (next === undefined || dueMs < next) next = dueMs
     }
-    if (next === undefined) return undefined
-    const total = this.#refillTotal(nowMs)
-    if (total.tokens >= 1) return next
-    return Math.max(next, nowMs + ((1 - total.tokens) * 1000) / this.#options.blocksPerSecond)
+    return next === undefined ? undefined : Math.max(next, this.#budget.readyMs(nowMs))
   }
 
   /** Time until the dataset's next block may end; 0 when at once. */
@@ -150,13 +182,5 @@ export class Governor {
     for (const dataset of [...this.#buckets.keys()]) {
       if (this.#bucket(dataset, nowMs).tokens >= most) this.#buckets.delete(dataset)
     }
-  }
-
-  #refillTotal(nowMs: number): { tokens: number; atMs: number } {
-    const rate = this.#options.blocksPerSecond
-    this.#total ??= { tokens: rate, atMs: nowMs }
-    this.#total.tokens = Math.min(Math.max(1, rate), this.#total.tokens + ((nowMs - this.#total.atMs) * rate) / 1000)
-    this.#total.atMs = nowMs
-    return this.#total
   }
 }

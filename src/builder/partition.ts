@@ -1,0 +1,340 @@
+// The builder of one partition: three loops around a session. Reading takes messages; cutting writes cuts; keeping
+// writes floors, ends attempts whose parts stopped coming, and lets go of what is no longer needed.
+
+import { sha3Hash } from '../codec/multihash.ts'
+import { must } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { Announcements } from '../log/announcements.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { HaltError, type HaltReason } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import type { FloorRecord } from '../model/records.ts'
+import { newestFloor, putFloor } from '../store/claims.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { AttemptWatch } from './attempt-watch.ts'
+import type { Compressor } from './build-slice.ts'
+import { Committer } from './committer.ts'
+import type { Governor } from './governor.ts'
+import { LogWriter } from './log-writer.ts'
+import type { NameIndex } from './name-index.ts'
+import { checkedFloor } from './resume.ts'
+import { Session } from './session.ts'
+import type { Slot } from './slot.ts'
+import { readPayload } from './whole-rows.ts'
+
+const keepMs = 5_000
+const retryMs = 1_000
+const cutEntriesMost = 4_000
+const anchorsKept = 64
+
+export interface PartitionDeps {
+  readonly log: EventLog
+  readonly store: ObjectStore
+  readonly announcements: Announcements
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly compressor: Compressor
+  readonly names: NameIndex
+  readonly governor: Governor
+  /** False while this process must not write cuts. */
+  readonly mayCut: () => boolean
+}
+
+interface Running {
+  readonly session: Session
+  readonly committer: Committer
+  readonly stop: AbortController
+}
+
+export class Partition {
+  readonly number: number
+  readonly #deps: PartitionDeps
+  readonly #writer: LogWriter
+  readonly #stop = new AbortController()
+  readonly #watch = new AttemptWatch()
+  readonly #anchors = new Map<number, Promise<Hash>>()
+  #running: Running | undefined
+  /** End of the log when the session began: no cuts before it is reached. */
+  #backlogEnd = Number.POSITIVE_INFINITY
+  #wake = new AbortController()
+  #turn: Promise<unknown> = Promise.resolve()
+  #floor = 0
+  #lostRaces = 0
+  halt: { readonly reason: HaltReason; readonly message: string } | undefined
+
+  constructor(number: number, deps: PartitionDeps) {
+    this.number = number
+    this.#deps = deps
+    this.#writer = new LogWriter(deps.log, number, deps.clock)
+  }
+
+  get position(): number {
+    return this.#running?.session.position ?? this.#floor
+  }
+
+  /** True once resuming has succeeded. */
+  get isBegun(): boolean {
+    return this.#running !== undefined
+  }
+
+  get floor(): number {
+    return this.#floor
+  }
+
+  /** True once the session has reached what the log held when it began. */
+  get isCaughtUp(): boolean {
+    return this.#running !== undefined && this.position >= this.#backlogEnd
+  }
+
+  /** Time until the dataset's next block may end; 0 when at once. */
+  earliestNextCutInMs(dataset: DatasetId): number {
+    return this.#deps.governor.earliestNextCutInMs(dataset, this.#deps.clock.monotonicMs())
+  }
+
+  get lostRaces(): number {
+    return this.#lostRaces + (this.#running?.committer.lostRaces ?? 0)
+  }
+
+  get haltedSlots(): Slot[] {
+    return [...(this.#running?.session.slots ?? [])].filter((slot) => slot.halt !== undefined)
+  }
+
+  /** Builds until `stop` is called. Never throws: faults of log and store are waited out, all else is a halt. */
+  async run(): Promise<void> {
+    await Promise.all([this.#readLoop(), this.#cutLoop(), this.#keepLoop()])
+    await this.#running?.committer.settled()
+    try {
+      await this.#keep()
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, partition: this.number }, 'the last floor could not be written')
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort()
+    this.#running?.stop.abort()
+    this.#wake.abort()
+  }
+
+  async #readLoop(): Promise<void> {
+    const { log, logger, clock } = this.#deps
+    while (!this.#stop.signal.aborted) {
+      try {
+        const { floor, from, replay } = await this.#begin()
+        const { signal } = this.#stop
+        for await (const entries of log.read(this.number, from, { signal })) {
+          const wasCaughtUp = this.isCaughtUp
+          await this.#inTurn(async (session) => {
+            const first = entries[0]?.position ?? 0
+            // Below the floor only halted datasets have anything left.
+            const below = entries.slice(0, Math.max(0, floor - first))
+            if (below.length > 0) await session.takeAll(below, (id) => replay.has(id))
+            await session.takeAll(entries.slice(below.length), undefined)
+          })
+          if (!wasCaughtUp && this.isCaughtUp) this.#ring()
+        }
+        return
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        if (error instanceof HaltError && !(await this.#hasNewerFloor(error))) {
+          this.halt = { reason: error.reason, message: error.message }
+          logger.error({ partition: this.number, reason: error.reason }, error.message)
+          return
+        }
+        logger.warn({ err: error, partition: this.number }, 'reading begins again at the floor')
+        await clock.sleep(retryMs, this.#stop.signal)
+      }
+    }
+  }
+
+  /** A new session at the newest floor; `replay` are the halted datasets, read from where they stopped. */
+  async #begin(): Promise<{ floor: number; from: number; replay: ReadonlySet<DatasetId> }> {
+    const { log, store, governor } = this.#deps
+    for (const slot of this.#running?.session.slots ?? []) governor.forget(slot.id)
+    this.#lostRaces += this.#running?.committer.lostRaces ?? 0
+    this.#running?.stop.abort()
+    this.#running = undefined
+    const record = await checkedFloor(store, log, this.number)
+    const floor = record?.position ?? 0
+    const { start, end } = await log.range(this.number)
+    const halted = record?.halted ?? []
+    const replay = halted.filter(({ position }) => position >= start)
+    const from = Math.min(floor, ...replay.map(({ position }) => position))
+    this.#floor = floor
+    this.#backlogEnd = end
+    const running = this.#newSession({ floor, position: from })
+    for (const { dataset, position } of halted) {
+      if (position >= start) continue
+      const error = new HaltError('LogTruncated', `message ${position} is needed and gone`)
+      running.session.haltUnread(dataset, error, position)
+    }
+    this.#running = running
+    return { floor, from, replay: new Set(replay.map(({ dataset }) => dataset)) }
+  }
+
+  #newSession(start: { floor: number; position: number }): Running {
+    const { log, compressor } = this.#deps
+    const partition = this.number
+    const stop = new AbortController()
+    const committer = new Committer({
+      ...this.#deps,
+      signal: stop.signal,
+      build: {
+        log: log.id,
+        partition,
+        compressor,
+        readPayload: (positions) => readPayload(log, partition, positions),
+        anchorAt: (position) => this.#anchorAt(position),
+      },
+      earliestNextCutInMs: (dataset) => this.earliestNextCutInMs(dataset),
+      onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.message), halt.position),
+      onStale: (slot) => void this.#rebase(session, slot),
+    })
+    const session = new Session({ ...this.#deps, partition, committer, onDue: () => this.#ring() }, start)
+    return { session, committer, stop }
+  }
+
+  async #rebase(session: Session, slot: Slot): Promise<void> {
+    try {
+      await this.#inTurn(async (current) => {
+        if (current === session) await session.rebase(slot)
+      })
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      const halt =
+        error instanceof HaltError
+          ? error
+          : new HaltError('ChainBroken', `the chain cannot be read again: ${String(error)}`, error)
+      session.halt(slot, halt, session.position)
+    }
+  }
+
+  /** Messages and rebases have the session one after the other. */
+  #inTurn(work: (session: Session) => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(async () => {
+      if (this.#running !== undefined) await work(this.#running.session)
+    })
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** A log that was cut below a floor that another builder has put meanwhile is no fault. */
+  async #hasNewerFloor(error: HaltError): Promise<boolean> {
+    if (error.reason !== 'LogTruncated' && error.reason !== 'LogRegressed') return false
+    try {
+      const record = await newestFloor(this.#deps.store, this.#deps.log.id, this.number)
+      return (record?.position ?? 0) > this.#floor
+    } catch {
+      return false
+    }
+  }
+
+  #ring(): void {
+    this.#wake.abort()
+    this.#wake = new AbortController()
+  }
+
+  async #cutLoop(): Promise<void> {
+    const { clock, governor, mayCut, logger } = this.#deps
+    while (!this.#stop.signal.aborted) {
+      const { signal } = this.#wake
+      const nowMs = clock.monotonicMs()
+      let dueMs: number | undefined
+      if (this.isCaughtUp && mayCut()) {
+        try {
+          await this.#cut(governor.take(nowMs))
+          dueMs = governor.nextDueMs(clock.monotonicMs())
+        } catch (error) {
+          logger.warn({ err: error, partition: this.number }, 'a cut could not be written')
+          dueMs = nowMs + retryMs
+        }
+      }
+      if (this.#stop.signal.aborted) return
+      const sleepMs = dueMs === undefined ? keepMs : Math.max(1, dueMs - clock.monotonicMs())
+      await clock.sleep(Math.min(sleepMs, keepMs), signal)
+    }
+  }
+
+  async #cut(datasets: readonly DatasetId[]): Promise<void> {
+    const entries = datasets.flatMap((dataset) => {
+      const state = this.#running?.session.slot(dataset)?.state
+      return state?.open === undefined ? [] : [{ dataset, sequence: state.nextSequence }]
+    })
+    for (let at = 0; at < entries.length; at += cutEntriesMost) {
+      await this.#writer.cut(entries.slice(at, at + cutEntriesMost))
+    }
+  }
+
+  async #keepLoop(): Promise<void> {
+    const { clock, logger } = this.#deps
+    while (!this.#stop.signal.aborted) {
+      await clock.sleep(keepMs, this.#stop.signal)
+      if (this.#stop.signal.aborted) return
+      try {
+        await this.#keep()
+        await this.#endStaleAttempts()
+        this.#running?.session.dropIdle()
+      } catch (error) {
+        logger.warn({ err: error, partition: this.number }, 'the floor could not be written')
+      }
+    }
+  }
+
+  /** Writes the floor if it has risen, and lets the log go of what is below it. */
+  async #keep(): Promise<void> {
+    const { log, store } = this.#deps
+    const session = this.#running?.session
+    if (session === undefined) return
+    const newest = (await newestFloor(store, log.id, this.number))?.position ?? 0
+    const position = session.committedTo()
+    if (position > newest) {
+      const record: FloorRecord = {
+        log: log.id,
+        partition: this.number,
+        position,
+        anchor: await this.#anchorAt(position - 1),
+        halted: [...this.#haltedAt()],
+      }
+      await putFloor(store, record)
+      this.#floor = position
+      session.floor = position
+      const kept = Math.min(position, ...record.halted.map((halted) => halted.position))
+      await log.release(this.number, kept)
+    }
+  }
+
+  *#haltedAt(): Generator<FloorRecord['halted'][number]> {
+    for (const { id, halt } of this.haltedSlots) {
+      if (halt !== undefined) yield { dataset: id, position: halt.position, reason: halt.reason }
+    }
+  }
+
+  async #endStaleAttempts(): Promise<void> {
+    const session = this.#running?.session
+    if (session === undefined || !this.isCaughtUp) return
+    const states = [...session.slots].flatMap(({ state, halt }) =>
+      state === undefined || halt !== undefined ? [] : [state],
+    )
+    for (const { dataset, attempt } of this.#watch.expired(states, this.#deps.clock.monotonicMs())) {
+      await this.#writer.abort(dataset, attempt)
+    }
+  }
+
+  /** Hash of a message; kept for a few, because one cut ends blocks of many datasets. */
+  #anchorAt(position: number): Promise<Hash> {
+    let anchor = this.#anchors.get(position)
+    if (anchor === undefined) {
+      anchor = this.#deps.log
+        .get(this.number, position)
+        .then((message) => sha3Hash(must(message, `message ${position} is in the log`)))
+      this.#anchors.set(position, anchor)
+      anchor.catch(() => this.#anchors.delete(position))
+      for (const oldest of this.#anchors.keys()) {
+        if (this.#anchors.size <= anchorsKept) break
+        this.#anchors.delete(oldest)
+      }
+    }
+    return anchor
+  }
+}
