@@ -44,8 +44,19 @@ export function toHex(bytes: Uint8Array): string {
 
 /** Bytes of a hex text (either case), or undefined when it is not hex of whole bytes. */
 export function fromHex(text: string): Uint8Array | undefined {
-  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined
+  if (text.length % 2 !== 0) return undefined
   const out = new Uint8Array(text.length / 2)
-  for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
+  for (let i = 0; i < out.length; i++) {
+    const value = 16 * hexValue(text.charCodeAt(2 * i)) + hexValue(text.charCodeAt(2 * i + 1))
+    if (value < 0) return undefined
+    out[i] = value
+  }
   return out
+}
+
+/** 0 to 15; so far below 0 for a character that is no hex digit that no sum with another digit is positive. */
+function hexValue(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1000
 }

@@ -8,6 +8,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
+  if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false
   const left = members(a)
   const right = new Map(members(b))
   return left.length === right.size && left.every(([key, value]) => right.has(key) && sameValue(value, right.get(key)))
