@@ -1,7 +1,7 @@
 // Reader of CSV bodies: cells by position or by the names in the header, into the columns.
 
 import { must } from '../lib/assert.ts'
-import type { RecordErrorKind } from '../model/errors.ts'
+import type { NodeError, RecordErrorKind } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from './column-plan.ts'
 import { CsvCells, isBlankLine, splitFaults } from './csv-cells.ts'
@@ -38,6 +38,8 @@ class CsvReader implements RecordReader, RecordSink {
   private header: CsvHeader | undefined
   /** Column of each cell; settled by the first record. */
   private layout: readonly number[] | undefined = undefined
+  /** The first record's cells as text. */
+  private names: readonly string[] = []
   /** Columns that no cell stands for. */
   private missing: readonly number[] = []
   private records = 0
@@ -58,7 +60,7 @@ class CsvReader implements RecordReader, RecordSink {
 
   finish(): ParsedBody {
     this.feed.finish()
-    if (this.faults.total > 0) throw this.faults.toError()
+    if (this.faults.total > 0) throw this.error()
     const batches = this.columns.finish()
     return { records: this.records, batches, ...(this.header === undefined ? {} : { csvHeader: this.header }) }
   }
@@ -68,8 +70,8 @@ class CsvReader implements RecordReader, RecordSink {
     const readable = this.split(bytes, start, end, last)
     if (this.layout === undefined) {
       // Without its first record nothing after it has a meaning.
-      if (!readable) throw this.faults.toError()
-      if (this.settle(bytes)) return
+      if (!readable) throw this.error()
+      if (this.settle(bytes, end)) return
     }
     if (readable) this.convert(bytes, start, end)
     this.records += 1
@@ -89,11 +91,15 @@ class CsvReader implements RecordReader, RecordSink {
       this.faults.addBare({ record, line: place.line, byteOffset: place.offset, kind: 'RecordTooLarge', message })
     }
     this.records += 1
-    if (this.layout === undefined) throw this.faults.toError()
+    if (this.layout === undefined) throw this.error()
   }
 
   broken(): never {
-    throw this.faults.toError()
+    throw this.error()
+  }
+
+  private error(): NodeError {
+    return this.faults.toError(this.options.valueless !== undefined)
   }
 
   /** Finds the cells of a record; false, with a fault, when they cannot be told apart. */
@@ -108,9 +114,10 @@ class CsvReader implements RecordReader, RecordSink {
       if (at >= 0) return this.fault({ kind: 'InvalidUtf8', message, bytes, at, end: Math.min(at + 4, end) })
     }
     if (this.sawNul) {
-      const at = bytes.indexOf(0, start)
+      const found = bytes.subarray(start, end).indexOf(0)
+      const at = start + found
       const message = 'A NUL byte is no text.'
-      if (at >= 0 && at < end) return this.fault({ kind: 'MalformedRecord', message, bytes, at, end: at + 1 })
+      if (found >= 0) return this.fault({ kind: 'MalformedRecord', message, bytes, at, end: at + 1 })
     }
     const fault = this.cells.split(bytes, start, end)
     if (fault === undefined) return true
@@ -118,19 +125,20 @@ class CsvReader implements RecordReader, RecordSink {
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */
-  private settle(bytes: Uint8Array): boolean {
+  private settle(bytes: Uint8Array, end: number): boolean {
     const { plan } = this
     const texts = cellTexts(this.cells)
     this.header ??= namesColumns(texts, (folded) => plan.byName.has(folded)) ? 'present' : 'absent'
-    const layout = this.header === 'present' ? this.headerLayout(bytes, texts) : plan.positions
+    const layout = this.header === 'present' ? this.headerLayout(bytes, end, texts) : plan.positions
     const met = new Set(layout)
     this.layout = layout
+    this.names = texts
     this.missing = plan.columns.map((_, column) => column).filter((column) => !met.has(column))
     return this.header === 'present'
   }
 
   /** The column that each cell of the header names. Throws NodeError when one names none. */
-  private headerLayout(bytes: Uint8Array, texts: readonly string[]): number[] {
+  private headerLayout(bytes: Uint8Array, end: number, texts: readonly string[]): number[] {
     const { plan, cells, options } = this
     const valueless = new Set(options.valueless?.map(foldAscii))
     const seen = new Set<string>()
@@ -152,11 +160,15 @@ class CsvReader implements RecordReader, RecordSink {
       seen.add(folded)
       const at = must(cells.rawStarts[cell], 'a cell')
       if (kind !== undefined) {
-        this.faults.add({ kind, message, bytes, at, end: at + text.length, column: text }, undefined, this.feed.place)
+        this.faults.add(
+          { kind, message, bytes, at, end: this.rawEnd(cell, end), column: text },
+          undefined,
+          this.feed.place,
+        )
       }
       return column ?? (valueless.has(folded) ? valuelessCell : ignoredCell)
     })
-    if (this.faults.total > 0) throw this.faults.toError()
+    if (this.faults.total > 0) throw this.error()
     return layout
   }
 
@@ -168,7 +180,7 @@ class CsvReader implements RecordReader, RecordSink {
     for (let cell = 0; cell < count; cell++) {
       const column = layout[cell] ?? ignoredCell
       if (column < 0) {
-        if (column === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, cell)
+        if (column === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, end, cell)
         continue
       }
       const columnPlan = plan.columns[column]
@@ -228,15 +240,16 @@ class CsvReader implements RecordReader, RecordSink {
     this.fault({ kind, message: `The record has ${count} cells; ${than}.${hint}`, bytes, at, end })
   }
 
-  private unknownValue(bytes: Uint8Array, cell: number): void {
+  private unknownValue(bytes: Uint8Array, end: number, cell: number): void {
     const at = this.cells.rawStarts[cell] ?? 0
-    const name = this.options.valueless?.[0] ?? ''
+    const column = this.names[cell] ?? ''
     this.fault({
       kind: 'UnknownField',
-      message: unknownFieldMessage(name, true),
+      message: unknownFieldMessage(column, true),
       bytes,
       at,
-      end: this.rawEnd(cell, at),
+      end: this.rawEnd(cell, end),
+      column,
     })
   }
 

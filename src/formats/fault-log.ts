@@ -42,21 +42,25 @@ export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
   return out
 }
 
+const inferredHint =
+  'The columns were inferred from the first 10,000 records; where later ones differ, declare the columns with PUT first.'
+
 /** The faults of one body. */
 export class FaultLog {
   readonly errors: RecordError[] = []
   total = 0
+  private countedRecord = -1
+  private countedBytes = 0
+  private countedLine = 1
 
   /** Notes a fault of record number `record` (undefined: of a CSV header), whose first byte is at `place`. */
   add(fault: Fault, record: number | undefined, place: RecordPlace): void {
     this.total += 1
     if (this.errors.length >= maxErrors) return
     const { kind, message, bytes, at, end, column, pointer } = fault
-    let line = place.line
-    for (let i = place.start; i < at; i++) if (bytes[i] === 0x0a) line += 1
     this.errors.push({
       ...(record === undefined ? {} : { record }),
-      line,
+      line: this.lineOf(fault, place),
       byteOffset: place.offset + at - place.start,
       ...(column === undefined ? {} : { column }),
       ...(pointer === undefined ? {} : { pointer }),
@@ -66,14 +70,26 @@ export class FaultLog {
     })
   }
 
+  /** The line of a fault; goes on from the fault before where that was earlier in the same record. */
+  private lineOf({ bytes, at }: Fault, place: RecordPlace): number {
+    if (this.countedRecord !== place.offset || this.countedBytes > at - place.start) {
+      this.countedRecord = place.offset
+      this.countedBytes = 0
+      this.countedLine = place.line
+    }
+    for (let i = place.start + this.countedBytes; i < at; i++) if (bytes[i] === 0x0a) this.countedLine += 1
+    this.countedBytes = at - place.start
+    return this.countedLine
+  }
+
   /** A fault whose bytes are no longer at hand. */
   addBare(error: RecordError): void {
     this.total += 1
     if (this.errors.length < maxErrors) this.errors.push(error)
   }
 
-  /** The error that tells the caller all of it. */
-  toError(): NodeError {
+  /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body. */
+  toError(inferred: boolean): NodeError {
     const first = this.errors[0]
     const place = first?.record === undefined ? 'The header' : `Record ${first.record}`
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
@@ -83,6 +99,7 @@ export class FaultLog {
       {
         errors: this.errors,
         errorsTotal: this.total,
+        ...(inferred ? { hint: inferredHint } : {}),
       },
     )
   }

@@ -115,7 +115,7 @@ class CsvInferrer implements Inferrer, RecordSink {
     const message = `The first line does not read as a header: '${excerptOf(cells.source(cell), cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)}' is no column name, or a repeated one.`
     const faults = new FaultLog()
     faults.add({ kind: 'MalformedRecord', message, bytes, at, end: at + 1 }, undefined, feed.place)
-    const { details } = faults.toError()
+    const { details } = faults.toError(false)
     return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
       ...details,
       hint: 'Say header=present or header=absent in the media type: text/csv; header=absent.',

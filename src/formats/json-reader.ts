@@ -2,7 +2,7 @@
 
 import { NodeError, type RecordErrorKind } from '../model/errors.ts'
 import { tablePlan } from './column-plan.ts'
-import { FaultLog } from './fault-log.ts'
+import { FaultLog, type RecordPlace } from './fault-log.ts'
 import { ArrayFramer, LineFramer } from './json-framing.ts'
 import { JsonRecordReader } from './json-record.ts'
 import { skipSpace } from './json-text.ts'
@@ -24,6 +24,7 @@ export function createJsonReader(options: ReaderOptions): RecordReader {
 
 class ObjectReader implements RecordReader, RecordSink {
   private readonly recordBytes: number
+  private readonly inferred: boolean
   private readonly array: ArrayFramer | undefined
   private readonly faults = new FaultLog()
   private readonly columns: TypedColumns
@@ -34,6 +35,7 @@ class ObjectReader implements RecordReader, RecordSink {
   constructor(options: ReaderOptions, framer: Framer, array: ArrayFramer | undefined) {
     const { unknownFields, valueless, jsonDepth } = options
     this.recordBytes = options.recordBytes
+    this.inferred = valueless !== undefined
     this.array = array
     this.columns = new TypedColumns(tablePlan(options), options)
     this.feed = new RecordFeed(framer, this, options.recordBytes)
@@ -55,8 +57,8 @@ class ObjectReader implements RecordReader, RecordSink {
     this.feed.finish()
     const state = this.array?.state
     const open = state === 'first' || state === 'element' || state === 'comma'
-    if (open) this.addBare('MalformedRecord', 'The body ends before the array is closed.')
-    if (this.faults.total > 0) throw this.faults.toError()
+    if (open) this.addBare('MalformedRecord', 'The body ends before the array is closed.', this.feed.end)
+    if (this.faults.total > 0) throw this.error()
     return { records: this.records, batches: this.columns.finish() }
   }
 
@@ -74,12 +76,13 @@ class ObjectReader implements RecordReader, RecordSink {
       }
       const message = 'Nothing may follow the object on its line.'
       this.fault({ kind: 'MalformedRecord', message, bytes, at: rest, end }, record)
-    } else if (this.array !== undefined && this.objects.broken) throw this.faults.toError()
+    } else if (this.array !== undefined && this.objects.broken) throw this.error()
     this.columns.endRow(end - start)
   }
 
   oversized(length: number): void {
-    this.addBare('RecordTooLarge', `The record has ${length} bytes; at most ${this.recordBytes} are allowed.`)
+    const message = `The record has ${length} bytes; at most ${this.recordBytes} are allowed.`
+    this.addBare('RecordTooLarge', message, this.feed.place)
     this.records += 1
   }
 
@@ -96,7 +99,11 @@ class ObjectReader implements RecordReader, RecordSink {
     } else if (this.array?.state === 'done') message = 'Something follows the array.'
     const end = Math.min(bytes.length, at + 24)
     this.fault({ kind: 'MalformedRecord', message, bytes, at, end }, this.records)
-    throw this.faults.toError()
+    throw this.error()
+  }
+
+  private error(): NodeError {
+    return this.faults.toError(this.inferred)
   }
 
   private invalidUtf8(bytes: Uint8Array, start: number, end: number, record: number): boolean {
@@ -115,9 +122,8 @@ class ObjectReader implements RecordReader, RecordSink {
   }
 
   /** A fault of the next record whose bytes are not at hand. */
-  private addBare(kind: RecordErrorKind, message: string): void {
-    const { line, offset } = this.feed.place
+  private addBare(kind: RecordErrorKind, message: string, place: Pick<RecordPlace, 'line' | 'offset'>): void {
     this.columns.fail()
-    this.faults.addBare({ record: this.records, line, byteOffset: offset, kind, message })
+    this.faults.addBare({ record: this.records, line: place.line, byteOffset: place.offset, kind, message })
   }
 }

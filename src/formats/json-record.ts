@@ -170,8 +170,8 @@ export class JsonRecordReader {
     const column = this.columns.plan.byName.get(foldAscii(this.keyText())) ?? unknownName
     if (column >= 0 && !string.escaped) {
       const { keyBytes, keyColumns } = this.columns.plan
-      // Hints stay dense, so that the array stays fast; a key far out of order finds its place a record later.
-      if (index <= keyBytes.length) {
+      // Hints stay dense and few; a key far out of order finds its place a record later.
+      if (index <= keyBytes.length && index < this.seen.length) {
         keyBytes[index] = bytes.slice(string.start, string.end)
         keyColumns[index] = column
       }

@@ -56,14 +56,16 @@ export function scanString(scan: StringScan, bytes: Uint8Array, at: number, end:
   return -1 - end
 }
 
+const noBytes = new Uint8Array(0)
+
 /** A buffer that decoded text is written to; grows, is used again. */
 export class Scratch {
-  bytes: Uint8Array = new Uint8Array(256)
+  bytes: Uint8Array = noBytes
   length = 0
 
   reset(capacity: number): void {
     this.length = 0
-    if (this.bytes.length < capacity) this.bytes = new Uint8Array(Math.max(capacity, 2 * this.bytes.length))
+    if (this.bytes.length < capacity) this.bytes = new Uint8Array(Math.max(capacity, 2 * this.bytes.length, 64))
   }
 }
 

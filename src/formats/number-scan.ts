@@ -2,6 +2,8 @@
 // `typed-columns.ts` turns the parts into column values; every digit counts, nothing passes through a double unless
 // the double is exact or is the column's type.
 
+import { Buffer } from 'node:buffer'
+
 const minus = 0x2d
 const plus = 0x2b
 const dot = 0x2e
@@ -99,9 +101,7 @@ export function scanNumber(scan: NumberScan, bytes: Uint8Array, from: number, en
 
 /** The token's text (it is ASCII). */
 export function tokenText(scan: NumberScan, bytes: Uint8Array): string {
-  let text = ''
-  for (let at = scan.start; at < scan.end; at++) text += String.fromCharCode(bytes[at] ?? 0)
-  return text
+  return Buffer.prototype.latin1Slice.call(bytes, scan.start, scan.end)
 }
 
 /** The nearest double; infinite when the token is beyond the doubles. */

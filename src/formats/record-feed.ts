@@ -57,6 +57,11 @@ export class RecordFeed {
     this.recordBytes = recordBytes
   }
 
+  /** The end of the bytes so far. */
+  get end(): { readonly line: number; readonly offset: number } {
+    return { line: this.framer.line, offset: this.base }
+  }
+
   push(buffer: Uint8Array): void {
     // One class of array keeps the readers' loops fast, and `slice` of a Buffer would not copy.
     const chunk = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)

@@ -11,6 +11,8 @@ import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import { doubleOf, exactNumber, type NumberScan, type ScaledResult, scaledInteger } from './number-scan.ts'
 import type { EpochUnit } from './reader.ts'
 
+/** Most bodies are small: buffers of so few rows are cheap to make. */
+const firstRows = 4
 const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
 
@@ -45,7 +47,7 @@ export class TypedColumns {
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
     this.plan = plan
-    this.builders = plan.columns.map(({ field }) => createColumnBuilder(field))
+    this.builders = plan.columns.map(({ field }) => createColumnBuilder(field, firstRows))
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
   }

@@ -5,5 +5,5 @@ export function unknownFieldMessage(name: string, valueless: boolean): string {
   if (valueless) {
     return `'${name}' has no value in the first 10,000 records, so it got no column; create the dataset with a schema.`
   }
-  return `The dataset has no column '${name}'; say unknownFields=add to add it or unknownFields=ignore to drop it.`
+  return `The dataset has no column '${name}'; say unknownFields=add to add what is in the first 10,000 records, or unknownFields=ignore to drop it.`
 }
