@@ -1,0 +1,176 @@
+// What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
+// Everything here is derived from the store and may be dropped at any time.
+
+import { sha3Hash } from '../codec/multihash.ts'
+import { decodeBlock } from '../codec/odf-block.ts'
+import type { Announcements } from '../log/announcements.ts'
+import type { Logger } from '../lib/logger.ts'
+import { HaltError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import { foldAscii } from '../model/names.ts'
+import type { NameRecord } from '../model/records.ts'
+import { listNames, readCommit, readName } from '../store/claims.ts'
+import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { DatasetChain } from './dataset-chain.ts'
+
+const parallelReads = 64
+
+/** A chain has new blocks: those from `fromSequence` to its head. */
+export interface Advance {
+  readonly chain: DatasetChain
+  readonly fromSequence: number
+}
+
+export class Catalog {
+  readonly #store: ObjectStore
+  readonly #logger: Logger
+  readonly #names = new Map<string, NameRecord>()
+  readonly #aliasOfId = new Map<DatasetId, string>()
+  readonly #chains = new Map<DatasetId, DatasetChain>()
+  /** Work on one chain is one after the other. */
+  readonly #turns = new Map<DatasetId, Promise<unknown>>()
+  readonly #listeners = new Set<(advance: Advance) => void>()
+  readonly #unsubscribe: () => void
+
+  constructor(deps: { store: ObjectStore; announcements: Announcements; logger: Logger }) {
+    this.#store = deps.store
+    this.#logger = deps.logger
+    this.#unsubscribe = deps.announcements.subscribe((message) => {
+      this.#follow(message.alias, message.dataset).catch((cause: unknown) => {
+        this.#logger.error({ dataset: message.dataset, cause: String(cause) }, 'A committed block could not be read')
+      })
+    })
+  }
+
+  close(): void {
+    this.#unsubscribe()
+    this.#listeners.clear()
+  }
+
+  /** Calls `listener` after the catalog holds new blocks; returns what ends it. Listeners must not throw. */
+  onAdvance(listener: (advance: Advance) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The dataset named `alias` (any ASCII case), looked up in the store once when unknown; undefined if there is none. */
+  async byAlias(alias: string): Promise<DatasetChain | undefined> {
+    const name = await this.#name(foldAscii(alias))
+    return name === undefined ? undefined : this.#load(name)
+  }
+
+  /** The dataset with this DID, looked up in the store once when unknown. */
+  async byId(id: DatasetId): Promise<DatasetChain | undefined> {
+    if (!this.#aliasOfId.has(id)) await this.#readAllNames()
+    const alias = this.#aliasOfId.get(id)
+    return alias === undefined ? undefined : this.byAlias(alias)
+  }
+
+  /** The dataset by alias if the catalog holds it already; no IO. */
+  known(alias: string): DatasetChain | undefined {
+    const name = this.#names.get(foldAscii(alias))
+    return name === undefined ? undefined : this.#chains.get(name.id)
+  }
+
+  /** Every name in the store, sorted by folded alias. */
+  async names(): Promise<readonly NameRecord[]> {
+    await this.#readAllNames()
+    return [...this.#names.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)
+  }
+
+  /** Probes the store for commits after what is held. */
+  async refresh(chain: DatasetChain): Promise<void> {
+    await this.#inTurn(chain.name.id, () => this.#probe(chain))
+  }
+
+  async #follow(alias: string, id: DatasetId): Promise<void> {
+    const held = this.#chains.get(id)
+    if (held !== undefined) return this.refresh(held)
+    const name = await this.#name(foldAscii(alias))
+    if (name?.id === id) await this.#load(name)
+  }
+
+  async #name(folded: string): Promise<NameRecord | undefined> {
+    const held = this.#names.get(folded)
+    if (held !== undefined) return held
+    const name = await readName(this.#store, folded)
+    return name === undefined ? undefined : this.#remember(folded, name)
+  }
+
+  #remember(folded: string, name: NameRecord): NameRecord {
+    this.#names.set(folded, name)
+    this.#aliasOfId.set(name.id, folded)
+    return name
+  }
+
+  async #readAllNames(): Promise<void> {
+    for (const alias of await listNames(this.#store)) await this.#name(alias)
+  }
+
+  async #load(name: NameRecord): Promise<DatasetChain> {
+    const held = this.#chains.get(name.id)
+    if (held !== undefined) return held
+    return this.#inTurn(name.id, async () => {
+      const meanwhile = this.#chains.get(name.id)
+      if (meanwhile !== undefined) return meanwhile
+      const chain = new DatasetChain(name)
+      const sequences = (await this.#store.list(commitsPrefix(name.id))).map(numberOfName).filter((value) => value !== undefined)
+      sequences.sort((a, b) => a - b)
+      for (let at = 0; at < sequences.length; at += parallelReads) {
+        const group = sequences.slice(at, at + parallelReads)
+        const commits = await Promise.all(group.map((sequence) => readCommit(this.#store, name.id, sequence)))
+        await this.#applyBlocks(chain, commits.flatMap((commit) => commit?.blocks ?? []))
+      }
+      await this.#probe(chain, false)
+      if (chain.blocks.length === 0) throw new HaltError('ChainBroken', `dataset ${name.alias} has a name but no commits`)
+      this.#chains.set(name.id, chain)
+      this.#tell({ chain, fromSequence: 0 })
+      return chain
+    })
+  }
+
+  async #probe(chain: DatasetChain, tell = true): Promise<void> {
+    const fromSequence = chain.headSequence + 1
+    for (;;) {
+      const commit = await readCommit(this.#store, chain.name.id, chain.headSequence + 1)
+      if (commit === undefined) break
+      await this.#applyBlocks(chain, commit.blocks)
+    }
+    if (tell && chain.headSequence >= fromSequence) this.#tell({ chain, fromSequence })
+  }
+
+  async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[]): Promise<void> {
+    for (let at = 0; at < hashes.length; at += parallelReads) {
+      const group = hashes.slice(at, at + parallelReads)
+      const stored = await Promise.all(group.map((hash) => this.#store.get(blockKey(chain.name.id, hash))))
+      for (const [index, hash] of group.entries()) {
+        const bytes = stored[index]
+        if (bytes === undefined || sha3Hash(bytes) !== hash) {
+          throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is ${bytes === undefined ? 'missing' : 'damaged'}`)
+        }
+        const { block } = decodeBlock(bytes)
+        const previous = chain.blocks.at(-1)?.hash
+        if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length) {
+          throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} does not follow ${previous ?? 'nothing'}`)
+        }
+        chain.apply(hash, block)
+      }
+    }
+  }
+
+  #tell(advance: Advance): void {
+    for (const listener of this.#listeners) listener(advance)
+  }
+
+  #inTurn<T>(id: DatasetId, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id) ?? Promise.resolve()
+    const turn = before.then(work, work)
+    this.#turns.set(id, turn)
+    const clear = (): void => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    }
+    turn.then(clear, clear)
+    return turn
+  }
+}

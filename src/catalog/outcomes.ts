@@ -1,0 +1,99 @@
+// What became of a batch: found in the checkpoint of the block that consumed its log position.
+
+import { decodeCheckpoint } from '../codec/checkpoint.ts'
+import { type BatchOutcome, type CheckpointContent, findCommitted, findOutcome, olderIds } from '../model/checkpoint.ts'
+import { HaltError } from '../model/errors.ts'
+import type { Hash } from '../model/events.ts'
+import { checkpointKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { ChainBlock, DatasetChain } from './dataset-chain.ts'
+
+/** An outcome and the block that holds it. */
+export interface DecidedOutcome {
+  readonly outcome: BatchOutcome
+  readonly block: ChainBlock
+}
+
+/** A keyed batch that the chain remembers: the hash of its body and where it was committed. */
+export interface KnownBatch {
+  readonly bodyHash: Hash
+  readonly decided: DecidedOutcome
+}
+
+/** Checkpoints held decoded, because the callers of one block ask for the same one. */
+const heldCheckpoints = 16
+
+export class Outcomes {
+  readonly #store: ObjectStore
+  readonly #held = new Map<Hash, Promise<CheckpointContent>>()
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  /**
+   * The outcome of batch `id` at `position`: `undefined` while its position is not consumed, `'void'` when the position
+   * was consumed without deciding it (a duplicate of an earlier batch, or a message that did not count).
+   * Throws HaltError `ChainBroken` when a checkpoint is gone.
+   */
+  async at(chain: DatasetChain, batch: { readonly id: string; readonly position: number }): Promise<DecidedOutcome | 'void' | undefined> {
+    const block = blockAtPosition(chain, batch.position)
+    if (block === undefined) return undefined
+    if (block.checkpoint === undefined) return 'void'
+    const outcome = findOutcome(await this.#checkpoint(chain, block.checkpoint), batch.id, batch.position)
+    return outcome === undefined ? 'void' : { outcome, block }
+  }
+
+  /** Looks a keyed batch up in the chain's memory of ids; reads a bounded number of checkpoints. */
+  async known(chain: DatasetChain, id: string): Promise<KnownBatch | undefined> {
+    let hash = chain.head.checkpoint
+    while (hash !== undefined) {
+      const content: CheckpointContent = await this.#checkpoint(chain, hash)
+      for (const group of content.ids) {
+        const known = group.ids.find((one) => one.id === id)
+        if (known === undefined) continue
+        const decided = await this.#committedIn(chain, { number: group.number, id })
+        return decided === undefined ? undefined : { bodyHash: known.bodyHash, decided }
+      }
+      hash = olderIds(content)
+    }
+    return undefined
+  }
+
+  /** The n-th checkpoint belongs to the n-th AddData: the block is found by counting, then its own outcomes are read. */
+  async #committedIn(chain: DatasetChain, at: { number: number; id: string }): Promise<DecidedOutcome | undefined> {
+    const block = chain.blocks.filter((one) => one.kind === 'AddData')[at.number]
+    if (block?.checkpoint === undefined) return undefined
+    const outcome = findCommitted(await this.#checkpoint(chain, block.checkpoint), at.id)
+    return outcome === undefined ? undefined : { outcome, block }
+  }
+
+  #checkpoint(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
+    const held = this.#held.get(hash)
+    if (held !== undefined) return held
+    const reading = this.#read(chain, hash)
+    this.#held.set(hash, reading)
+    reading.catch(() => this.#held.delete(hash))
+    const oldest = this.#held.keys().next().value
+    if (this.#held.size > heldCheckpoints && oldest !== undefined) this.#held.delete(oldest)
+    return reading
+  }
+
+  async #read(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
+    const bytes = await this.#store.get(checkpointKey(chain.name.id, hash))
+    if (bytes === undefined) throw new HaltError('ChainBroken', `checkpoint ${hash} of ${chain.name.alias} is missing`)
+    return decodeCheckpoint(bytes)
+  }
+}
+
+/** The block that consumed log position `position`, or undefined while none has. Bisects the chain in memory. */
+export function blockAtPosition(chain: DatasetChain, position: number): ChainBlock | undefined {
+  let low = 0
+  let high = chain.blocks.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((chain.blocks[middle]?.next ?? -1) > position) high = middle
+    else low = middle + 1
+  }
+  return chain.blocks[low]
+}

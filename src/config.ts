@@ -1,0 +1,189 @@
+// The options table of the node: flags, environment, config file, defaults, help and docs come from it.
+// The only reader of process.env.
+
+import { readFileSync } from 'node:fs'
+import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
+import { NodeError } from './model/errors.ts'
+
+type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
+
+/** One option: flag `--name`, environment `PROOFSTREAM_NAME`, member `name` of the config file. */
+export interface OptionRow {
+  readonly name: string
+  readonly type: OptionType
+  readonly default?: string | number | boolean
+  /** Values admitted, for text. */
+  readonly values?: readonly string[]
+  readonly text: string
+}
+
+const fixedOptions: readonly OptionRow[] = [
+  { name: 'data', type: 'text', default: './proofstream-data', text: 'data directory' },
+  { name: 'listen', type: 'text', default: '127.0.0.1:8080', text: 'address and port to listen on; port 0 takes a free one' },
+  { name: 'node-key', type: 'text', text: 'file with the node key (default: <data>/keys/node.json, made at first start)' },
+  { name: 'anonymous-read', type: 'boolean', text: 'let callers without a token read public datasets (default: true on loopback, else false)' },
+  { name: 'allowed-hosts', type: 'list', text: 'further Host names to answer to' },
+  { name: 'cors-origins', type: 'list', text: 'origins whose pages may read (default: loopback origins on loopback, else any)' },
+  { name: 'trusted-signers', type: 'list', text: 'did:key of nodes whose proofs /verify calls known' },
+  { name: 'default-data-format', type: 'text', default: 'JsonAoa', values: ['JsonAoa', 'JsonAos', 'JsonSoa'], text: 'data format of /query when the request names none' },
+  { name: 'cut-open-age', type: 'duration-ms', default: 1000, text: 'age of open rows that ends a block' },
+  { name: 'cut-wait-age', type: 'duration-ms', default: 100, text: 'age of a waiting batch that ends a block' },
+  { name: 'cut-burst', type: 'integer', default: 60, text: 'blocks a quiet dataset may make at once before it is paced' },
+  { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
+  { name: 'log-level', type: 'text', default: 'info', values: ['debug', 'info', 'warn', 'error', 'silent'], text: 'least level of log lines' },
+]
+
+const limitOptions: readonly OptionRow[] = Object.entries(limitTable).map(([name, row]) => ({
+  name: `limit-${kebab(name)}`,
+  type: 'integer',
+  default: row.value,
+  text: `${row.text} (${row.unit})`,
+}))
+
+export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitOptions]
+
+export interface Config {
+  readonly dataDir: string
+  readonly listenHost: string
+  readonly listenPort: number
+  readonly nodeKeyFile: string | undefined
+  readonly anonymousRead: boolean
+  readonly loopbackOnly: boolean
+  readonly allowedHosts: readonly string[]
+  readonly corsOrigins: readonly string[] | undefined
+  readonly trustedSigners: readonly string[]
+  readonly defaultDataFormat: 'JsonAoa' | 'JsonAos' | 'JsonSoa'
+  readonly cut: { readonly openAgeMs: number; readonly waitAgeMs: number; readonly burstBlocks: number; readonly intervalMs: number }
+  readonly logLevel: string
+  readonly limits: Limits
+}
+
+type RawValues = Readonly<Record<string, unknown>>
+
+/**
+ * Reads options from `flags` (by option name), then the environment, then `configFile`, then defaults.
+ * Throws NodeError `InvalidParameter` that names an unknown or malformed one.
+ */
+export function loadConfig(flags: RawValues, configFile?: string): Config {
+  const file = configFile === undefined ? {} : readConfigFile(configFile)
+  for (const [source, values] of [['option', flags], ['config file', file]] as const) {
+    for (const name of Object.keys(values)) {
+      if (!optionTable.some((row) => row.name === name)) throw invalid(`Unknown ${source} '${name}'.`)
+    }
+  }
+  const values = new Map<string, string | number | boolean | readonly string[]>()
+  for (const row of optionTable) {
+    const fromEnv = process.env[`PROOFSTREAM_${row.name.toUpperCase().replaceAll('-', '_')}`]
+    const raw = flags[row.name] ?? fromEnv ?? file[row.name] ?? row.default
+    if (raw !== undefined) values.set(row.name, parseValue(row, raw))
+  }
+  return assemble(values)
+}
+
+/** Address, token and colour settings of the command line, from the environment. */
+export function clientEnvironment(): { server: string | undefined; token: string | undefined; data: string | undefined; noColor: boolean } {
+  const env = process.env
+  return {
+    server: env['PROOFSTREAM_SERVER'],
+    token: env['PROOFSTREAM_TOKEN'],
+    data: env['PROOFSTREAM_DATA'],
+    noColor: (env['NO_COLOR'] ?? '') !== '',
+  }
+}
+
+function assemble(values: ReadonlyMap<string, unknown>): Config {
+  // parseValue has given each option the type that its row names.
+  const text = (name: string): string => values.get(name) as string
+  const number = (name: string): number => values.get(name) as number
+  const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
+  const { host, port } = parseListen(text('listen'))
+  const loopbackOnly = isLoopback(host)
+  const limits = Object.fromEntries(
+    (Object.keys(limitTable) as LimitName[]).map((name) => [name, number(`limit-${kebab(name)}`)]), // keys of the table
+  ) as Record<LimitName, number> // built from every key of the table
+  return {
+    dataDir: text('data'),
+    listenHost: host,
+    listenPort: port,
+    nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
+    anonymousRead: (values.get('anonymous-read') as boolean | undefined) ?? loopbackOnly, // boolean by its row
+    loopbackOnly,
+    allowedHosts: list('allowed-hosts') ?? [],
+    corsOrigins: list('cors-origins'),
+    trustedSigners: list('trusted-signers') ?? [],
+    defaultDataFormat: text('default-data-format') as Config['defaultDataFormat'], // checked against its values
+    cut: {
+      openAgeMs: number('cut-open-age'),
+      waitAgeMs: number('cut-wait-age'),
+      burstBlocks: number('cut-burst'),
+      intervalMs: number('cut-interval'),
+    },
+    logLevel: text('log-level'),
+    limits,
+  }
+}
+
+function parseValue(row: OptionRow, raw: unknown): string | number | boolean | readonly string[] {
+  const value = typeof raw === 'string' ? raw.trim() : raw
+  const bad = (expected: string): NodeError => invalid(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
+  switch (row.type) {
+    case 'boolean':
+      if (value === true || value === 'true') return true
+      if (value === false || value === 'false') return false
+      throw bad('true or false')
+    case 'integer': {
+      const number = typeof value === 'number' ? value : /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
+      if (!Number.isSafeInteger(number) || number < 0) throw bad('a whole number')
+      return number
+    }
+    case 'duration-ms':
+      return parseDuration(value, bad)
+    case 'list':
+      if (Array.isArray(value)) return value.map(String)
+      return String(value).split(',').map((part) => part.trim()).filter((part) => part !== '')
+    case 'text':
+      if (typeof value !== 'string' || value === '') throw bad('text')
+      if (row.values !== undefined && !row.values.includes(value)) throw bad(`one of ${row.values.join(', ')}`)
+      return value
+  }
+}
+
+const durationUnitMs: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+function parseDuration(value: unknown, bad: (expected: string) => NodeError): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  const match = /^(\d+)(ms|s|m|h)?$/.exec(String(value))
+  if (match === null) throw bad('a duration such as 500ms, 5s, 10m or 2h')
+  return Number(match[1]) * (durationUnitMs[match[2] ?? ''] ?? 1)
+}
+
+function parseListen(text: string): { host: string; port: number } {
+  const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  if (match === null || port > 65_535) throw invalid(`Option 'listen' is '${text}'; expected host:port.`)
+  const host = (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, '')
+  return { host: host === '' ? '127.0.0.1' : host, port }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+function readConfigFile(path: string): RawValues {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw invalid(`The config file '${path}' cannot be read as JSON.`, cause)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw invalid(`The config file '${path}' is not a JSON object.`)
+  return parsed as RawValues // an object by the line above
+}
+
+function invalid(message: string, cause?: unknown): NodeError {
+  return new NodeError('InvalidParameter', message, { hint: 'proofstream serve --help lists the options.', cause })
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

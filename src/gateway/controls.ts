@@ -1,0 +1,135 @@
+// What an ingest request asks for beside its body: headers and query parameters as typed controls (contract.md §6). Pure.
+
+import { NodeError } from '../model/errors.ts'
+
+export type UnknownFields = 'reject' | 'ignore' | 'add'
+export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
+
+/** How long the caller waits for the block. */
+export type Waiting =
+  | { readonly kind: 'default' }
+  | { readonly kind: 'async' }
+  | { readonly kind: 'wait'; readonly seconds: number }
+
+export interface IngestControls {
+  readonly contentType: string | undefined
+  readonly contentLength: number | undefined
+  readonly contentEncoding: ContentEncoding | undefined
+  readonly waiting: Waiting
+  readonly idempotencyKey: string | undefined
+  readonly create: boolean
+  readonly dryRun: boolean
+  readonly unknownFields: UnknownFields
+  readonly integers: 'int64' | 'float64' | undefined
+  readonly timeZone: 'UTC' | undefined
+  readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
+  /** Fallback event time, milliseconds since 1970 UTC. */
+  readonly eventTimeMs: number | undefined
+  /** Multihash text of If-Match, without quotes. */
+  readonly ifMatch: string | undefined
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+type Query = Readonly<Record<string, unknown>>
+
+export const maxWaitSeconds = 30
+const maxKeyChars = 255
+
+/** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. Unknown parameters are ignored. */
+export function readControls(headers: Headers, query: Query): IngestControls {
+  const create = flag(query, 'create')
+  const length = header(headers, 'content-length')
+  return {
+    contentType: header(headers, 'content-type'),
+    contentLength: length === undefined ? undefined : Number(length),
+    contentEncoding: encoding(header(headers, 'content-encoding')),
+    waiting: waiting(header(headers, 'prefer')),
+    idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
+    create,
+    dryRun: flag(query, 'dryRun'),
+    unknownFields: choice(query, 'unknownFields', ['reject', 'ignore', 'add']) ?? (create ? 'add' : 'reject'),
+    integers: choice(query, 'integers', ['int64', 'float64']),
+    timeZone: choice(query, 'timeZone', ['UTC']),
+    eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
+    eventTimeMs: eventTime(header(headers, 'odf-event-time')),
+    ifMatch: ifMatch(header(headers, 'if-match')),
+  }
+}
+
+function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new NodeError('InvalidParameter', `The header ${name} is given more than once.`, { hint: 'Send it once.' })
+}
+
+function choice<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
+  const value = query[name]
+  if (value === undefined) return undefined
+  const found = values.find((candidate) => candidate === value)
+  if (found !== undefined) return found
+  throw new NodeError('InvalidParameter', `The parameter ${name} is '${String(value)}'.`, {
+    hint: `Use one of: ${values.join(', ')}.`,
+    candidates: values,
+  })
+}
+
+function flag(query: Query, name: string): boolean {
+  return choice(query, name, ['true', 'false']) === 'true'
+}
+
+function encoding(text: string | undefined): ContentEncoding | undefined {
+  const name = text?.trim().toLowerCase()
+  if (name === undefined || name === '' || name === 'identity') return undefined
+  if (name === 'x-gzip') return 'gzip'
+  if (name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd') return name
+  throw new NodeError('UnsupportedEncoding', `The content encoding '${name}' is not supported.`, {
+    hint: 'Send the body as it is, or compressed with gzip, deflate, br or zstd (one of them).',
+    candidates: ['gzip', 'deflate', 'br', 'zstd'],
+  })
+}
+
+/** Malformed preferences are ignored, as RFC 7240 says. `wait=0` asks not to wait. */
+function waiting(prefer: string | undefined): Waiting {
+  for (const part of prefer?.split(',') ?? []) {
+    const preference = part.split(';')[0]?.trim().toLowerCase() ?? ''
+    if (preference === 'respond-async') return { kind: 'async' }
+    const seconds = /^wait\s*=\s*"?(\d{1,9})"?$/.exec(preference)
+    if (seconds === null) continue
+    const asked = Number(seconds[1])
+    return asked === 0 ? { kind: 'async' } : { kind: 'wait', seconds: Math.min(asked, maxWaitSeconds) }
+  }
+  return { kind: 'default' }
+}
+
+function idempotencyKey(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (text.length > 0 && text.length <= maxKeyChars && /^[\x21-\x7e]+$/.test(text)) return text
+  throw new NodeError('InvalidParameter', 'The Idempotency-Key is malformed.', {
+    hint: `Send 1 to ${maxKeyChars} visible ASCII characters, a UUID for instance.`,
+  })
+}
+
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/
+
+function eventTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const match = rfc3339.exec(text.trim())
+  const ms = match === null ? Number.NaN : Date.parse(text.trim().replace(' ', 'T').toUpperCase())
+  const day = match === null ? 0 : Number(match[3])
+  const daysOfMonth = match === null ? 0 : new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate()
+  if (Number.isNaN(ms) || day > daysOfMonth) {
+    throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
+      hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
+    })
+  }
+  return ms
+}
+
+function ifMatch(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const tag = text.trim().replace(/^"(.*)"$/, '$1')
+  if (tag !== '' && !tag.startsWith('W/') && !tag.includes(',') && tag !== '*') return tag
+  throw new NodeError('InvalidParameter', 'If-Match takes one strong ETag: that of refs/head.', {
+    hint: 'Read refs/head and send its ETag, or the bare hash.',
+  })
+}

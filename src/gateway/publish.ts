@@ -1,0 +1,204 @@
+// Writes to the log: small posts that arrive while an append is being made durable share one message per dataset
+// (self-clocked, no timer); a large batch is several parts; creations are messages of their own (protocol.md §1).
+
+import { encodeArrowStream } from '../codec/arrow-ipc.ts'
+import { concatBatches } from '../codec/columns.ts'
+import { randomBytes } from '../codec/native-crypto.ts'
+import { must } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { encodeMessage } from '../log/message-codec.ts'
+import type { BatchEntry, CreateHeader } from '../log/messages.gen.ts'
+import { NodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import type { RecordBatch } from '../model/record-batch.ts'
+import type { DataSchema, Field } from '../model/schema.ts'
+import type { Spool } from './spool.ts'
+
+/** Payload bytes of one message or part at most, before its header. */
+export const partBytes = 512 * 1024
+/** Batches of one message at most. */
+const groupBatches = 1024
+/** A gateway whose attempt took longer answers OutcomeUnknown even if its last part was stored. */
+const attemptMs = 5 * 60_000
+
+/** Where a batch is in the log. */
+export interface Published {
+  readonly partition: number
+  /** Position of the message that completes the batch. */
+  readonly position: number
+  /** Position of the message that carries its batch header; same as `position` unless the batch came in parts. */
+  readonly headerPosition: number
+  /** Index in that message's batches. */
+  readonly index: number
+}
+
+/** Rows of one dataset for the log. */
+export interface RowsToPublish {
+  readonly dataset: DatasetId
+  readonly partition: number
+  readonly schemaSequence: number
+  /** The payload's columns: event time, then user columns. One array per schema: encoders keep work by it. */
+  readonly fields: readonly Field[]
+  /** The new schema when these rows ask to create or extend it. */
+  readonly schema: DataSchema | undefined
+  readonly batch: BatchEntry
+}
+
+interface Waiting {
+  readonly rows: RowsToPublish
+  readonly columns: RecordBatch
+  readonly bytes: number
+  readonly resolve: (published: Published) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Writer {
+  readonly id: string
+  next: number
+  readonly waiting: Waiting[]
+  running: boolean
+}
+
+export class Publisher {
+  readonly #log: EventLog
+  readonly #clock: Clock
+  readonly #writers = new Map<number, Writer>()
+
+  constructor(deps: { log: EventLog; clock: Clock }) {
+    this.#log = deps.log
+    this.#clock = deps.clock
+  }
+
+  /** Publishes one creation. Durable when it resolves. Throws what `EventLog.append` throws. */
+  async create(partition: number, header: Omit<CreateHeader, 'writer' | 'n' | 'at' | 'kind'>): Promise<number> {
+    return this.#append(partition, (writer) => encodeMessage({ kind: 'create', ...this.#identity(writer), ...header }))
+  }
+
+  /** Publishes a small batch, sharing a message with others of its dataset. Durable when it resolves. */
+  small(rows: RowsToPublish, columns: RecordBatch): Promise<Published> {
+    const writer = this.#writer(rows.partition)
+    let bytes = 0
+    for (const column of columns.columns) bytes += column.values.length + 8
+    return new Promise((resolve, reject) => {
+      writer.waiting.push({ rows, columns, bytes, resolve, reject })
+      if (!writer.running) void this.#drain(rows.partition, writer)
+    })
+  }
+
+  /** Publishes a spooled Arrow stream in parts. Durable when it resolves; `OutcomeUnknown` after 5 minutes. */
+  async large(rows: RowsToPublish, spool: Spool): Promise<Published> {
+    const { partition, dataset, schemaSequence, schema, batch } = rows
+    const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
+    const startedMs = this.#clock.monotonicMs()
+    let attempt: { writer: string; n: number } | undefined
+    let headerPosition = 0
+    let position = 0
+    try {
+      for (let number = 1; number <= count; number++) {
+        const payload = await spool.read((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
+        position = await this.#append(partition, (writer) => {
+          const identity = this.#identity(writer)
+          attempt ??= { writer: identity.writer, n: identity.n }
+          const part = { attempt, number, count }
+          const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
+          return encodeMessage({ kind: 'rows', ...identity, dataset, schemaSequence, part, ...first }, payload)
+        })
+        if (number === 1) headerPosition = position
+      }
+    } catch (error) {
+      if (attempt !== undefined) await this.#abort(partition, dataset, attempt)
+      throw error
+    }
+    if (this.#clock.monotonicMs() - startedMs > attemptMs) {
+      throw new NodeError('OutcomeUnknown', 'Writing this batch took more than 5 minutes; whether it is stored is not known.', {
+        hint: 'Repeat the request with the same Idempotency-Key.',
+      })
+    }
+    return { partition, position, headerPosition, index: 0 }
+  }
+
+  async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
+    try {
+      await this.#append(partition, (writer) => encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }))
+    } catch {
+      // The log that refused a part may refuse the abort too; the builder ends such an attempt after 15 minutes.
+    }
+  }
+
+  /** Numbers and encodes in one step with the append, so that numbers reach the log in order. */
+  async #append(partition: number, encode: (writer: Writer) => Uint8Array): Promise<number> {
+    return this.#log.append(partition, [encode(this.#writer(partition))])
+  }
+
+  #identity(writer: Writer): { writer: string; n: number; at: string } {
+    return { writer: writer.id, n: writer.next++, at: new Date(this.#clock.nowMs()).toISOString() }
+  }
+
+  #writer(partition: number): Writer {
+    let writer = this.#writers.get(partition)
+    if (writer === undefined) {
+      writer = { id: Buffer.from(randomBytes(16)).toString('base64url'), next: 1, waiting: [], running: false }
+      this.#writers.set(partition, writer)
+    }
+    return writer
+  }
+
+  async #drain(partition: number, writer: Writer): Promise<void> {
+    writer.running = true
+    // One turn of the event loop, so that posts read from sockets in the same turn share the message.
+    await Promise.resolve()
+    while (writer.waiting.length > 0) {
+      const groups = groupByDataset(writer.waiting.splice(0))
+      try {
+        const messages = groups.map((group) => this.#encodeGroup(writer, group))
+        const first = await this.#log.append(partition, messages)
+        for (const [offset, group] of groups.entries()) {
+          for (const [index, one] of group.entries()) {
+            one.resolve({ partition, position: first + offset, headerPosition: first + offset, index })
+          }
+        }
+      } catch (error) {
+        for (const group of groups) for (const one of group) one.reject(error)
+      }
+    }
+    writer.running = false
+  }
+
+  #encodeGroup(writer: Writer, group: readonly Waiting[]): Uint8Array {
+    const { dataset, schemaSequence, schema, fields } = must(group[0], 'a group is not empty').rows
+    const payload = encodeArrowStream(fields, [concatBatches(group.map((one) => one.columns))])
+    return encodeMessage(
+      {
+        kind: 'rows',
+        ...this.#identity(writer),
+        dataset,
+        schemaSequence,
+        ...(schema === undefined ? {} : { schema }),
+        batches: group.map((one) => one.rows.batch),
+      },
+      payload,
+    )
+  }
+}
+
+/** Groups in order of first appearance; one schema per group; bounded bytes and batches per group. */
+function groupByDataset(waiting: readonly Waiting[]): Waiting[][] {
+  const groups: Waiting[][] = []
+  const open = new Map<string, { group: Waiting[]; bytes: number }>()
+  for (const one of waiting) {
+    const key = `${one.rows.dataset} ${one.rows.schemaSequence}`
+    const held = open.get(key)
+    const alone = one.rows.schema !== undefined
+    if (alone || held === undefined || held.bytes + one.bytes > partBytes || held.group.length >= groupBatches) {
+      const group = [one]
+      groups.push(group)
+      if (alone) open.delete(key)
+      else open.set(key, { group, bytes: one.bytes })
+    } else {
+      held.group.push(one)
+      held.bytes += one.bytes
+    }
+  }
+  return groups
+}

@@ -1,0 +1,69 @@
+// Bytes that must be complete before they are used: in memory up to 1 MiB, then in a file under cache/.
+
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { concatBytes, toHex } from '../lib/bytes.ts'
+import { randomBytes } from '../codec/native-crypto.ts'
+
+const memoryBytes = 1024 * 1024
+
+export class Spool {
+  readonly #dir: string
+  #chunks: Uint8Array[] = []
+  #file: FileHandle | undefined
+  #path = ''
+  #bytes = 0
+
+  /** `dir` is where a large spool puts its file; it must exist. */
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** Bytes appended so far. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Adds bytes at the end. Not durable. Throws the file system's error when the volume is full. */
+  async append(chunk: Uint8Array): Promise<void> {
+    this.#bytes += chunk.length
+    if (this.#file !== undefined) {
+      await this.#file.appendFile(chunk)
+      return
+    }
+    this.#chunks.push(chunk)
+    if (this.#bytes <= memoryBytes) return
+    this.#path = join(this.#dir, `spool-${toHex(randomBytes(12))}`)
+    this.#file = await open(this.#path, 'wx+', 0o600)
+    await this.#file.appendFile(concatBytes(this.#chunks))
+    this.#chunks = []
+  }
+
+  /** Bytes [start, end). */
+  async read(start: number, end: number): Promise<Uint8Array> {
+    if (this.#file === undefined) return concatBytes(this.#chunks).subarray(start, end)
+    const out = new Uint8Array(end - start)
+    let filled = 0
+    while (filled < out.length) {
+      const { bytesRead } = await this.#file.read(out, filled, out.length - filled, start + filled)
+      if (bytesRead === 0) break
+      filled += bytesRead
+    }
+    return out.subarray(0, filled)
+  }
+
+  /** The bytes in order, in pieces of at most `pieceBytes`. */
+  async *pieces(pieceBytes = 256 * 1024): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < this.#bytes; at += pieceBytes) yield await this.read(at, Math.min(at + pieceBytes, this.#bytes))
+  }
+
+  /** Frees memory and file. Idempotent. */
+  async discard(): Promise<void> {
+    this.#chunks = []
+    const file = this.#file
+    this.#file = undefined
+    if (file === undefined) return
+    await file.close()
+    await rm(this.#path, { force: true })
+  }
+}

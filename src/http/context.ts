@@ -1,0 +1,45 @@
+// What routes are given: the roles and the rules they speak for.
+
+import type { Principal } from '../access/scopes.ts'
+import type { TokenRegistry } from '../access/tokens.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Limits } from '../lib/limits.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { DataFormat } from '../model/query.ts'
+import type { Health } from '../ops/health.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import type { Objects } from '../replica/objects.ts'
+import type { ReplicaDeps } from '../replica/query.ts'
+
+/** What the node says of itself. */
+export interface NodeFacts {
+  readonly did: string
+  readonly version: string
+  readonly log: { readonly kind: string; readonly id: string; readonly partitions: number }
+}
+
+export interface HttpContext {
+  readonly facts: NodeFacts
+  readonly gateway: Gateway
+  readonly catalog: Catalog
+  readonly replica: ReplicaDeps
+  readonly objects: Objects
+  readonly tokens: TokenRegistry
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly limits: Limits
+  readonly logger: Logger
+  readonly anonymousRead: boolean
+  readonly loopbackOnly: boolean
+  readonly allowedHosts: readonly string[]
+  readonly corsOrigins: readonly string[] | undefined
+  readonly trustedSigners: readonly string[]
+  readonly defaultDataFormat: DataFormat
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal
+  }
+}

@@ -1,0 +1,61 @@
+// Who may call from where: Host names that a loopback node answers to, and CORS for reads (contract.md §1).
+
+import type { FastifyInstance } from 'fastify'
+import { NodeError } from '../model/errors.ts'
+import type { HttpContext } from './context.ts'
+
+const exposedHeaders = 'ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, Idempotent-Replayed, Preference-Applied'
+
+type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
+
+export function registerOriginRules(app: FastifyInstance, context: OriginContext): void {
+  app.addHook('onRequest', async (request, reply) => {
+    checkHost(request.headers.host, context)
+    const origin = request.headers.origin
+    if (origin === undefined) return
+    void reply.header('vary', 'Origin')
+    const allowed = isOriginAllowed(origin, context)
+    const isRead = ['GET', 'HEAD'].includes(request.method) || (request.method === 'POST' && isReadRoute(request.url))
+    if (allowed && isRead && !isPrivateRoute(request.url)) {
+      void reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
+    }
+    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
+      if (allowed && !isPrivateRoute(request.url)) {
+        void reply
+          .header('access-control-allow-origin', origin)
+          .header('access-control-allow-methods', isReadRoute(request.url) ? 'GET, HEAD, POST' : 'GET, HEAD')
+          .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Range')
+          .header('access-control-max-age', '600')
+      }
+      return reply.code(204).send()
+    }
+  })
+}
+
+function checkHost(host: string | undefined, context: OriginContext): void {
+  if (!context.loopbackOnly && context.allowedHosts.length === 0) return
+  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  if (isLoopbackName(name) || context.allowedHosts.some((allowed) => allowed.toLowerCase() === name)) return
+  throw new NodeError('MisdirectedRequest', `This node does not answer to the host name '${name.slice(0, 100)}'.`, {
+    hint: 'Use localhost, or start the node with --allowed-hosts.',
+  })
+}
+
+function isLoopbackName(name: string): boolean {
+  return name === 'localhost' || name === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
+}
+
+function isOriginAllowed(origin: string, context: OriginContext): boolean {
+  if (context.corsOrigins !== undefined) return context.corsOrigins.includes('*') || context.corsOrigins.includes(origin)
+  if (!context.loopbackOnly) return true
+  const match = /^https?:\/\/(\[[^\]]+\]|[^:/]+)(?::\d+)?$/.exec(origin)
+  return match !== null && isLoopbackName((match[1] ?? '').replace(/^\[(.*)\]$/, '$1').toLowerCase())
+}
+
+function isReadRoute(url: string): boolean {
+  return /^\/(?:query|verify)(?:\?|$)/.test(url)
+}
+
+function isPrivateRoute(url: string): boolean {
+  return /^\/tokens(?:[/?]|$)/.test(url) || /\/ingest(?:\?|$)/.test(url)
+}

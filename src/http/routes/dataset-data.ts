@@ -1,0 +1,107 @@
+// GET …/metadata and GET …/tail: what a dataset says of itself, and its newest rows.
+
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { NodeError } from '../../model/errors.ts'
+import { type SchemaFormat, dataFormatOf, schemaFormatOf } from '../../model/query.ts'
+import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
+import { answerTail } from '../../replica/tail.ts'
+import { clientSignal } from '../abort.ts'
+import type { HttpContext } from '../context.ts'
+import { datasetOf, mayRead } from '../dataset-access.ts'
+import { isUnchanged } from '../etag.ts'
+import { DataFormatText, DatasetParams, DecimalText, problemResponses } from '../schemas.ts'
+
+const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
+
+const MetadataQuery = Type.Object(
+  {
+    include: Type.Optional(Type.String({ maxLength: 200, description: 'Comma list of attachments, info, license, refs, schema, seed, vocab.' })),
+    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    at: At,
+  },
+  { additionalProperties: false },
+)
+
+const TailQuery = Type.Object(
+  {
+    skip: Type.Optional(DecimalText('Rows left out, counted from the newest.')),
+    limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
+    dataFormat: Type.Optional(DataFormatText),
+    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    at: At,
+  },
+  { additionalProperties: false },
+)
+
+export function registerDatasetData(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/:account/:dataset/metadata',
+    {
+      schema: {
+        summary: 'What a dataset says of itself',
+        tags: ['datasets'],
+        params: DatasetParams,
+        querystring: MetadataQuery,
+        response: { 200: Type.Object({ output: Type.Record(Type.String(), Type.Unknown()) }), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const query = request.query as Static<typeof MetadataQuery> // MetadataQuery validated it
+      const aspects = parseAspects(query.include)
+      const { output, view } = await answerMetadata(context.catalog, chain, {
+        aspects,
+        schemaFormat: schemaFormat(query.schemaFormat) ?? 'ArrowJson',
+        at: query.at,
+      })
+      void reply.header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`).header('cache-control', 'no-cache')
+      if (isUnchanged(request, reply, `${view.block.hash}.${aspects.join('.')}`)) return reply.code(304).send()
+      return reply.send({ output })
+    },
+  )
+  app.get(
+    '/:account/:dataset/tail',
+    {
+      schema: {
+        summary: 'The newest rows, ascending by offset',
+        tags: ['datasets'],
+        params: DatasetParams,
+        querystring: TailQuery,
+        response: { 200: Type.Object({ data: Type.Unknown(), dataFormat: Type.String() }), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const query = request.query as Static<typeof TailQuery> // TailQuery validated it
+      const answer = await answerTail(context.replica, tailRequest(context, chain.name.alias, query), mayRead(request), clientSignal(reply))
+      if (answer.truncated) void reply.header('result-truncated', 'true')
+      return reply
+        .header('dataset-head', `${chain.name.alias};block="${answer.head}"`)
+        .header('cache-control', 'no-cache')
+        .type('application/json; charset=utf-8')
+        .send(answer.body)
+    },
+  )
+}
+
+function tailRequest(context: HttpContext, alias: string, query: Static<typeof TailQuery>): Parameters<typeof answerTail>[1] {
+  const dataFormat = dataFormatOf(query.dataFormat ?? 'JsonAos')
+  if (dataFormat === undefined) {
+    throw new NodeError('InvalidParameter', `dataFormat is '${query.dataFormat}'.`, { candidates: ['JsonAos', 'JsonAoa', 'JsonSoa'] })
+  }
+  const limit = query.limit === undefined ? 100 : Number(query.limit)
+  if (limit > context.limits.resultRows) {
+    throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${context.limits.resultRows} rows are answered at once.`, {
+      limit: { name: 'resultRows', value: context.limits.resultRows, unit: 'rows' },
+    })
+  }
+  return { alias, skip: query.skip === undefined ? 0 : Number(query.skip), limit, dataFormat, schemaFormat: schemaFormat(query.schemaFormat), at: query.at }
+}
+
+function schemaFormat(text: string | undefined): SchemaFormat | undefined {
+  if (text === undefined) return undefined
+  const format = schemaFormatOf(text)
+  if (format === undefined) throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: ['ArrowJson'] })
+  return format
+}

@@ -1,0 +1,137 @@
+// PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}.
+
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { canSee, demandCreate, demandToken } from '../../access/scopes.ts'
+import type { DatasetChain } from '../../catalog/dataset-chain.ts'
+import { viewOf } from '../../catalog/view.ts'
+import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { JsonValue } from '../../model/json.ts'
+import { foldAscii } from '../../model/names.ts'
+import type { HttpContext } from '../context.ts'
+import { aliasOf, mayRead } from '../dataset-access.ts'
+import { DatasetParams, DecimalText, problemResponses } from '../schemas.ts'
+
+const Made = Type.Object({ id: Type.String(), alias: Type.String(), blockHash: Type.String() })
+const Listed = Type.Object({
+  id: Type.String(),
+  alias: Type.String(),
+  owner: Type.Object({ accountName: Type.String() }),
+  visibility: Type.String(),
+  head: Type.String(),
+  rows: Type.Integer(),
+  lastCommit: Type.String(),
+})
+const ListQuery = Type.Object(
+  {
+    account: Type.Optional(Type.String({ maxLength: 100 })),
+    after: Type.Optional(Type.String({ maxLength: 210, description: 'Alias of the last dataset of the page before.' })),
+    limit: Type.Optional(DecimalText('Datasets of one page; 100 by default, 1,000 at most.')),
+  },
+  { additionalProperties: false },
+)
+
+export function registerDatasets(app: FastifyInstance, context: HttpContext): void {
+  registerPut(app, context)
+  registerList(app, context)
+  app.get(
+    '/datasets/:id',
+    {
+      schema: {
+        summary: 'One dataset by its DID',
+        tags: ['datasets'],
+        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        response: { 200: Listed, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      demandToken(request.principal, 'read')
+      const { id } = request.params as { id: string } // validated above
+      const chain = /^did:odf:/.test(id) ? await context.catalog.byId(id) : undefined
+      if (chain === undefined || !mayRead(request)(chain.name)) {
+        throw new NodeError('DatasetNotFound', `There is no dataset ${id}.`, { hint: 'GET /datasets lists what you may read.' })
+      }
+      return reply.send({ ...listed(chain), datasetName: chain.name.alias.split('/')[1] })
+    },
+  )
+}
+
+function registerPut(app: FastifyInstance, context: HttpContext): void {
+  app.put(
+    '/:account/:dataset',
+    {
+      config: { tokens: true },
+      schema: {
+        summary: 'Make a dataset',
+        description: 'Body: {schema?, info?, license?, attachments?, vocab?, visibility?}. schema.fields[] = {name, type}, type an OdfJson type or its short text.',
+        tags: ['datasets'],
+        params: DatasetParams,
+        response: { 200: Made, 201: Made, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      demandToken(request.principal, 'create')
+      const alias = aliasOf(request)
+      const existing = await context.catalog.byAlias(alias.text)
+      demandCreate(request.principal, alias.text)
+      const body = (request.body ?? undefined) as JsonValue | undefined // the content type parser keeps tokens on this route
+      const asked = newDatasetOf(alias, body, context.limits.columns)
+      const { chain, created } = existing === undefined ? await context.gateway.create(asked) : { chain: existing, created: false }
+      if (!created && !(canSee(request.principal, chain.name) && isSameDataset(asked, viewOf(chain)))) {
+        throw new NodeError('DatasetExists', `There is a dataset '${chain.name.alias}' already, and it is not the one asked for.`, {
+          hint: 'Choose another name, or send records to the one that is there.',
+        })
+      }
+      return reply
+        .code(created ? 201 : 200)
+        .header('location', `/${chain.name.alias}/metadata`)
+        .send({ id: chain.name.id, alias: chain.name.alias, blockHash: chain.head.hash })
+    },
+  )
+}
+
+function registerList(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/datasets',
+    {
+      schema: {
+        summary: 'Datasets that the caller may read',
+        tags: ['datasets'],
+        querystring: ListQuery,
+        response: { 200: Type.Object({ datasets: Type.Array(Listed), next: Type.Optional(Type.String()) }), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      demandToken(request.principal, 'read')
+      const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it
+      const pageRows = Math.max(1, Math.min(Number(limit ?? 100), 1000))
+      const names = (await context.catalog.names()).filter(
+        (name) =>
+          mayRead(request)(name) &&
+          (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
+          (after === undefined || foldAscii(name.alias) > foldAscii(after)),
+      )
+      const chains = await Promise.all(names.slice(0, pageRows).map((name) => context.catalog.byAlias(name.alias)))
+      const datasets = chains.filter((chain) => chain !== undefined).map(listed)
+      const next = names.length > pageRows ? datasets.at(-1)?.alias : undefined
+      if (next !== undefined) {
+        const query = new URLSearchParams({ ...(account === undefined ? {} : { account }), after: next, limit: String(pageRows) })
+        void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
+      }
+      return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
+    },
+  )
+}
+
+function listed(chain: DatasetChain): Static<typeof Listed> {
+  return {
+    id: chain.name.id,
+    alias: chain.name.alias,
+    owner: { accountName: chain.name.alias.split('/')[0] ?? '' },
+    visibility: chain.name.visibility,
+    head: chain.head.hash,
+    rows: chain.head.rows,
+    lastCommit: chain.head.systemTime,
+  }
+}

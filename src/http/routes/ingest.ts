@@ -1,0 +1,89 @@
+// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (contract.md §6).
+
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { canCreate, canSee, datasetNotFound, demand, demandCreate, demandToken } from '../../access/scopes.ts'
+import { schemaToJson } from '../../codec/odf-json.ts'
+import { toPlain } from '../../codec/json.ts'
+import { readControls } from '../../gateway/controls.ts'
+import type { IngestAnswer } from '../../gateway/gateway.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { HttpContext } from '../context.ts'
+import { aliasOf } from '../dataset-access.ts'
+import { DatasetParams, Receipt, problemResponses } from '../schemas.ts'
+
+const DryRun = Type.Object({ dryRun: Type.Literal(true), records: Type.Integer(), schema: Type.Unknown() })
+
+const IngestQuery = Type.Object({
+  create: Type.Optional(Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' })),
+  dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
+  unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
+  integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
+  timeZone: Type.Optional(Type.String({ description: 'UTC: times without a zone are UTC.' })),
+  eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
+})
+
+export function registerIngest(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/:account/:dataset/ingest',
+    {
+      config: { stream: true },
+      schema: {
+        summary: 'Store a batch of records',
+        description: 'The body is one batch in CSV, JSON or NDJSON. 200: in a block. 202: durable in the log, not yet in a block.',
+        tags: ['ingest'],
+        params: DatasetParams,
+        querystring: IngestQuery,
+        response: { 200: Type.Union([Receipt, DryRun]), 202: Receipt, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      demandToken(request.principal, 'ingest')
+      const alias = aliasOf(request)
+      // IngestQuery validated it
+      const query = request.query as Record<string, unknown>
+      const chain = await context.catalog.byAlias(alias.text)
+      const mayCreate = canCreate(request.principal, alias.text)
+      const wantsCreate = query['create'] === 'true'
+      if (chain === undefined && !wantsCreate) throw datasetNotFound(alias.text)
+      if (chain === undefined) demandCreate(request.principal, alias.text)
+      else demand(request.principal, 'ingest', alias.text, chain.name)
+      if (wantsCreate && chain !== undefined && !canSee(request.principal, chain.name)) throw datasetNotFound(alias.text)
+      const controls = readControls(request.headers, query)
+      if ((controls.create || query['unknownFields'] === 'add') && !mayCreate) demandCreate(request.principal, alias.text)
+      const answer = await context.gateway.ingest({
+        alias,
+        chain,
+        tokenId: request.principal.tokenId,
+        mayCreate,
+        controls,
+        body: bodyOf(request.body),
+      })
+      count(context, answer)
+      if (answer.replayed) void reply.header('idempotent-replayed', 'true')
+      if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)
+      if ('dryRun' in answer.body) {
+        const { dryRun, records, fields } = answer.body
+        return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })) })
+      }
+      if (answer.status === 202) void reply.header('location', `/receipts/${answer.body.receiptId}`)
+      return reply.code(answer.status).send(answer.body)
+    },
+  )
+}
+
+/** The body stream that the content type parser hands over; a request without a body has none. */
+function bodyOf(body: unknown): Readable {
+  if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
+  throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
+    hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
+    candidates: ['application/x-ndjson', 'application/json', 'text/csv'],
+  })
+}
+
+function count(context: HttpContext, answer: IngestAnswer): void {
+  if ('dryRun' in answer.body || answer.replayed) return
+  context.metrics.ingestedRecords.inc(answer.body.records.received)
+  context.metrics.ingestedBytes.inc(answer.body.bytes)
+}

@@ -1,0 +1,124 @@
+// What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
+
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { demandToken } from '../../access/scopes.ts'
+import { fixedLimits, limitTable } from '../../lib/limits.ts'
+import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../../model/error-table.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { HttpContext } from '../context.ts'
+import { problemResponses } from '../schemas.ts'
+
+const links = {
+  info: '/info',
+  limits: '/limits',
+  datasets: '/datasets',
+  query: '/query',
+  verify: '/verify',
+  openapi: '/openapi.json',
+  swagger: '/swagger',
+  errors: '/errors',
+  health: '/healthz',
+  ready: '/readyz',
+  metrics: '/metrics',
+  did: '/.well-known/did.json',
+} as const
+
+const open = { tags: ['node'], response: { 200: Type.Unknown(), ...problemResponses } }
+
+export function registerNode(app: FastifyInstance, context: HttpContext): void {
+  app.get('/', { schema: { ...open, summary: 'Links' } }, (request, reply) => {
+    const wantsHtml = (request.headers.accept ?? '').includes('text/html')
+    void reply.header('vary', 'Accept')
+    if (!wantsHtml) return reply.send({ name: 'proofstream', version: context.facts.version, links })
+    const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
+    return reply.type('text/html; charset=utf-8').send(page('Proofstream', `<h1>Proofstream ${context.facts.version}</h1><ul>${items.join('')}</ul>`))
+  })
+  app.get('/info', { schema: { ...open, summary: 'What runs here' } }, () => info(context))
+  app.get('/limits', { schema: { ...open, summary: 'Every limit with its unit' } }, () => limitsOf(context))
+  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, () => didDocument(context.facts.did))
+  registerHealth(app, context)
+  registerErrors(app)
+}
+
+function registerHealth(app: FastifyInstance, context: HttpContext): void {
+  app.get('/healthz', { schema: { ...open, summary: 'The process is up' } }, () => ({ ok: true }))
+  const ready = async (reply: FastifyReply): Promise<FastifyReply> => {
+    const reasons = await context.health.reasons()
+    const ok = Object.keys(reasons).length === 0
+    return reply.code(ok ? 200 : 503).header('cache-control', 'no-store').send(ok ? { ok } : { ok, reasons })
+  }
+  app.get('/readyz', { schema: { ...open, summary: 'The node can honour a durable accept and answer queries' } }, (_request, reply) => ready(reply))
+  app.get('/system/health', { schema: { ...open, summary: 'As /readyz' } }, (_request, reply) => ready(reply))
+  for (const path of ['/metrics', '/system/metrics']) {
+    app.get(path, { schema: { ...open, summary: 'Prometheus metrics' } }, async (request, reply) => {
+      demandToken(request.principal, 'read')
+      return reply.type(context.metrics.contentType).send(await context.metrics.text())
+    })
+  }
+}
+
+function registerErrors(app: FastifyInstance): void {
+  // the keys of the table are its kinds
+  const catalogue = (Object.keys(errorTable) as ErrorKind[]).map((kind) => ({
+    kind,
+    status: errorTable[kind].status,
+    title: errorTable[kind].title,
+    retryable: isRetryable(kind),
+    page: `/errors/${kindSlug(kind)}`,
+  }))
+  app.get('/errors', { schema: { ...open, summary: 'Every error kind' } }, () => ({ errors: catalogue }))
+  app.get(
+    '/errors/:kind',
+    { schema: { ...open, summary: 'One error kind', params: Type.Object({ kind: Type.String({ maxLength: 100 }) }) } },
+    (request, reply) => {
+      const { kind } = request.params as { kind: string } // validated above
+      const found = catalogue.find((entry) => entry.page === `/errors/${kind}`)
+      if (found === undefined) throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
+      if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(found)
+      return reply.type('text/html; charset=utf-8').send(page(found.kind, `<h1>${found.kind}</h1><p>${found.title}. Status ${found.status}.</p>`))
+    },
+  )
+}
+
+function info(context: HttpContext): object {
+  const { engine } = context.replica
+  return {
+    did: context.facts.did,
+    version: context.facts.version,
+    roles: ['gateway', 'builder', 'replica'],
+    log: context.facts.log,
+    engine: { name: engine.name, version: engine.version, dialect: engine.dialect },
+    canonicalForm: 'verbatim',
+    formats: {
+      ingest: ['text/csv', 'application/json', 'application/x-ndjson'],
+      data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+      schema: ['ArrowJson'],
+    },
+    isMultiTenant: true,
+  }
+}
+
+function limitsOf(context: HttpContext): object {
+  const rows = Object.entries(limitTable).map(([name, row]) => [
+    name,
+    { value: Object.entries(context.limits).find(([key]) => key === name)?.[1] ?? row.value, unit: row.unit, about: row.text, option: `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` },
+  ])
+  const fixed = Object.entries(fixedLimits).map(([name, row]) => [name, { value: row.value, unit: row.unit, about: row.text }])
+  return { limits: Object.fromEntries(rows), fixed: Object.fromEntries(fixed) }
+}
+
+/** did:key documents are a function of the DID (W3C did:key method). */
+function didDocument(did: string): object {
+  const fragment = `${did}#${did.slice('did:key:'.length)}`
+  return {
+    '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/ed25519-2020/v1'],
+    id: did,
+    verificationMethod: [{ id: fragment, type: 'Ed25519VerificationKey2020', controller: did, publicKeyMultibase: did.slice('did:key:'.length) }],
+    assertionMethod: [fragment],
+  }
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body>${body}</body></html>`
+}

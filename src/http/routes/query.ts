@@ -1,0 +1,122 @@
+// GET and POST /query: one SELECT over any datasets the caller may read, with a signed proof where asked.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { demandToken } from '../../access/scopes.ts'
+import { NodeError } from '../../model/errors.ts'
+import { type QueryRequest, dataFormatOf, normaliseInclude, schemaFormatOf } from '../../model/query.ts'
+import { answerQuery } from '../../replica/query.ts'
+import { clientSignal } from '../abort.ts'
+import type { HttpContext } from '../context.ts'
+import { mayRead } from '../dataset-access.ts'
+import { DataFormatText, DecimalText, problemResponses } from '../schemas.ts'
+
+const Pin = Type.Object(
+  { id: Type.String({ maxLength: 100 }), alias: Type.String({ maxLength: 210 }), blockHash: Type.Optional(Type.String({ maxLength: 120 })) },
+  { additionalProperties: false },
+)
+
+const QueryBody = Type.Object(
+  {
+    query: Type.String({ description: 'One SELECT statement.' }),
+    queryDialect: Type.Optional(Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' })),
+    dataFormat: Type.Optional(DataFormatText),
+    schemaFormat: Type.Optional(Type.Union([Type.String({ maxLength: 20 }), Type.Null()])),
+    include: Type.Optional(Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' })),
+    datasets: Type.Optional(Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()])),
+    skip: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    limit: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  },
+  { additionalProperties: false },
+)
+
+const QueryString = Type.Object(
+  {
+    query: Type.String({ description: 'One SELECT statement.' }),
+    queryDialect: Type.Optional(Type.String()),
+    dataFormat: Type.Optional(DataFormatText),
+    format: Type.Optional(DataFormatText),
+    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
+    skip: Type.Optional(DecimalText('Rows left out at the start.')),
+    limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
+  },
+  { additionalProperties: false },
+)
+
+const Answer = Type.Object(
+  {
+    output: Type.Object({ data: Type.Unknown(), dataFormat: Type.String(), schema: Type.Optional(Type.Unknown()), schemaFormat: Type.String() }),
+    input: Type.Optional(Type.Unknown()),
+    subQueries: Type.Optional(Type.Array(Type.Unknown())),
+    commitment: Type.Optional(Type.Object({ inputHash: Type.String(), outputHash: Type.String(), subQueriesHash: Type.String() })),
+    proof: Type.Optional(Type.Object({ type: Type.String(), verificationMethod: Type.String(), proofValue: Type.String() })),
+  },
+  { description: 'Canonical JSON where it holds a proof.' },
+)
+
+export function registerQuery(app: FastifyInstance, context: HttpContext): void {
+  const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
+  app.post('/query', { schema: { ...shared, body: QueryBody } }, (request, reply) =>
+    respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
+  )
+  app.get('/query', { schema: { ...shared, querystring: QueryString } }, (request, reply) => {
+    const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
+    if (format !== undefined && dataFormat !== undefined) {
+      throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
+    }
+    const chosen = dataFormat ?? format
+    const asked = {
+      ...rest,
+      ...(chosen === undefined ? {} : { dataFormat: chosen }),
+      ...(include === undefined ? {} : { include: include.split(',').map((name) => name.trim()).filter((name) => name !== '') }),
+      ...(skip === undefined ? {} : { skip: Number(skip) }),
+      ...(limit === undefined ? {} : { limit: Number(limit) }),
+    }
+    return respond(context, request, { reply, asked })
+  })
+}
+
+async function respond(
+  context: HttpContext,
+  request: FastifyRequest,
+  { reply, asked }: { reply: FastifyReply; asked: Static<typeof QueryBody> },
+): Promise<FastifyReply> {
+  demandToken(request.principal, 'read')
+  const normalised = normalise(asked, context)
+  const answer = await answerQuery(context.replica, normalised, mayRead(request), clientSignal(reply))
+  if (answer.truncated) void reply.header('result-truncated', 'true')
+  return reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(answer.body)
+}
+
+function normalise(asked: Static<typeof QueryBody>, context: HttpContext): QueryRequest {
+  const dataFormat = dataFormatOf(asked.dataFormat ?? context.defaultDataFormat)
+  if (dataFormat === undefined) {
+    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates: ['JsonAoa', 'JsonAos', 'JsonSoa'] })
+  }
+  const schemaAsked = asked.schemaFormat !== undefined && asked.schemaFormat !== null
+  const schemaFormat = schemaFormatOf(schemaAsked ? String(asked.schemaFormat) : 'ArrowJson')
+  if (schemaFormat === undefined) {
+    throw new NodeError('InvalidParameter', `schemaFormat is '${asked.schemaFormat}'.`, { candidates: ['ArrowJson'] })
+  }
+  const limit = asked.limit ?? 100
+  const limitRows = context.limits.resultRows
+  if (limit > limitRows) {
+    throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
+      limit: { name: 'resultRows', value: limitRows, unit: 'rows' },
+      hint: 'Page with skip and limit.',
+    })
+  }
+  return {
+    query: asked.query,
+    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
+    dataFormat,
+    dataFormatText: dataFormat,
+    schemaFormat,
+    include: normaliseInclude(asked.include ?? [], schemaAsked),
+    includeAbsent: asked.include === undefined,
+    datasets: asked.datasets ?? undefined,
+    skip: asked.skip ?? 0,
+    limit,
+  }
+}

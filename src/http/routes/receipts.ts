@@ -1,0 +1,31 @@
+// GET /receipts/{id}: what became of a batch, asked at any gateway as long as the chain exists.
+
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { can } from '../../access/scopes.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { HttpContext } from '../context.ts'
+import { Receipt, problemResponses } from '../schemas.ts'
+
+export function registerReceipts(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/receipts/:id',
+    {
+      schema: {
+        summary: 'The receipt of a batch as of now',
+        tags: ['ingest'],
+        params: Type.Object({ id: Type.String({ maxLength: 1400 }) }),
+        response: { 200: Receipt, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params as { id: string } // validated above
+      const { receipt, chain, tokenId } = await context.gateway.receipt(id)
+      const sender = tokenId !== undefined && tokenId === request.principal.tokenId
+      if (!sender && !can(request.principal, 'read', chain.name)) {
+        throw new NodeError('ReceiptNotFound', 'There is no such receipt.', { hint: 'Receipt ids are those that ingest answers give.' })
+      }
+      return reply.header('cache-control', 'no-cache').send(receipt)
+    },
+  )
+}

@@ -1,0 +1,64 @@
+// /tokens: make, list, revoke. Only for `admin`; the text of a token is shown once.
+
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { demandAdmin } from '../../access/scopes.ts'
+import type { HttpContext } from '../context.ts'
+import { problemResponses } from '../schemas.ts'
+
+const TokenBody = Type.Object(
+  {
+    name: Type.String({ maxLength: 100 }),
+    scopes: Type.Array(Type.String(), { description: 'read, ingest, create, admin' }),
+    datasets: Type.Optional(Type.Array(Type.String(), { description: 'Patterns such as acme/*.' })),
+    expiresAt: Type.Optional(Type.String({ description: 'RFC 3339.' })),
+  },
+  { additionalProperties: false },
+)
+
+const Shown = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  datasets: Type.Optional(Type.Array(Type.String())),
+  expiresAt: Type.Optional(Type.String()),
+  createdAt: Type.String(),
+  lastFour: Type.String(),
+})
+
+export function registerTokens(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/tokens',
+    { schema: { summary: 'Make a token', tags: ['tokens'], body: TokenBody, response: { 201: Type.Object({ token: Type.String() }), ...problemResponses } } },
+    async (request, reply) => {
+      demandAdmin(request.principal)
+      const { record, token } = await context.tokens.create(request.body as Static<typeof TokenBody>) // TokenBody validated it
+      const { lastFour: _, ...shown } = record
+      return reply.code(201).header('cache-control', 'no-store').send({ ...shown, token })
+    },
+  )
+  app.get(
+    '/tokens',
+    { schema: { summary: 'List tokens', tags: ['tokens'], response: { 200: Type.Object({ tokens: Type.Array(Shown) }), ...problemResponses } } },
+    async (request, reply) => {
+      demandAdmin(request.principal)
+      return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
+    },
+  )
+  app.delete(
+    '/tokens/:id',
+    {
+      schema: {
+        summary: 'Revoke a token',
+        tags: ['tokens'],
+        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        response: { 204: Type.Null(), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      demandAdmin(request.principal)
+      await context.tokens.revoke((request.params as { id: string }).id) // validated above
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,58 @@
+// Request and response schemas that more than one route shares. They validate, and OpenAPI is generated from them.
+
+import { Type } from 'typebox'
+
+const nameText = { maxLength: 100, description: 'Labels of letters, digits and inner hyphens, joined by dots.' }
+
+export const DatasetParams = Type.Object({ account: Type.String(nameText), dataset: Type.String(nameText) })
+
+export const DatasetHashParams = Type.Object({
+  account: Type.String(nameText),
+  dataset: Type.String(nameText),
+  hash: Type.String({ maxLength: 120, description: 'Multibase multihash: f1620…, or the same in F, u, z.' }),
+})
+
+export const DecimalText = (description: string): ReturnType<typeof Type.String> => Type.String({ pattern: '^[0-9]{1,15}$', description })
+
+export const Problem = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String(),
+    ok: Type.Literal(false),
+    error: Type.Object({ kind: Type.String(), message: Type.String() }),
+    message: Type.String(),
+    hint: Type.Optional(Type.String()),
+    position: Type.Optional(Type.Object({ offset: Type.Integer(), line: Type.Integer(), column: Type.Integer() })),
+    candidates: Type.Optional(Type.Array(Type.String())),
+    errors: Type.Optional(Type.Array(Type.Unknown())),
+    errorsTotal: Type.Optional(Type.Integer()),
+    limit: Type.Optional(Type.Object({ name: Type.String(), value: Type.Integer(), unit: Type.String() })),
+    retryable: Type.Boolean(),
+  },
+  { description: 'RFC 9457 problem details; error.kind is one of /errors.' },
+)
+
+/** Responses that every route may give beside its own. */
+export const problemResponses = { '4xx': Problem, '5xx': Problem } as const
+
+export const DataFormatText = Type.String({ description: 'JsonAoa (default), JsonAos or JsonSoa.', maxLength: 20 })
+
+export const Receipt = Type.Object({
+  receiptId: Type.String(),
+  status: Type.Union([Type.Literal('accepted'), Type.Literal('committed'), Type.Literal('rejected')]),
+  dataset: Type.Object({ id: Type.String(), alias: Type.String() }),
+  records: Type.Object({ received: Type.Integer(), committed: Type.Integer(), duplicates: Type.Integer() }),
+  bodyHash: Type.String(),
+  mediaType: Type.String(),
+  bytes: Type.Integer(),
+  log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
+  block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
+  offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),
+  idempotencyKey: Type.Optional(Type.String()),
+  csvHeader: Type.Optional(Type.String()),
+  times: Type.Object({ received: Type.String(), accepted: Type.String(), committed: Type.Optional(Type.String()) }),
+  errors: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }))),
+})

@@ -1,0 +1,50 @@
+// Every limit of the outside, with its default and unit. `--limit-*` options, GET /limits and the code read this table.
+
+interface LimitRow {
+  readonly value: number
+  readonly unit: string
+  readonly text: string
+}
+
+const MiB = 1024 * 1024
+
+export const limitTable = {
+  bodyBytes: { value: 256 * MiB, unit: 'bytes', text: 'one request body as sent' },
+  inflatedBytes: { value: 1024 * MiB, unit: 'bytes', text: 'one request body after decompression' },
+  inflatedRatio: { value: 200, unit: 'times', text: 'inflated size of a body over its size as sent' },
+  recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
+  columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
+  jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
+  requestJsonBytes: { value: 4 * MiB, unit: 'bytes', text: 'a JSON request to PUT or /tokens' },
+  verifyBytes: { value: 256 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
+  queryMs: { value: 30_000, unit: 'ms', text: 'one query' },
+  resultBytes: { value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
+  resultRows: { value: 100_000, unit: 'rows', text: 'rows of one answer' },
+  sqlBytes: { value: 64 * 1024, unit: 'bytes', text: 'the text of one statement' },
+  queryMemoryBytes: { value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
+  concurrentQueries: { value: 0, unit: 'queries', text: 'queries at the same time; 0 means one per core' },
+  queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
+  openIngestBytes: { value: 512 * MiB, unit: 'bytes', text: 'bodies being parsed and published at the same time' },
+  requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
+  bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
+  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },
+} as const satisfies Record<string, LimitRow>
+
+export type LimitName = keyof typeof limitTable
+export type Limits = Readonly<Record<LimitName, number>>
+
+/** The defaults as plain numbers. */
+export function defaultLimits(): Limits {
+  // Object.entries widens keys to string; the table itself is the proof of the shape.
+  return Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value])) as unknown as Limits
+}
+
+/** Constants of stream version 1 (protocol.md §2), listed by /limits but not options: two builders must never differ. */
+export const fixedLimits = {
+  blockRows: { value: 262_144, unit: 'rows', text: 'rows of one block (a larger batch is a block of its own)' },
+  blockBytes: { value: 32 * MiB, unit: 'bytes', text: 'logged bytes of one block' },
+  blockBatches: { value: 16_384, unit: 'batches', text: 'batches of one block' },
+  keyedBatches: { value: 10_000, unit: 'batches', text: 'idempotency keys remembered per dataset at least' },
+  keyedDays: { value: 7, unit: 'days', text: 'time an idempotency key is remembered at least' },
+  keyedBatchesMost: { value: 1_000_000, unit: 'batches', text: 'idempotency keys remembered per dataset at most' },
+} as const satisfies Record<string, LimitRow>

@@ -1,0 +1,97 @@
+// A query as asked and as normalised: the `input` that a proof signs (contract.md §4). Pure.
+
+import { NodeError } from './errors.ts'
+import type { DatasetId, Hash } from './events.ts'
+
+export type DataFormat = 'JsonAos' | 'JsonAoa' | 'JsonSoa'
+export type SchemaFormat = 'ArrowJson'
+export type Include = 'Input' | 'Proof' | 'Schema'
+
+/** A name in the SQL bound to a dataset at a block. */
+export interface PinnedDataset {
+  readonly id: DatasetId
+  /** The name as written in the SQL. */
+  readonly alias: string
+  readonly blockHash: Hash
+}
+
+/** `datasets` of a request: blockHash is the head when absent. */
+export interface DatasetPin {
+  readonly id: DatasetId
+  readonly alias: string
+  readonly blockHash?: Hash
+}
+
+/** A request with its defaults applied and its names canonical. */
+export interface QueryRequest {
+  readonly query: string
+  readonly queryDialect: string
+  readonly dataFormat: DataFormat
+  /** As the input spells it (`JsonAoS` of a deployed node stays). */
+  readonly dataFormatText: string
+  readonly schemaFormat: SchemaFormat
+  /** In the order Input, Proof, Schema. */
+  readonly include: readonly Include[]
+  /** True when the request named no `include` at all: rows as arrays then come with their schema. */
+  readonly includeAbsent: boolean
+  readonly datasets: readonly DatasetPin[] | undefined
+  readonly skip: number
+  readonly limit: number
+}
+
+const dataFormatNames: Readonly<Record<string, DataFormat>> = {
+  jsonaos: 'JsonAos',
+  'json-aos': 'JsonAos',
+  jsonaoa: 'JsonAoa',
+  'json-aoa': 'JsonAoa',
+  jsonsoa: 'JsonSoa',
+  'json-soa': 'JsonSoa',
+}
+const spelledDataFormats: ReadonlySet<string> = new Set([
+  'JsonAos', 'JsonAoa', 'JsonSoa', 'JsonAoS', 'JsonAoA', 'JsonSoA', 'jsonaos', 'jsonaoa', 'jsonsoa', 'json-aos', 'json-aoa', 'json-soa',
+])
+
+/** The data format of any accepted spelling, or undefined. */
+export function dataFormatOf(text: string): DataFormat | undefined {
+  return spelledDataFormats.has(text) ? dataFormatNames[text.toLowerCase()] : undefined
+}
+
+/** The schema format of any accepted spelling, or undefined. */
+export function schemaFormatOf(text: string): SchemaFormat | undefined {
+  return ['ArrowJson', 'arrowjson', 'arrow-json'].includes(text) ? 'ArrowJson' : undefined
+}
+
+const includeOrder: readonly Include[] = ['Input', 'Proof', 'Schema']
+
+/** Normalises `include`: any case, canonical order, Proof implies Input, `schemaAsked` implies Schema. */
+export function normaliseInclude(names: readonly string[], schemaAsked: boolean): readonly Include[] {
+  const wanted = new Set<Include>(schemaAsked ? ['Schema'] : [])
+  for (const name of names) {
+    const found = includeOrder.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
+    if (found === undefined) {
+      throw new NodeError('InvalidParameter', `include names '${name.slice(0, 80)}'.`, {
+        hint: 'Use Input, Proof or Schema.',
+        candidates: includeOrder,
+      })
+    }
+    wanted.add(found)
+    if (found === 'Proof') wanted.add('Input')
+  }
+  return includeOrder.filter((name) => wanted.has(name))
+}
+
+/** Dialects of deployed nodes: known, and refused, because we never sign a dialect that did not run. */
+const foreignDialects: ReadonlySet<string> = new Set(['SqlDataFusion', 'SqlSpark', 'SqlFlink', 'SqlRisingWave', 'datafusion', 'spark', 'flink', 'risingwave'])
+
+/** Throws NodeError `UnsupportedDialect`, `EngineUnavailable` unless `dialect` is ours; `full` names engine and version. */
+export function checkDialect(dialect: string, full: string): void {
+  if (dialect === 'SqlDuckDb' || dialect === full) return
+  if (/^SqlDuckDb\/.{1,40}$/.test(dialect)) {
+    throw new NodeError('EngineUnavailable', `This node runs ${full}, not ${dialect}.`, { candidates: ['SqlDuckDb', full] })
+  }
+  const known = foreignDialects.has(dialect) ? ' of other nodes' : ''
+  throw new NodeError('UnsupportedDialect', `The query dialect '${dialect.slice(0, 80)}'${known} is not one that runs here.`, {
+    hint: 'Use SqlDuckDb.',
+    candidates: ['SqlDuckDb', full],
+  })
+}

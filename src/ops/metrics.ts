@@ -1,0 +1,55 @@
+// Prometheus metrics of the node, `proofstream_*`. They name no dataset.
+
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+const secondBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly requests = new Counter({
+    name: 'proofstream_http_requests_total',
+    help: 'Answered requests by route and status.',
+    labelNames: ['route', 'status'],
+    registers: [this.#registry],
+  })
+  readonly requestSeconds = new Histogram({
+    name: 'proofstream_http_request_duration_seconds',
+    help: 'Time from request to answer.',
+    labelNames: ['route'],
+    buckets: secondBuckets,
+    registers: [this.#registry],
+  })
+  readonly ingestedRecords = new Counter({
+    name: 'proofstream_ingested_records_total',
+    help: 'Records that became durable in the log.',
+    registers: [this.#registry],
+  })
+  readonly ingestedBytes = new Counter({
+    name: 'proofstream_ingested_bytes_total',
+    help: 'Inflated bytes of bodies that became durable in the log.',
+    registers: [this.#registry],
+  })
+  readonly commits = new Counter({
+    name: 'proofstream_commits_total',
+    help: 'Commits that this process announced or saw.',
+    registers: [this.#registry],
+  })
+  readonly haltedDatasets = new Gauge({
+    name: 'proofstream_halted_datasets',
+    help: 'Datasets that take no rows until an operator has looked.',
+    registers: [this.#registry],
+  })
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_' })
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** The Prometheus text. */
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+}

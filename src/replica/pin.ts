@@ -1,0 +1,108 @@
+// Names in a statement → datasets → blocks, before anything is planned (design.md, decision 10).
+
+import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { must } from '../lib/assert.ts'
+import { NodeError, type TextPosition } from '../model/errors.ts'
+import { foldAscii, isName } from '../model/names.ts'
+import type { DatasetPin, PinnedDataset } from '../model/query.ts'
+
+/** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
+export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
+
+/** A name as the statement has it. */
+export interface NameInSql {
+  readonly parts: readonly string[]
+  readonly position?: TextPosition
+}
+
+/** A distinct name bound to a snapshot. */
+export interface Binding {
+  readonly parts: readonly string[]
+  readonly pinned: PinnedDataset
+  readonly view: DatasetView
+}
+
+/** Finds datasets for a caller; what he may not read is not there. */
+export class Reader {
+  readonly catalog: Catalog
+  readonly mayRead: MayRead
+
+  constructor(catalog: Catalog, mayRead: MayRead) {
+    this.catalog = catalog
+    this.mayRead = mayRead
+  }
+
+  /** The readable dataset with this alias or DID text, or undefined. */
+  async find(text: string): Promise<DatasetChain | undefined> {
+    const chain = text.startsWith('did:') ? await this.catalog.byId(text) : await this.#byAlias(text)
+    return chain !== undefined && this.mayRead(chain.name) ? chain : undefined
+  }
+
+  /** As `find`, or NodeError `DatasetNotFound`. */
+  async need(alias: string): Promise<DatasetChain> {
+    const chain = await this.find(alias)
+    if (chain === undefined) throw datasetNotFound(alias)
+    return chain
+  }
+
+  async #byAlias(text: string): Promise<DatasetChain | undefined> {
+    const [account, dataset, more] = text.split('/')
+    if (account === undefined || dataset === undefined || more !== undefined) return undefined
+    return isName(account) && isName(dataset) ? this.catalog.byAlias(text) : undefined
+  }
+}
+
+export function datasetNotFound(alias: string, position?: TextPosition): NodeError {
+  return new NodeError('DatasetNotFound', `There is no dataset '${alias.slice(0, 210)}'.`, {
+    hint: 'Create it with PUT, or by posting records with ?create=true.',
+    ...(position === undefined ? {} : { position }),
+  })
+}
+
+/** The alias that a name in SQL stands for: `"a/b"`, `a.b`, `a."b.c"`, `"did:odf:…"`. */
+export function aliasOfParts(parts: readonly string[]): string {
+  if (parts.length === 1) return must(parts[0], 'a name has a part')
+  return `${parts[0]}/${parts.slice(1).join('.')}`
+}
+
+/**
+ * Binds each distinct name to the head, or to the block that `pins` names (then no other names resolve).
+ * Throws NodeError `DatasetNotFound`, `BlockNotFound`.
+ */
+export async function pinNames(reader: Reader, names: readonly NameInSql[], pins: readonly DatasetPin[] | undefined): Promise<Binding[]> {
+  const bindings = new Map<string, Binding>()
+  for (const name of names) {
+    const alias = aliasOfParts(name.parts)
+    const key = JSON.stringify(name.parts)
+    if (bindings.has(key)) continue
+    const pin = pins?.find((candidate) => foldAscii(candidate.alias) === foldAscii(alias))
+    const chain = pins !== undefined && pin === undefined ? undefined : await reader.find(pin?.id ?? alias)
+    if (chain === undefined) throw datasetNotFound(alias, name.position)
+    const view = pin?.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
+    bindings.set(key, { parts: name.parts, pinned: { id: chain.name.id, alias: pin?.alias ?? alias, blockHash: view.block.hash }, view })
+  }
+  return [...bindings.values()]
+}
+
+/** The dataset at a block by hash; looks in the store once before it says `BlockNotFound`. */
+export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<DatasetView> {
+  if (chain.sequenceOf(hash) === undefined) await catalog.refresh(chain)
+  const sequence = chain.sequenceOf(hash)
+  if (sequence === undefined) {
+    throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${hash.slice(0, 100)}'.`, {
+      hint: 'Blocks are named by the hashes that refs/head and receipts give.',
+    })
+  }
+  return viewOf(chain, sequence)
+}
+
+/** The entries of `input.datasets`: distinct, ordered by id, then alias; pins that the SQL does not use stay. */
+export function pinnedList(bindings: readonly Binding[], unused: readonly PinnedDataset[] = []): PinnedDataset[] {
+  const distinct = new Map<string, PinnedDataset>()
+  for (const pinned of [...bindings.map((binding) => binding.pinned), ...unused]) {
+    distinct.set(`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned)
+  }
+  return [...distinct.values()].sort((a, b) => (`${a.id} ${a.alias}` < `${b.id} ${b.alias}` ? -1 : 1))
+}

@@ -1,0 +1,50 @@
+// The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
+
+import { viewOf } from '../catalog/view.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
+import type { DataFormat, SchemaFormat } from '../model/query.ts'
+import { type MayRead, Reader, viewAt } from './pin.ts'
+import type { QueryAnswer, ReplicaDeps } from './query.ts'
+import { viewFiles } from './view-files.ts'
+
+export interface TailRequest {
+  readonly alias: string
+  /** Rows left out, counted from the newest. */
+  readonly skip: number
+  readonly limit: number
+  readonly dataFormat: DataFormat
+  readonly schemaFormat: SchemaFormat | undefined
+  /** Hash of a block; the head when undefined. */
+  readonly at: string | undefined
+}
+
+/** The statement behind every tail: offset order is kept for a scan of one dataset (design.md, decision 12). */
+const tailStatement = 'SELECT * FROM "tail"'
+
+/** Rows `[rows - skip - limit, rows - skip)`. Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
+export async function answerTail(deps: ReplicaDeps, request: TailRequest, mayRead: MayRead, signal: AbortSignal): Promise<QueryAnswer & { head: string }> {
+  const chain = await new Reader(deps.catalog, mayRead).need(request.alias)
+  const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
+  const end = Math.max(0, view.rows - request.skip)
+  const start = Math.max(0, end - request.limit)
+  const slices = view.slices.filter((slice) => slice.end >= start && slice.start < end)
+  const analysis = await deps.engine.analyze(tailStatement, signal)
+  const answer = await deps.engine.run({
+    analysis,
+    tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, slices), schema: view.schema }],
+    reproducible: true,
+    dataFormat: request.dataFormat,
+    wantSchema: request.schemaFormat !== undefined,
+    keyOrder: 'column',
+    ascii: false,
+    skip: start - (slices[0]?.start ?? start),
+    limit: end - start,
+    signal,
+  })
+  const parts = [utf8('{"data":'), answer.data, utf8(`,"dataFormat":${JSON.stringify(request.dataFormat)}`)]
+  if (answer.schemaJson !== undefined) {
+    parts.push(utf8(',"schema":'), answer.schemaJson, utf8(`,"schemaFormat":${JSON.stringify(request.schemaFormat)}`))
+  }
+  parts.push(utf8('}'))
+  return { body: concatBytes(parts), truncated: start > 0, head: view.block.hash }
+}
