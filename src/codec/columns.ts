@@ -80,19 +80,22 @@ const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => {
 
 /** Copies `count` bits from `source` (starting at bit `from`) into `target` (starting at bit `at`). */
 export function copyBits(target: Uint8Array, at: number, source: Uint8Array, from: number, count: number): void {
+  let done = 0
   if ((at & 7) === 0 && (from & 7) === 0) {
     const whole = count >> 3
     target.set(source.subarray(from >> 3, (from >> 3) + whole), at >> 3)
-    for (let i = whole << 3; i < count; i++) setBit(target, at + i, bitAt(source, from + i))
-    return
+    done = whole << 3
   }
-  for (let i = 0; i < count; i++) setBit(target, at + i, bitAt(source, from + i))
-}
-
-function setBit(bits: Uint8Array, index: number, on: boolean): void {
-  const byte = index >> 3
-  const mask = 1 << (index & 7)
-  bits[byte] = on ? (bits[byte] ?? 0) | mask : (bits[byte] ?? 0) & ~mask
+  while (done < count) {
+    const bitTo = (at + done) & 7
+    const bitFrom = (from + done) & 7
+    const step = Math.min(8 - bitTo, 8 - bitFrom, count - done)
+    const mask = (1 << step) - 1
+    const bits = ((source[(from + done) >> 3] ?? 0) >> bitFrom) & mask
+    const byte = (at + done) >> 3
+    target[byte] = ((target[byte] ?? 0) & ~(mask << bitTo)) | (bits << bitTo)
+    done += step
+  }
 }
 
 /** Bits [from, from + count) moved to the front; a view where the start and the end fall on bytes, else a copy. */
@@ -177,10 +180,25 @@ function joinValidity(columns: readonly Column[], rows: number): Uint8Array {
   let at = 0
   for (const { validity, rows: count } of columns) {
     if (validity !== undefined) copyBits(out, at, validity, 0, count)
-    else for (let i = 0; i < count; i++) setBit(out, at + i, true)
+    else setBits(out, at, count)
     at += count
   }
   return out
+}
+
+/** Sets `count` bits from bit `at` on. */
+function setBits(bits: Uint8Array, at: number, count: number): void {
+  const end = at + count
+  let bit = at
+  while (bit < end) {
+    if ((bit & 7) === 0 && end - bit >= 8) {
+      bits.fill(255, bit >> 3, end >> 3)
+      bit = (end >> 3) << 3
+    } else {
+      bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7))
+      bit++
+    }
+  }
 }
 
 function joinBits(columns: readonly Column[], rows: number): Uint8Array {

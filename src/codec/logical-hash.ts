@@ -45,6 +45,8 @@ export function createLogicalHash(fields: readonly Field[]): LogicalHash {
 
 const smallestScratchBytes = 512
 const largestScratchBytes = 262_144
+// Longer values go to the hash straight away.
+const longestCopyBytes = 4096
 
 /** A hash behind a scratch buffer, so that short values do not cost a call each. Integers are little-endian. */
 class HashSink {
@@ -77,7 +79,7 @@ class HashSink {
 
   bytes(source: Uint8Array, start: number, end: number): void {
     const length = end - start
-    if (length > 4096) {
+    if (length > longestCopyBytes) {
       this.flush()
       this.hash.update(source.subarray(start, end))
       return
@@ -89,16 +91,38 @@ class HashSink {
     this.used = used + length
   }
 
+  /** Length and bytes of the range. */
+  text(source: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    if (length > longestCopyBytes) {
+      this.long(length)
+      this.bytes(source, start, end)
+      return
+    }
+    this.need(8 + length)
+    const { scratch } = this
+    let at = this.used
+    scratch[at] = length
+    scratch[at + 1] = length >> 8
+    for (let i = 2; i < 8; i++) scratch[at + i] = 0
+    at += 8
+    if (length > 40) {
+      scratch.set(source.subarray(start, end), at)
+      at += length
+    } else for (let i = start; i < end; i++) scratch[at++] = source[i] ?? 0
+    this.used = at
+  }
+
   digest(): Uint8Array {
     this.flush()
     return this.hash.digest()
   }
 
-  /** Room for `length` (at most 4096) more bytes. */
+  /** Room for `length` (at most 8 + 4096) more bytes. */
   private need(length: number): void {
     if (this.used + length <= this.scratch.length) return
     if (this.scratch.length < largestScratchBytes) {
-      const grown = new Uint8Array(Math.min(largestScratchBytes, Math.max(this.scratch.length * 8, 8192)))
+      const grown = new Uint8Array(Math.min(largestScratchBytes, Math.max(this.scratch.length * 8, 16_384)))
       grown.set(this.scratch.subarray(0, this.used))
       this.scratch = grown
     } else this.flush()
@@ -197,23 +221,16 @@ function writeRows(sink: HashSink, column: Column, start: number, end: number): 
     else writeOptionalFixed(sink, { validity, values, width }, start, end)
     return
   }
-  if (offsets === undefined) {
-    for (let row = start; row < end; row++) {
-      if (validity !== undefined && !bitAt(validity, row)) sink.byte(0)
-      else sink.byte(bitAt(values, row) ? 2 : 1)
-    }
-    return
-  }
   for (let row = start; row < end; row++) {
-    if (validity !== undefined && !bitAt(validity, row)) {
-      sink.byte(0)
-      continue
+    if (validity !== undefined && !bitAt(validity, row)) sink.byte(0)
+    else if (offsets === undefined) sink.byte(bitAt(values, row) ? 2 : 1)
+    else if (child === undefined) sink.text(values, offsets[row] ?? 0, offsets[row + 1] ?? 0)
+    else {
+      const first = offsets[row] ?? 0
+      const last = offsets[row + 1] ?? 0
+      sink.long(last - first)
+      writeRows(sink, child, first, last)
     }
-    const first = offsets[row] ?? 0
-    const last = offsets[row + 1] ?? 0
-    sink.long(last - first)
-    if (child === undefined) sink.bytes(values, first, last)
-    else writeRows(sink, child, first, last)
   }
 }
 
@@ -225,8 +242,14 @@ interface OptionalFixed {
 
 function writeOptionalFixed(sink: HashSink, column: OptionalFixed, start: number, end: number): void {
   const { validity, values, width } = column
-  for (let row = start; row < end; row++) {
-    if (bitAt(validity, row)) sink.bytes(values, row * width, (row + 1) * width)
-    else sink.byte(0)
+  let row = start
+  while (row < end) {
+    while (row < end && !bitAt(validity, row)) {
+      sink.byte(0)
+      row++
+    }
+    const first = row
+    while (row < end && bitAt(validity, row)) row++
+    if (row > first) sink.bytes(values, first * width, row * width)
   }
 }

@@ -49,11 +49,12 @@ export function encodeChunk(leaf: ParquetLeaf, values: LeafValues, compress: Com
   const dictionary = dictionaryOf(values)
   const content = dictionary === undefined ? plainValues(values) : dictionaryIndices(dictionary)
   const levels = levelBytes(leaf, values)
-  const rawBytes = content.length + levels.length + (dictionary?.values.length ?? 0)
+  const dictionaryValues = dictionary === undefined ? undefined : plainValues(dictionary.entries)
+  const rawBytes = content.length + levels.length + (dictionaryValues?.length ?? 0)
   const used = rawBytes < leastCompressedBytes ? undefined : compress
   const entries = values.levels?.definition.length ?? values.rows
   const pages: Page[] = []
-  if (dictionary !== undefined) pages.push(dictionaryPage(dictionary, used))
+  if (dictionaryValues !== undefined) pages.push(dictionaryPage(dictionaryValues, dictionary?.entries.rows ?? 0, used))
   pages.push(dataPage({ entries, content, levels, encoding: contentEncoding(dictionary) }, used))
   let compressedBytes = 0
   let uncompressedBytes = 0
@@ -75,7 +76,7 @@ export function encodeChunk(leaf: ParquetLeaf, values: LeafValues, compress: Com
     compressedBytes,
     dictionaryBytes: dictionary === undefined ? 0 : (pages[0]?.bytes ?? 0),
     nullCount: isList ? undefined : values.nullCount,
-    bounds: isList ? undefined : leafBounds(values),
+    bounds: isList ? undefined : leafBounds(dictionary?.entries ?? values),
   }
 }
 
@@ -89,7 +90,7 @@ interface Page {
   readonly uncompressedBytes: number
 }
 
-function dictionaryPage({ values, count }: Dictionary, compress: Compress | undefined): Page {
+function dictionaryPage(values: Uint8Array, count: number, compress: Compress | undefined): Page {
   return page({ type: pageTypes.dictionary, body: [values], compress }, (thrift) =>
     thrift.struct(7, () => {
       thrift.i32(1, count)

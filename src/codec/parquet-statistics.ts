@@ -26,9 +26,9 @@ export function leafBounds(leaf: LeafValues): Bounds | undefined {
     case 'bits':
       return bitBounds(leaf)
     case 'bytes':
-      return rangeBounds(leaf, 0)
+      return rangeBounds(leaf, false)
     case 'bigEndian':
-      return rangeBounds(leaf, 0x80)
+      return rangeBounds(leaf, true)
   }
 }
 
@@ -140,19 +140,24 @@ function bitBounds({ validity, values, rows }: LeafValues): Bounds {
   return { min: Uint8Array.of(min), max: Uint8Array.of(max) }
 }
 
-/** Bounds of byte strings or big-endian integers. `flip` on the first byte turns its order from signed to unsigned. */
-function rangeBounds(leaf: LeafValues, flip: number): Bounds | undefined {
+/** Bounds of byte strings, or of big-endian integers, whose first byte has a sign. */
+function rangeBounds(leaf: LeafValues, signed: boolean): Bounds | undefined {
   const { validity, values, offsets, rows, width } = leaf
   const start = (row: number): number => (offsets === undefined ? row * width : (offsets[row] ?? 0))
+  const compare = signed ? compareSigned : compareBytes
   const first = firstPresent(leaf)
-  let [minStart, minEnd] = [start(first), start(first + 1)]
-  let [maxStart, maxEnd] = [minStart, minEnd]
+  let minStart = start(first)
+  let minEnd = start(first + 1)
+  let maxStart = minStart
+  let maxEnd = minEnd
   for (let row = first + 1; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
     const from = start(row)
     const to = start(row + 1)
-    if (isLess(values, { from, to, otherFrom: minStart, otherTo: minEnd, flip })) [minStart, minEnd] = [from, to]
-    else if (isLess(values, { from: maxStart, to: maxEnd, otherFrom: from, otherTo: to, flip })) {
+    if (compare(values, from, to, minStart, minEnd) < 0) {
+      minStart = from
+      minEnd = to
+    } else if (compare(values, from, to, maxStart, maxEnd) > 0) {
       maxStart = from
       maxEnd = to
     }
@@ -161,21 +166,19 @@ function rangeBounds(leaf: LeafValues, flip: number): Bounds | undefined {
   return { min: values.slice(minStart, minEnd), max: values.slice(maxStart, maxEnd) }
 }
 
-interface TwoRanges {
-  readonly from: number
-  readonly to: number
-  readonly otherFrom: number
-  readonly otherTo: number
-  readonly flip: number
+/** Order of two ranges of `values`: below, equal to, or above 0. */
+function compareBytes(values: Uint8Array, from: number, to: number, otherFrom: number, otherTo: number): number {
+  const length = to - from
+  const otherLength = otherTo - otherFrom
+  const shared = length < otherLength ? length : otherLength
+  for (let i = 0; i < shared; i++) {
+    const difference = (values[from + i] ?? 0) - (values[otherFrom + i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return length - otherLength
 }
 
-/** True when the first range of `values` orders before the other one. */
-function isLess(values: Uint8Array, { from, to, otherFrom, otherTo, flip }: TwoRanges): boolean {
-  const shared = Math.min(to - from, otherTo - otherFrom)
-  for (let i = 0; i < shared; i++) {
-    const mine = values[from + i] ?? 0
-    const other = values[otherFrom + i] ?? 0
-    if (mine !== other) return i === 0 ? (mine ^ flip) < (other ^ flip) : mine < other
-  }
-  return to - from < otherTo - otherFrom
+function compareSigned(values: Uint8Array, from: number, to: number, otherFrom: number, otherTo: number): number {
+  const difference = ((values[from] ?? 0) ^ 0x80) - ((values[otherFrom] ?? 0) ^ 0x80)
+  return difference !== 0 ? difference : compareBytes(values, from + 1, to, otherFrom + 1, otherTo)
 }

@@ -59,10 +59,9 @@ function plainBytes({ validity, values, rows, nullCount }: LeafValues, offsets: 
   return out.subarray(0, at)
 }
 
-/** Distinct values, PLAIN, and the place of each value present among them. */
+/** Distinct values, as a leaf without nulls, and the place of each value present among them. */
 export interface Dictionary {
-  readonly count: number
-  readonly values: Uint8Array
+  readonly entries: LeafValues
   readonly indices: Uint16Array
 }
 
@@ -76,13 +75,15 @@ export function dictionaryOf(leaf: LeafValues): Dictionary | undefined {
   if (present < 2 || leaf.order === 'bits') return undefined
   const dictionary = leaf.offsets === undefined ? constantDictionary(leaf) : bytesDictionary(leaf, leaf.offsets)
   if (dictionary === undefined) return undefined
-  const { values, indices, count } = dictionary
-  const encoded = values.length + (indices.length * bitWidth(count - 1)) / 8 + dictionaryPageBytes
+  const { entries, indices } = dictionary
+  const entryBytes = entries.values.length + (entries.offsets === undefined ? 0 : 4 * entries.rows)
+  const encoded = entryBytes + (indices.length * bitWidth(entries.rows - 1)) / 8 + dictionaryPageBytes
   const plain = leaf.offsets === undefined ? present * leaf.width : 4 * present + (leaf.offsets[leaf.rows] ?? 0)
   return encoded < plain ? dictionary : undefined
 }
 
-function constantDictionary({ validity, values, rows, nullCount, width }: LeafValues): Dictionary | undefined {
+function constantDictionary(leaf: LeafValues): Dictionary | undefined {
+  const { validity, values, rows, nullCount, width } = leaf
   let first = 0
   while (validity !== undefined && !bitAt(validity, first)) first++
   const start = first * width
@@ -90,24 +91,35 @@ function constantDictionary({ validity, values, rows, nullCount, width }: LeafVa
     if (validity !== undefined && !bitAt(validity, row)) continue
     for (let i = 0; i < width; i++) if (values[row * width + i] !== values[start + i]) return undefined
   }
-  return { count: 1, values: values.slice(start, start + width), indices: new Uint16Array(rows - nullCount) }
+  const value = values.subarray(start, start + width)
+  const entries = { ...leaf, rows: 1, nullCount: 0, validity: undefined, values: value, levels: undefined }
+  return { entries, indices: new Uint16Array(rows - nullCount) }
 }
 
 function bytesDictionary(leaf: LeafValues, offsets: Int32Array): Dictionary | undefined {
   const { validity, values, rows } = leaf
   const present = rows - leaf.nullCount
-  const entries = new DistinctBytes(values, Math.min(present, largestDictionary))
+  const distinct = new DistinctBytes(values, Math.min(present, largestDictionary))
   const indices = new Uint16Array(present)
   let at = 0
   for (let row = 0; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
-    const index = entries.indexOf(offsets[row] ?? 0, offsets[row + 1] ?? 0)
+    const index = distinct.indexOf(offsets[row] ?? 0, offsets[row + 1] ?? 0)
     if (index < 0) return undefined
     indices[at++] = index
     // A column that hardly repeats is given up early.
-    if (at === largestDictionary && entries.count > largestDictionary / 2) return undefined
+    if (at === largestDictionary && distinct.count > largestDictionary / 2) return undefined
   }
-  return { count: entries.count, values: entries.plain(), indices }
+  const { count: entryRows } = distinct
+  const entries = {
+    ...leaf,
+    ...distinct.bytes(),
+    rows: entryRows,
+    nullCount: 0,
+    validity: undefined,
+    levels: undefined,
+  }
+  return { entries, indices }
 }
 
 /** Distinct ranges of one array of bytes, found by hash (FNV-1a), open addressing. */
@@ -140,20 +152,15 @@ class DistinctBytes {
     }
   }
 
-  plain(): Uint8Array {
-    let length = 0
-    for (let i = 0; i < this.count; i++) length += 4 + (this.ends[i] ?? 0) - (this.starts[i] ?? 0)
-    const out = new Uint8Array(length)
-    const view = new DataView(out.buffer)
-    let at = 0
+  /** The distinct ranges, one after the other. */
+  bytes(): { values: Uint8Array; offsets: Int32Array } {
+    const offsets = new Int32Array(this.count + 1)
     for (let i = 0; i < this.count; i++) {
-      const start = this.starts[i] ?? 0
-      const end = this.ends[i] ?? 0
-      view.setUint32(at, end - start, true)
-      out.set(this.values.subarray(start, end), at + 4)
-      at += 4 + end - start
+      offsets[i + 1] = (offsets[i] ?? 0) + (this.ends[i] ?? 0) - (this.starts[i] ?? 0)
     }
-    return out
+    const values = new Uint8Array(offsets[this.count] ?? 0)
+    for (let i = 0; i < this.count; i++) values.set(this.values.subarray(this.starts[i], this.ends[i]), offsets[i])
+    return { values, offsets }
   }
 
   private insert(slot: number, start: number, end: number): number {
@@ -178,8 +185,8 @@ export function bitWidth(max: number): number {
 }
 
 /** The indices of a dictionary page's values: the bit width in a byte, then one run. */
-export function dictionaryIndices({ count, indices }: Dictionary): Uint8Array {
-  const width = bitWidth(count - 1)
+export function dictionaryIndices({ entries, indices }: Dictionary): Uint8Array {
+  const width = bitWidth(entries.rows - 1)
   const run = width === 0 ? repeatedRun(indices.length, 0, 0) : packedRun(indices, width)
   const out = new Uint8Array(1 + run.length)
   out[0] = width
