@@ -6,6 +6,7 @@ import { NodeError } from '../model/errors.ts'
 import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
 import type { Analysis, EngineAnswer, EngineOptions } from './engine.ts'
 import type { ChildSettings, PlainJob, ToChild } from './messages.ts'
+import { reasonOf } from './sql-errors.ts'
 
 const mebibyte = 1024 * 1024
 /** A process that fails to start is tried again after this time. */
@@ -69,7 +70,7 @@ export class ChildPool {
       return await child.perform(job, limits)
     } catch (error) {
       if (error instanceof NodeError && error.kind === 'Internal') {
-        this.#options.logger.error({ reason: String(error.details.cause) }, 'a query failed inside the engine')
+        this.#options.logger.error({ reason: reasonOf(error.details.cause) }, 'a query failed inside the engine')
       }
       // A cancelled query ends with whatever the interrupted engine said.
       throw signal?.aborted ? cancelled() : error
@@ -137,7 +138,7 @@ export class ChildPool {
       await this.#spawn()
     } catch (error) {
       const cause = error instanceof NodeError ? error.details.cause : error
-      this.#options.logger.error({ reason: String(cause) }, 'an engine process did not start')
+      this.#options.logger.error({ reason: reasonOf(cause) }, 'an engine process did not start')
     }
   }
 }

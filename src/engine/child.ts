@@ -4,6 +4,7 @@
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
+import { reasonOf } from './sql-errors.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 
 /** Bytes of an answer that travel in one message. */
@@ -35,7 +36,7 @@ async function start(settings: ChildSettings): Promise<void> {
   try {
     session = await openSession(settings)
   } catch (error) {
-    await send({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) })
+    await send({ kind: 'unusable', reason: reasonOf(error) })
     return
   }
   void watchMemory(settings.killBytes)
@@ -65,10 +66,14 @@ async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
 function plainError(error: unknown): PlainError {
   if (error instanceof NodeError) {
     const { cause, ...details } = error.details
-    return { kind: error.kind, message: error.message, details, ...(cause !== undefined && { reason: String(cause) }) }
+    return {
+      kind: error.kind,
+      message: error.message,
+      details,
+      ...(cause !== undefined && { reason: reasonOf(cause) }),
+    }
   }
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { kind: 'Internal', message: 'The query engine failed.', details: {}, reason }
+  return { kind: 'Internal', message: 'The query engine failed.', details: {}, reason: reasonOf(error) }
 }
 
 /** The engine counts its own buffers only; values in flight and results are seen here, while it works. */

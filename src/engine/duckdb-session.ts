@@ -2,8 +2,7 @@
 // statement, its run, its rendering. One query at a time.
 
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
-import { parseJson } from '../codec/json.ts'
-import { jsonText } from '../codec/json.ts'
+import { jsonText, parseJson } from '../codec/json.ts'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'

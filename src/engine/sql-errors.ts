@@ -43,7 +43,7 @@ function errorFields(json: string): Map<string, string> | undefined {
   try {
     const value = toPlain(parseJson(json))
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return new Map(Object.entries(value).map(([name, member]) => [name, String(member)]))
+    return new Map(Object.entries(value).map(([name, member]) => [name, typeof member === 'string' ? member : '']))
   } catch (error) {
     if (error instanceof DecodeError) return undefined
     throw error
@@ -82,7 +82,7 @@ export interface ErrorPlace {
   /** The statement that the position belongs to; undefined: positions mean nothing. */
   readonly sql: QuotedSql | undefined
   readonly memoryBytes: number
-  /** A message that names one of these directories is not for the caller. */
+  /** A message that names one of these directories is not for the caller (unless a cast echoes a value). */
   readonly dataRoots: readonly string[]
 }
 
@@ -92,7 +92,8 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
   if (found.type === 'Out of Memory' || /^(std::bad_alloc|Allocation failure)/.test(found.message)) {
     return outOfMemory(place.memoryBytes)
   }
-  const kind = place.dataRoots.some((root) => raw.includes(root)) ? undefined : kindOf(found)
+  const namesFile = found.type !== 'Conversion' && place.dataRoots.some((root) => raw.includes(root))
+  const kind = namesFile ? undefined : kindOf(found)
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
   const details: ErrorDetails = { ...positionDetail(found, place.sql), ...candidateDetail(found) }
   return new NodeError(kind, sentence(found.message), details)
@@ -132,4 +133,10 @@ export function outOfMemory(memoryBytes: number): NodeError {
     hint: 'Filter or aggregate more, or select fewer columns.',
     limit: { name: 'queryMemoryBytes', value: memoryBytes, unit: 'bytes' },
   })
+}
+
+/** Text of what went wrong, for the operator's log. */
+export function reasonOf(cause: unknown): string {
+  if (cause instanceof Error) return cause.stack ?? cause.message
+  return typeof cause === 'string' ? cause : 'unknown'
 }

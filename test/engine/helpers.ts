@@ -1,0 +1,117 @@
+// Slices and engines for the tests of the query engine. Slices are written by DuckDB itself.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import {
+  type Engine,
+  type EngineJob,
+  type EngineOptions,
+  type EngineTable,
+  openEngine,
+} from '../../src/engine/engine.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { type DataSchema, type Field, systemFields, defaultVocabulary } from '../../src/model/schema.ts'
+
+export interface Bench {
+  readonly engine: Engine
+  readonly root: string
+  /** Runs trusted SQL, outside the engine under test. */
+  readonly trusted: DuckDBConnection
+  close(): Promise<void>
+}
+
+/** An engine of one process over an empty directory. */
+export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
+  const root = mkdtempSync(join(tmpdir(), 'proofstream-engine-'))
+  const trusted = await (await DuckDBInstance.create(':memory:')).connect()
+  await trusted.run("SET TimeZone = 'UTC'")
+  const engine = await openEngine({
+    processes: 1,
+    queryMs: 20_000,
+    memoryBytes: 512 * 1024 * 1024,
+    resultBytes: 64 * 1024 * 1024,
+    queueLimit: 4,
+    dataRoots: [root],
+    logger: silentLogger,
+    clock: systemClock,
+    ...options,
+  })
+  return {
+    engine,
+    root,
+    trusted,
+    close: async () => {
+      await engine.close()
+      trusted.closeSync()
+      rmSync(root, { recursive: true })
+    },
+  }
+}
+
+/** Writes the rows of a SELECT as a slice; returns its path. */
+export async function writeSlice(bench: Bench, name: string, select: string): Promise<string> {
+  const path = join(bench.root, name)
+  await bench.trusted.run(`COPY (${select}) TO '${path}' (FORMAT parquet)`)
+  return path
+}
+
+/** A schema of the system columns and these. */
+export function schemaOf(...fields: Field[]): DataSchema {
+  return { fields: [...systemFields(defaultVocabulary), ...fields] }
+}
+
+export const systemColumns = (offset: string): string =>
+  `${offset}::BIGINT AS "offset", 0::INT AS op, ` +
+  `TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_seconds(${offset}) AS system_time, ` +
+  `TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_seconds(${offset}) AS event_time`
+
+export type AskOptions = Partial<Omit<EngineJob, 'analysis' | 'tables'>> & {
+  readonly tables?: Readonly<Record<string, Omit<EngineTable, 'parts'>>>
+}
+
+/** Text of the `data` member of an answer; names that `tables` lacks are refused as the replica does. */
+export async function ask(engine: Engine, sql: string, options: AskOptions = {}): Promise<string> {
+  const answer = await askWhole(engine, sql, options)
+  return Buffer.from(answer.data).toString()
+}
+
+export async function askWhole(
+  engine: Engine,
+  sql: string,
+  { tables = {}, ...rest }: AskOptions = {},
+): ReturnType<Engine['run']> {
+  const analysis = await engine.analyze(sql)
+  const given = analysis.tables.map(({ parts, text }) => {
+    const table = tables[parts.join('/').toLowerCase()]
+    if (table === undefined) throw new NodeError('DatasetNotFound', `No dataset '${text}'.`)
+    return { parts, ...table }
+  })
+  return await engine.run({
+    analysis,
+    tables: given,
+    reproducible: false,
+    dataFormat: 'JsonAoa',
+    wantSchema: false,
+    keyOrder: 'canonical',
+    ascii: false,
+    skip: 0,
+    limit: 100,
+    signal: new AbortController().signal,
+    ...rest,
+  })
+}
+
+/** The NodeError that `action` ends with. */
+export async function refusal(action: Promise<unknown>): Promise<NodeError> {
+  try {
+    await action
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+  throw new NodeError('Internal', 'the action was expected to fail')
+}

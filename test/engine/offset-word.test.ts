@@ -1,0 +1,131 @@
+// Where the bare word `offset` is a column and where it is the clause; how places map back.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { positionOfByte, positionOfCodePoint, quoteOffsetWord } from '../../src/engine/offset-word.ts'
+
+describe('the column', () => {
+  test.each([
+    'select ?, op',
+    'select op, ?',
+    'select distinct ? from t',
+    'select all ? from t',
+    'select distinct on (op) ? from t',
+    'select max(?) from t',
+    'select 1 + ? from t',
+    'select 2 * ? from t',
+    'select -? from t',
+    'select not ? from t',
+    'select a from t where ? > 5',
+    'select a from t where 5 < ? and ? < 9 or ?=1',
+    'select a from t order by ? desc',
+    'select a from t order by a, ?',
+    'select a from t group by ? having ? > 1',
+    'select * from t join u using (?)',
+    'select * from t join u on ? = x',
+    'select case when ? > 1 then ? else ? end from t',
+    'select case ? when 1 then 2 end from t',
+    'select a between ? and ? from t',
+    'select a in (?, 2) from t',
+    'select [?, 1], {x: ?} from t',
+    'select x[?] from t',
+    'select ?::text, ?.x from t',
+    'select sum(a) over (partition by ? order by ? rows between ? preceding and current row) from t',
+    'select * exclude (?) from t',
+    'select * exclude ? from t',
+    'select a is distinct from ? from t',
+    'select a is not distinct from ? from t',
+    'select list_transform(l, x -> ?) from t',
+    'select struct_pack(a := ?) from t',
+    "select 'it''s' || ? from t",
+    'select /* c */ ? -- offset\n from t',
+    'SELECT OFF from t',
+    'select max(a) filter (where ? > 1) from t',
+    'select a from t qualify ? = 1',
+    'select a from t order by ? limit 1 offset 2',
+    'select (?) from t limit 5 offset 3',
+    'select a, * from t where ? = 1 offset 5',
+    'select "a" from t where"a"=? offset 5',
+    'select a like ? from t',
+    'select a >= ? from t',
+    'select 1,? from t',
+  ])('%s', (template) => {
+    const sql = template.replaceAll('?', 'offset').replaceAll('OFF', 'OFFSET')
+    const quoted = template.replaceAll('?', '"offset"').replaceAll('OFF', '"OFFSET"')
+    expect(quoteOffsetWord(sql).text).toBe(quoted)
+  })
+})
+
+describe('not the column', () => {
+  test.each([
+    'select a from t offset 5',
+    'select * from t offset 5',
+    'select t.* from t limit 3 offset 5',
+    'select a from t limit all offset 5',
+    'select a from t limit (1) offset 5',
+    'select a from t order by a desc offset 5',
+    'select a from t order by a nulls last offset 5',
+    'select a from t where b is null offset 5',
+    'select a from t where b = true offset 1',
+    'select a from t where b = 1.5 offset 1',
+    "select a from t where b = 'x' offset 1",
+    'select a from t where b = x[1] offset 1',
+    'select a from t group by all offset 5',
+    'select case when a then b end offset 1',
+    'values (1), (2) offset 1',
+    'select t.offset from t',
+    'select a as offset from t',
+    "select 'offset', \"offset\", $$ offset $$, e'\\' offset' from t",
+    'select offsets, my_offset, offset1 from t',
+    'select 1 -- , offset\n',
+    'select 1 /* , offset /* , offset */ , offset */',
+    'select * from "t" offset 5',
+    'offset',
+    'select count(*) offset 1',
+    'select x.* offset 1',
+    'select * offset 1',
+  ])('%s', (sql) => {
+    expect(quoteOffsetWord(sql)).toMatchObject({ text: sql, inserted: [] })
+  })
+})
+
+describe('places', () => {
+  test('map back to the text as sent, in bytes and in code points', () => {
+    const sql = quoteOffsetWord("select 'é😀', offset,\n  offset + nope")
+    expect(sql.text).toBe('select \'é😀\', "offset",\n  "offset" + nope')
+    const at = sql.text.indexOf('nope')
+    const before = sql.text.slice(0, at)
+    const expected = { offset: Buffer.byteLength(before) - 4, line: 2, column: 12 }
+    expect(positionOfByte(sql, Buffer.byteLength(before))).toEqual(expected)
+    expect(positionOfCodePoint(sql, [...before].length)).toEqual(expected)
+  })
+
+  test('every place of a quoted text maps to the same character of the text as sent', () => {
+    const piece = fc.constantFrom(
+      'select ',
+      'offset',
+      ', ',
+      'é',
+      '😀',
+      ' + ',
+      '"x"',
+      "'offset'",
+      ' from t',
+      '\n',
+      '(',
+      ')',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const sql = quoteOffsetWord(pieces.join(''))
+        expect(sql.text.length).toBe(sql.original.length + sql.inserted.length)
+        let bytes = 0
+        for (const [index, character] of [...sql.text].entries()) {
+          const isQuote = sql.inserted.includes([...sql.text].slice(0, index).join('').length)
+          const { offset } = positionOfByte(sql, bytes)
+          if (!isQuote) expect(Buffer.from(sql.original).subarray(offset).toString().startsWith(character)).toBe(true)
+          bytes += Buffer.byteLength(character)
+        }
+      }),
+    )
+  })
+})
