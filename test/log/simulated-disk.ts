@@ -145,7 +145,7 @@ export class SimulatedDisk implements FileSystem {
           inode.pending = []
           throw error
         }
-        for (const change of pending) apply(inode, change, () => true)
+        for (const change of pending) apply(inode, change)
         inode.pending = inode.pending.slice(pending.length)
       },
       close: async () => {},
@@ -162,7 +162,13 @@ function missing(path: string): Error {
   return Object.assign(new RangeError(`ENOENT: ${path}`), { code: 'ENOENT' })
 }
 
-function apply(inode: Inode, change: Pending, survives: () => boolean): void {
+/** Brings a change to the platter: whole, or as far as it `survives`. */
+function apply(inode: Inode, change: Pending, survives?: () => boolean): void {
+  if (survives === undefined) {
+    inode.durable =
+      change.kind === 'write' ? written(inode.durable, change.at, change.bytes) : resized(inode.durable, change.size)
+    return
+  }
   if (change.kind === 'truncate') {
     if (survives()) inode.durable = resized(inode.durable, change.size)
     return

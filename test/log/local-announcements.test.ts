@@ -1,0 +1,62 @@
+// Announcements inside one process.
+
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
+
+function announcement(sequence: number): CommitAnnouncement {
+  const head = `f1620${'ab'.repeat(32)}`
+  return {
+    version: 1,
+    dataset: `did:odf:fed01${'00'.repeat(32)}`,
+    alias: 'acme/trips',
+    sequence,
+    blocks: [head],
+    head,
+    headSequence: sequence,
+    log: 'log',
+    partition: 0,
+    next: sequence,
+    earliestNextCutInMs: 0,
+  }
+}
+
+test('reach every listener in order, from its subscription to its end', async () => {
+  const announcements = openLocalAnnouncements(silentLogger)
+  const heard: string[] = []
+  const stopA = announcements.subscribe(({ sequence }) => heard.push(`a${sequence}`))
+  await announcements.announce(announcement(1))
+  announcements.subscribe(({ sequence }) => heard.push(`b${sequence}`))
+  await announcements.announce(announcement(2))
+  stopA()
+  stopA()
+  await announcements.announce(announcement(3))
+  expect(heard).toEqual(['a1', 'a2', 'b2', 'b3'])
+})
+
+test('reach the others when one listener fails, and the failure is logged', async () => {
+  const errors: string[] = []
+  const announcements = openLocalAnnouncements({ ...silentLogger, error: (_fields, text) => errors.push(text) })
+  const heard: number[] = []
+  announcements.subscribe(() => {
+    throw new RangeError('no')
+  })
+  announcements.subscribe(({ sequence }) => heard.push(sequence))
+  await announcements.announce(announcement(1))
+  expect(heard).toEqual([1])
+  expect(errors).toHaveLength(1)
+})
+
+test('lets one listener subscribe twice', async () => {
+  const announcements = openLocalAnnouncements(silentLogger)
+  let count = 0
+  const listener = (): void => {
+    count++
+  }
+  const stop = announcements.subscribe(listener)
+  announcements.subscribe(listener)
+  stop()
+  await announcements.announce(announcement(1))
+  expect(count).toBe(1)
+})
