@@ -46,6 +46,7 @@ export const namesPrefix = 'names'
 export const datasetsPrefix = 'datasets'
 export const logsPrefix = 'logs'
 export const tokensPrefix = 'tokens'
+export const floorsPrefix = 'progress'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -112,7 +113,7 @@ export function logKey(logId: string): string {
 
 /** `progress/<log>/<partition>`: the floors of one partition. */
 export function progressPrefix(logId: string, partition: number): string {
-  return `progress/${segment('a log id', logId)}/${number('a partition', partition)}`
+  return `${floorsPrefix}/${segment('a log id', logId)}/${number('a partition', partition)}`
 }
 
 /** `progress/<log>/<partition>/<position>`, plain decimal. */
