@@ -24,11 +24,6 @@ export function schemaToJson(schema: DataSchema): JsonObject {
 }
 
 /** `{kind, …}`. */
-export function typeToJson(type: DataType): JsonObject {
-  return unionToJson('DataType', type)
-}
-
-/** `{kind, …}`. */
 export function eventToJson(event: MetadataEvent): JsonObject {
   return unionToJson('MetadataEvent', event)
 }
