@@ -19,18 +19,52 @@ export interface OptionRow {
 
 const fixedOptions: readonly OptionRow[] = [
   { name: 'data', type: 'text', default: './proofstream-data', text: 'data directory' },
-  { name: 'listen', type: 'text', default: '127.0.0.1:8080', text: 'address and port to listen on; port 0 takes a free one' },
-  { name: 'node-key', type: 'text', text: 'file with the node key (default: <data>/keys/node.json, made at first start)' },
-  { name: 'anonymous-read', type: 'boolean', text: 'let callers without a token read public datasets (default: true on loopback, else false)' },
+  {
+    name: 'listen',
+    type: 'text',
+    default: '127.0.0.1:8080',
+    text: 'address and port to listen on; port 0 takes a free one',
+  },
+  {
+    name: 'node-key',
+    type: 'text',
+    text: 'file with the node key (default: <data>/keys/node.json, made at first start)',
+  },
+  {
+    name: 'anonymous-read',
+    type: 'boolean',
+    text: 'let callers without a token read public datasets (default: true on loopback, else false)',
+  },
   { name: 'allowed-hosts', type: 'list', text: 'further Host names to answer to' },
-  { name: 'cors-origins', type: 'list', text: 'origins whose pages may read (default: loopback origins on loopback, else any)' },
+  {
+    name: 'cors-origins',
+    type: 'list',
+    text: 'origins whose pages may read (default: loopback origins on loopback, else any)',
+  },
   { name: 'trusted-signers', type: 'list', text: 'did:key of nodes whose proofs /verify calls known' },
-  { name: 'default-data-format', type: 'text', default: 'JsonAoa', values: ['JsonAoa', 'JsonAos', 'JsonSoa'], text: 'data format of /query when the request names none' },
+  {
+    name: 'default-data-format',
+    type: 'text',
+    default: 'JsonAoa',
+    values: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+    text: 'data format of /query when the request names none',
+  },
   { name: 'cut-open-age', type: 'duration-ms', default: 1000, text: 'age of open rows that ends a block' },
   { name: 'cut-wait-age', type: 'duration-ms', default: 100, text: 'age of a waiting batch that ends a block' },
-  { name: 'cut-burst', type: 'integer', default: 60, text: 'blocks a quiet dataset may make at once before it is paced' },
+  {
+    name: 'cut-burst',
+    type: 'integer',
+    default: 60,
+    text: 'blocks a quiet dataset may make at once before it is paced',
+  },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
-  { name: 'log-level', type: 'text', default: 'info', values: ['debug', 'info', 'warn', 'error', 'silent'], text: 'least level of log lines' },
+  {
+    name: 'log-level',
+    type: 'text',
+    default: 'info',
+    values: ['debug', 'info', 'warn', 'error', 'silent'],
+    text: 'least level of log lines',
+  },
 ]
 
 const limitOptions: readonly OptionRow[] = Object.entries(limitTable).map(([name, row]) => ({
@@ -53,7 +87,12 @@ export interface Config {
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: 'JsonAoa' | 'JsonAos' | 'JsonSoa'
-  readonly cut: { readonly openAgeMs: number; readonly waitAgeMs: number; readonly burstBlocks: number; readonly intervalMs: number }
+  readonly cut: {
+    readonly openAgeMs: number
+    readonly waitAgeMs: number
+    readonly burstBlocks: number
+    readonly intervalMs: number
+  }
   readonly logLevel: string
   readonly limits: Limits
 }
@@ -66,7 +105,10 @@ type RawValues = Readonly<Record<string, unknown>>
  */
 export function loadConfig(flags: RawValues, configFile?: string): Config {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
-  for (const [source, values] of [['option', flags], ['config file', file]] as const) {
+  for (const [source, values] of [
+    ['option', flags],
+    ['config file', file],
+  ] as const) {
     for (const name of Object.keys(values)) {
       if (!optionTable.some((row) => row.name === name)) throw invalid(`Unknown ${source} '${name}'.`)
     }
@@ -81,7 +123,12 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
 }
 
 /** Address, token and colour settings of the command line, from the environment. */
-export function clientEnvironment(): { server: string | undefined; token: string | undefined; data: string | undefined; noColor: boolean } {
+export function clientEnvironment(): {
+  server: string | undefined
+  token: string | undefined
+  data: string | undefined
+  noColor: boolean
+} {
   const env = process.env
   return {
     server: env['PROOFSTREAM_SERVER'],
@@ -125,7 +172,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
 
 function parseValue(row: OptionRow, raw: unknown): string | number | boolean | readonly string[] {
   const value = typeof raw === 'string' ? raw.trim() : raw
-  const bad = (expected: string): NodeError => invalid(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
+  const bad = (expected: string): NodeError =>
+    invalid(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
   switch (row.type) {
     case 'boolean':
       if (value === true || value === 'true') return true
@@ -140,7 +188,10 @@ function parseValue(row: OptionRow, raw: unknown): string | number | boolean | r
       return parseDuration(value, bad)
     case 'list':
       if (Array.isArray(value)) return value.map(String)
-      return String(value).split(',').map((part) => part.trim()).filter((part) => part !== '')
+      return String(value)
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
     case 'text':
       if (typeof value !== 'string' || value === '') throw bad('text')
       if (row.values !== undefined && !row.values.includes(value)) throw bad(`one of ${row.values.join(', ')}`)
@@ -176,7 +227,8 @@ function readConfigFile(path: string): RawValues {
   } catch (cause) {
     throw invalid(`The config file '${path}' cannot be read as JSON.`, cause)
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw invalid(`The config file '${path}' is not a JSON object.`)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw invalid(`The config file '${path}' is not a JSON object.`)
   return parsed as RawValues // an object by the line above
 }
 

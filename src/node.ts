@@ -3,8 +3,7 @@
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { zstdCompressSync } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { TokenRegistry } from './access/tokens.ts'
 import { type Builder, startBuilder } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
@@ -15,7 +14,7 @@ import { type Engine, openEngine } from './engine/engine.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
-import { assert, must } from './lib/assert.ts'
+import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import type { EventLog } from './log/event-log.ts'
 import { openFileLog } from './log/file-log.ts'
@@ -28,7 +27,7 @@ import { Objects } from './replica/objects.ts'
 import { openDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, secretKey } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { packageVersion } from './version.ts'
+import { packageVersion } from './ops/package-version.ts'
 
 export interface RunningNode {
   /** `http://host:port`. */
@@ -67,7 +66,10 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       announcements,
       clock: systemClock,
       logger,
-      compressor: { name: `zstd ${process.versions['zstd'] ?? 'unknown'}`, compress: (bytes) => zstdCompressSync(bytes) },
+      compressor: {
+        name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
+        compress: (bytes) => zstdCompressSync(bytes),
+      },
       options: config.cut,
     })
     opened.push(() => builder.stop())
@@ -91,7 +93,10 @@ interface Parts {
   readonly builder: Builder
 }
 
-async function serve(parts: Parts, life: { opened: (() => Promise<void>)[]; failed: Promise<unknown> }): Promise<RunningNode> {
+async function serve(
+  parts: Parts,
+  life: { opened: (() => Promise<void>)[]; failed: Promise<unknown> },
+): Promise<RunningNode> {
   const { config, logger, paths, log, store, engine, catalog, builder } = parts
   const nodeKey = await loadNodeKey(config.nodeKeyFile ?? paths.nodeKey)
   const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: config.anonymousRead })
@@ -111,9 +116,15 @@ async function serve(parts: Parts, life: { opened: (() => Promise<void>)[]; fail
     haltOf: (dataset) => haltOf(builder, dataset),
   })
   const health = new Health()
-  health.add('builder', () => (builder.status().ready ? undefined : builder.status().halted[0]?.message ?? 'the builder is catching up'))
+  health.add('builder', () =>
+    builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
+  )
   const app = await createServer({
-    facts: { did: nodeKey.did, version: packageVersion(), log: { kind: log.kind, id: log.id, partitions: log.partitions } },
+    facts: {
+      did: nodeKey.did,
+      version: packageVersion(),
+      log: { kind: log.kind, id: log.id, partitions: log.partitions },
+    },
     gateway,
     catalog,
     replica: { catalog, store, engine, nodeKey, limits: config.limits },
@@ -131,14 +142,14 @@ async function serve(parts: Parts, life: { opened: (() => Promise<void>)[]; fail
     defaultDataFormat: config.defaultDataFormat,
   })
   life.opened.push(async () => gateway.close())
-  await app.listen({ host: config.listenHost, port: config.listenPort })
+  const port = await app.listen(config.listenHost, config.listenPort)
   life.opened.push(async () => {
     gateway.drain()
     await app.close()
   })
   if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
   return {
-    url: urlOf(app, config.listenHost),
+    url: `http://${config.listenHost.includes(':') ? `[${config.listenHost}]` : config.listenHost}:${port}`,
     did: nodeKey.did,
     version: packageVersion(),
     dataDir: config.dataDir,
@@ -154,12 +165,6 @@ async function serve(parts: Parts, life: { opened: (() => Promise<void>)[]; fail
 function haltOf(builder: Builder, dataset: string): string | undefined {
   const halt = builder.status().halted.find((one) => one.dataset === undefined || one.dataset === dataset)
   return halt === undefined ? undefined : `${halt.reason}: ${halt.message}`
-}
-
-function urlOf(app: FastifyInstance, host: string): string {
-  const address = must(app.addresses()[0], 'a listening server has an address')
-  assert(typeof address === 'object', 'the server listens on a port')
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
 function engineOptions(config: Config, paths: DataPaths, logger: Logger): Parameters<typeof openEngine>[0] {

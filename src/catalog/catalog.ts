@@ -115,15 +115,21 @@ export class Catalog {
       const meanwhile = this.#chains.get(name.id)
       if (meanwhile !== undefined) return meanwhile
       const chain = new DatasetChain(name)
-      const sequences = (await this.#store.list(commitsPrefix(name.id))).map(numberOfName).filter((value) => value !== undefined)
+      const sequences = (await this.#store.list(commitsPrefix(name.id)))
+        .map(numberOfName)
+        .filter((value) => value !== undefined)
       sequences.sort((a, b) => a - b)
       for (let at = 0; at < sequences.length; at += parallelReads) {
         const group = sequences.slice(at, at + parallelReads)
         const commits = await Promise.all(group.map((sequence) => readCommit(this.#store, name.id, sequence)))
-        await this.#applyBlocks(chain, commits.flatMap((commit) => commit?.blocks ?? []))
+        await this.#applyBlocks(
+          chain,
+          commits.flatMap((commit) => commit?.blocks ?? []),
+        )
       }
       await this.#probe(chain, false)
-      if (chain.blocks.length === 0) throw new HaltError('ChainBroken', `dataset ${name.alias} has a name but no commits`)
+      if (chain.blocks.length === 0)
+        throw new HaltError('ChainBroken', `dataset ${name.alias} has a name but no commits`)
       this.#chains.set(name.id, chain)
       this.#tell({ chain, fromSequence: 0 })
       return chain
@@ -147,12 +153,18 @@ export class Catalog {
       for (const [index, hash] of group.entries()) {
         const bytes = stored[index]
         if (bytes === undefined || sha3Hash(bytes) !== hash) {
-          throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is ${bytes === undefined ? 'missing' : 'damaged'}`)
+          throw new HaltError(
+            'ChainBroken',
+            `block ${hash} of ${chain.name.alias} is ${bytes === undefined ? 'missing' : 'damaged'}`,
+          )
         }
         const { block } = decodeBlock(bytes)
         const previous = chain.blocks.at(-1)?.hash
         if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length) {
-          throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} does not follow ${previous ?? 'nothing'}`)
+          throw new HaltError(
+            'ChainBroken',
+            `block ${hash} of ${chain.name.alias} does not follow ${previous ?? 'nothing'}`,
+          )
         }
         chain.apply(hash, block)
       }

@@ -2,7 +2,18 @@
 // `apply` takes blocks in chain order; views are snapshots at a block (catalog/view.ts).
 
 import { assert, must } from '../lib/assert.ts'
-import type { AddData, AddPushSource, DataSlice, Hash, Instant, MetadataBlock, MetadataEvent, SetAttachments, SetInfo, SetLicense } from '../model/events.ts'
+import type {
+  AddData,
+  AddPushSource,
+  DataSlice,
+  Hash,
+  Instant,
+  MetadataBlock,
+  MetadataEvent,
+  SetAttachments,
+  SetInfo,
+  SetLicense,
+} from '../model/events.ts'
 import type { NameRecord } from '../model/records.ts'
 import { type DataSchema, type Vocabulary, defaultVocabulary } from '../model/schema.ts'
 

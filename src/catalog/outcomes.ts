@@ -36,7 +36,10 @@ export class Outcomes {
    * was consumed without deciding it (a duplicate of an earlier batch, or a message that did not count).
    * Throws HaltError `ChainBroken` when a checkpoint is gone.
    */
-  async at(chain: DatasetChain, batch: { readonly id: string; readonly position: number }): Promise<DecidedOutcome | 'void' | undefined> {
+  async at(
+    chain: DatasetChain,
+    batch: { readonly id: string; readonly position: number },
+  ): Promise<DecidedOutcome | 'void' | undefined> {
     const block = blockAtPosition(chain, batch.position)
     if (block === undefined) return undefined
     if (block.checkpoint === undefined) return 'void'

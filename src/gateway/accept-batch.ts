@@ -8,7 +8,7 @@ import { concatBatches } from '../codec/columns.ts'
 import { type ErrorKind, errorTable } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { BlockPace } from './block-pace.ts'
-import type { GatewayDeps, IngestRequest } from './gateway.ts'
+import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
 import { type KeyedBatches, type KeyedReply, type Placed, keyedBatchId } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
 import { type Published, type Publisher, type RowsToPublish, partBytes } from './publish.ts'
@@ -40,7 +40,8 @@ export async function acceptBatch(deps: AcceptDeps, batch: BatchToAccept): Promi
   const { chain, request, body } = batch
   const key = request.controls.idempotencyKey
   if (body.rows === 0) return { receipt: emptyReceipt(deps, batch), replayed: false, preferenceApplied: undefined }
-  if (key === undefined) return settle(deps, batch, { note: await place(deps, batch, randomId()), decided: undefined }, false)
+  if (key === undefined)
+    return settle(deps, batch, { note: await place(deps, batch, randomId()), decided: undefined }, false)
 
   const id = keyedBatchId(chain.name.id, request.tokenId ?? '', key)
   const held = deps.keyed.get(id)
@@ -60,7 +61,10 @@ async function placeKeyed(deps: AcceptDeps, batch: BatchToAccept, keyed: { id: s
   const known = await deps.outcomes.known(batch.chain, keyed.id)
   if (known === undefined) return { note: await place(deps, batch, keyed.id), decided: undefined }
   if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
-  return { note: noteOf(batch, { id: keyed.id, ...placeOf(known.decided), acceptedMs: batch.receivedMs }), decided: known.decided }
+  return {
+    note: noteOf(batch, { id: keyed.id, ...placeOf(known.decided), acceptedMs: batch.receivedMs }),
+    decided: known.decided,
+  }
 }
 
 function placeOf(decided: DecidedOutcome): { position: number; index: number } {
@@ -70,7 +74,8 @@ function placeOf(decided: DecidedOutcome): { position: number; index: number } {
 /** Appends the batch to the log; durable when it resolves. */
 async function place(deps: AcceptDeps, batch: BatchToAccept, id: string): Promise<ReceiptNote> {
   const { chain, request, body } = batch
-  const after = request.controls.ifMatch === undefined ? undefined : await sequenceAsked(deps, chain, request.controls.ifMatch)
+  const after =
+    request.controls.ifMatch === undefined ? undefined : await sequenceAsked(deps, chain, request.controls.ifMatch)
   const head = chain.schemas.at(-1)
   const rows: RowsToPublish = {
     dataset: chain.name.id,
@@ -97,7 +102,8 @@ async function place(deps: AcceptDeps, batch: BatchToAccept, id: string): Promis
 
 async function publish(deps: AcceptDeps, rows: RowsToPublish, body: TypedBody): Promise<Published> {
   let bytes = 0
-  for (const batch of body.batches) for (const column of batch.columns) bytes += column.values.length + (column.offsets?.byteLength ?? 0)
+  for (const batch of body.batches)
+    for (const column of batch.columns) bytes += column.values.length + (column.offsets?.byteLength ?? 0)
   if (bytes <= partBytes) return deps.publisher.small(rows, concatBatches(body.batches))
   const spool = new Spool(deps.spoolDir)
   try {
@@ -130,7 +136,9 @@ function decisionOn(deps: AcceptDeps, note: ReceiptNote, seconds: number): Promi
 async function firstOf(deps: AcceptDeps, batch: BatchToAccept, note: ReceiptNote): Promise<DecidedOutcome> {
   const known = await deps.outcomes.known(batch.chain, note.batchId)
   if (known === undefined) {
-    throw new NodeError('OutcomeUnknown', 'The log holds this batch, but no block took it.', { hint: 'Send it again with an Idempotency-Key.' })
+    throw new NodeError('OutcomeUnknown', 'The log holds this batch, but no block took it.', {
+      hint: 'Send it again with an Idempotency-Key.',
+    })
   }
   if (known.bodyHash !== note.bodyHash) throw keyReused(note.key ?? '')
   return known.decided
@@ -186,7 +194,10 @@ function emptyReceipt(deps: AcceptDeps, batch: BatchToAccept): KeyedReply['recei
   return deps.receipts.of(note, batch.chain.name, undefined, { csvHeader: batch.body.csvHeader })
 }
 
-function noteOf(batch: BatchToAccept, place: { id: string; position: number; index: number; acceptedMs: number }): ReceiptNote {
+function noteOf(
+  batch: BatchToAccept,
+  place: { id: string; position: number; index: number; acceptedMs: number },
+): ReceiptNote {
   const { chain, request, body } = batch
   return {
     dataset: chain.name.id,

@@ -67,7 +67,7 @@ function choice<T extends string>(query: Query, name: string, values: readonly T
   if (value === undefined) return undefined
   const found = values.find((candidate) => candidate === value)
   if (found !== undefined) return found
-  throw new NodeError('InvalidParameter', `The parameter ${name} is '${String(value)}'.`, {
+  throw new NodeError('InvalidParameter', `The parameter ${name} is ${JSON.stringify(value)}.`, {
     hint: `Use one of: ${values.join(', ')}.`,
     candidates: values,
   })

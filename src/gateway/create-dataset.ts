@@ -38,7 +38,10 @@ export interface CreateDeps {
  * Logs the creation and waits for it. Resolves with the dataset that now has the name, and whether this call made it.
  * Throws NodeError `OutcomeUnknown` after 15 s, and what the log throws.
  */
-export async function createDataset(deps: CreateDeps, dataset: NewDataset): Promise<{ chain: DatasetChain; created: boolean }> {
+export async function createDataset(
+  deps: CreateDeps,
+  dataset: NewDataset,
+): Promise<{ chain: DatasetChain; created: boolean }> {
   const { alias, ...rest } = dataset
   const id = datasetIdFromKey(ed25519Signer(randomBytes(32)).publicKey)
   const partition = partitionOf(alias.folded, deps.log.partitions)
@@ -62,7 +65,11 @@ export async function createDataset(deps: CreateDeps, dataset: NewDataset): Prom
   } finally {
     ended.abort()
   }
-  throw new NodeError('OutcomeUnknown', `The creation of '${alias.text}' is in the log but was not committed within ${commitWithinMs / 1000} s.`, {
-    hint: 'Repeat the same request; it finishes what was begun.',
-  })
+  throw new NodeError(
+    'OutcomeUnknown',
+    `The creation of '${alias.text}' is in the log but was not committed within ${commitWithinMs / 1000} s.`,
+    {
+      hint: 'Repeat the same request; it finishes what was begun.',
+    },
+  )
 }

@@ -1,24 +1,14 @@
 // The role that lets records in: admit → parse → publish → wait → receipt. Stateless: all it holds is callers under way.
 
-import type { Readable } from 'node:stream'
-import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { Outcomes } from '../catalog/outcomes.ts'
 import { viewOf } from '../catalog/view.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Limits } from '../lib/limits.ts'
-import type { Logger } from '../lib/logger.ts'
-import type { Announcements } from '../log/announcements.ts'
-import type { EventLog } from '../log/event-log.ts'
 import { formatOf } from '../formats/formats.ts'
 import { NodeError } from '../model/errors.ts'
-import type { DatasetId } from '../model/events.ts'
-import type { Alias } from '../model/names.ts'
 import type { Receipt } from '../model/receipt.ts'
 import type { Field } from '../model/schema.ts'
 import { AdmissionQueue } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
-import type { IngestControls } from './controls.ts'
+import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
 import { type NewDataset, createDataset } from './create-dataset.ts'
 import { type KeyedReply, KeyedBatches } from './keyed.ts'
 import { type TypedBody, typedBody } from './parse-body.ts'
@@ -27,32 +17,6 @@ import { acceptBatch } from './accept-batch.ts'
 import { Receipts } from './receipts.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { Waiters } from './waiters.ts'
-
-export interface GatewayDeps {
-  readonly catalog: Catalog
-  readonly outcomes: Outcomes
-  readonly log: EventLog
-  readonly announcements: Announcements
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly limits: Limits
-  readonly spoolDir: string
-  /** Seals receipt ids; the same in every process of the installation. */
-  readonly receiptSecret: Uint8Array
-  /** Why a dataset takes no rows, or undefined. */
-  readonly haltOf: (dataset: DatasetId) => string | undefined
-}
-
-export interface IngestRequest {
-  readonly alias: Alias
-  /** The dataset, or undefined when there is none and `create` may make it. */
-  readonly chain: DatasetChain | undefined
-  readonly tokenId: string | undefined
-  /** The caller holds the scope `create` for this name. */
-  readonly mayCreate: boolean
-  readonly controls: IngestControls
-  readonly body: Readable
-}
 
 export interface DryRunAnswer {
   readonly dryRun: true
@@ -135,7 +99,9 @@ export class Gateway {
     const note = this.#receipts.open(id)
     const chain = note === undefined ? undefined : await this.#deps.catalog.byId(note.dataset)
     if (note === undefined || chain === undefined) {
-      throw new NodeError('ReceiptNotFound', 'There is no such receipt.', { hint: 'Receipt ids are those that ingest answers give.' })
+      throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
+        hint: 'Receipt ids are those that ingest answers give.',
+      })
     }
     const decision = await this.#deps.outcomes.at(chain, { id: note.batchId, position: note.position })
     const first = decision === 'void' ? (await this.#deps.outcomes.known(chain, note.batchId))?.decided : decision
@@ -171,7 +137,11 @@ export class Gateway {
   }
 
   #refuse(chain: DatasetChain | undefined): void {
-    if (this.#draining) throw new NodeError('Draining', 'The node is shutting down.', { hint: 'Send it again in a moment.', retryAfterSeconds: 2 })
+    if (this.#draining)
+      throw new NodeError('Draining', 'The node is shutting down.', {
+        hint: 'Send it again in a moment.',
+        retryAfterSeconds: 2,
+      })
     if (chain === undefined) return
     if (chain.name.log !== this.#deps.log.id) {
       throw new NodeError('OtherLog', `The rows of '${chain.name.alias}' go to another log than this node's.`, {
@@ -180,7 +150,10 @@ export class Gateway {
     }
     const halt = this.#deps.haltOf(chain.name.id)
     if (halt !== undefined) {
-      throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, { hint: 'An operator has to look at it; reads go on.', retryAfterSeconds: 30 })
+      throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
+        hint: 'An operator has to look at it; reads go on.',
+        retryAfterSeconds: 30,
+      })
     }
   }
 }

@@ -28,7 +28,10 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
   const schema = member('schema', (value) => schemaOf(value, { ...defaultVocabulary, ...vocab }, columnsLimit))
   const info = member('info', (value) => withoutKind(eventFromJson('SetInfo', value, 'info')))
   const license = member('license', (value) => withoutKind(eventFromJson('SetLicense', value, 'license')))
-  const attachments = member('attachments', (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items)
+  const attachments = member(
+    'attachments',
+    (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
+  )
   return {
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
@@ -49,7 +52,10 @@ export function isSameDataset(asked: NewDataset, view: DatasetView): boolean {
     asked.visibility === view.visibility &&
     same(asked.info, view.info === undefined ? undefined : withoutKind(view.info)) &&
     same(asked.license, view.license === undefined ? undefined : withoutKind(view.license)) &&
-    same(asked.attachments === undefined ? undefined : { items: asked.attachments }, view.attachments === undefined ? undefined : { items: view.attachments.items }) &&
+    same(
+      asked.attachments === undefined ? undefined : { items: asked.attachments },
+      view.attachments === undefined ? undefined : { items: view.attachments.items },
+    ) &&
     same({ ...defaultVocabulary, ...asked.vocab }, view.vocabulary)
   )
 }
@@ -66,10 +72,14 @@ function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number
       limit: { name: 'columns', value: columnsLimit, unit: 'columns' },
     })
   }
-  const reserved = [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn].map((name) => name.toLowerCase())
+  const reserved = [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn].map((name) =>
+    name.toLowerCase(),
+  )
   for (const field of fields) {
     if (reserved.includes(field.name.toLowerCase())) {
-      throw new NodeError('InvalidColumnName', `The column '${field.name}' is one of the system columns.`, { hint: 'Leave it out: the node makes it.' })
+      throw new NodeError('InvalidColumnName', `The column '${field.name}' is one of the system columns.`, {
+        hint: 'Leave it out: the node makes it.',
+      })
     }
     if (field.name === vocabulary.eventTimeColumn) checkEventTime(field)
   }
@@ -81,7 +91,9 @@ function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number
 function checkEventTime(field: Field): void {
   const { kind } = innerType(field.type)
   if (kind === 'Timestamp' || kind === 'Date') return
-  throw new NodeError('InvalidRequest', `The event-time column '${field.name}' has the type ${kind}.`, { hint: 'Declare it as Timestamp or Date.' })
+  throw new NodeError('InvalidRequest', `The event-time column '${field.name}' has the type ${kind}.`, {
+    hint: 'Declare it as Timestamp or Date.',
+  })
 }
 
 function vocabularyOf(value: JsonValue): CreateVocabulary {
@@ -89,7 +101,8 @@ function vocabularyOf(value: JsonValue): CreateVocabulary {
   const all = Object.values({ ...defaultVocabulary, ...names })
   const fault = all.map((name) => columnNameFault(name)).find((reason) => reason !== undefined)
   if (fault !== undefined) throw new NodeError('InvalidColumnName', `vocab: ${fault}.`)
-  if (new Set(all.map((name) => name.toLowerCase())).size < all.length) throw invalid('vocab: two system columns have one name.')
+  if (new Set(all.map((name) => name.toLowerCase())).size < all.length)
+    throw invalid('vocab: two system columns have one name.')
   return names
 }
 

@@ -64,7 +64,12 @@ export async function typedBody(source: BodySource, shape: Shape | undefined): P
     const target = targetShape(inferred, shape)
     const reader = createReader(source.format, readerOptions(source, target, inferred.valueless, inferred.csvHeader))
     for await (const piece of spool.pieces()) reader.push(piece)
-    return finished(reader.finish(), source, { shape: target, schemaIsNew: target !== known, bodyHash: hashText(hash.digest()), bytes: spool.bytes })
+    return finished(reader.finish(), source, {
+      shape: target,
+      schemaIsNew: target !== known,
+      bodyHash: hashText(hash.digest()),
+      bytes: spool.bytes,
+    })
   } finally {
     await spool.discard()
   }
@@ -73,10 +78,18 @@ export async function typedBody(source: BodySource, shape: Shape | undefined): P
 async function readAgainst(source: BodySource, shape: Shape): Promise<TypedBody> {
   const { controls, limits } = source
   const reader = createReader(source.format, readerOptions(source, shape, undefined, source.csvHeader))
-  if (controls.contentEncoding === undefined && (controls.contentLength ?? Number.POSITIVE_INFINITY) <= wholeBodyBytes) {
+  if (
+    controls.contentEncoding === undefined &&
+    (controls.contentLength ?? Number.POSITIVE_INFINITY) <= wholeBodyBytes
+  ) {
     const body = await readWhole(source.stream)
     if (body.length > 0) reader.push(body)
-    return finished(reader.finish(), source, { shape, schemaIsNew: false, bodyHash: sha3Hash(body), bytes: body.length })
+    return finished(reader.finish(), source, {
+      shape,
+      schemaIsNew: false,
+      bodyHash: sha3Hash(body),
+      bytes: body.length,
+    })
   }
   const hash = createSha3256()
   let bytes = 0
@@ -112,9 +125,13 @@ async function infer(source: BodySource, known: Shape | undefined, spool: Spool)
   for await (const piece of spool.pieces()) if (!inferrer.push(piece)) break
   const inferred = inferrer.finish()
   if (inferred.records === 0 && known === undefined) {
-    throw new NodeError('NothingToInfer', 'The body has no records, so there are no columns to create the dataset with.', {
-      hint: 'Send records, or declare the schema with PUT.',
-    })
+    throw new NodeError(
+      'NothingToInfer',
+      'The body has no records, so there are no columns to create the dataset with.',
+      {
+        hint: 'Send records, or declare the schema with PUT.',
+      },
+    )
   }
   return inferred
 }
@@ -124,12 +141,20 @@ function targetShape(inferred: Inferred, shape: Shape | undefined): Shape {
   const base = shape?.schema
   const schema =
     base === undefined
-      ? fullSchema(inferred.fields, { eventTimeType: inferred.eventTimeType, ...(shape === undefined ? {} : { vocabulary: shape.vocabulary }) })
+      ? fullSchema(inferred.fields, {
+          eventTimeType: inferred.eventTimeType,
+          ...(shape === undefined ? {} : { vocabulary: shape.vocabulary }),
+        })
       : { ...base, fields: [...base.fields, ...inferred.added] }
   return shapeOf(schema, shape?.schemaSequence ?? -1, shape?.vocabulary ?? defaultVocabulary)
 }
 
-function readerOptions(source: BodySource, shape: Shape, valueless: readonly string[] | undefined, csvHeader: CsvHeader | undefined): ReaderOptions {
+function readerOptions(
+  source: BodySource,
+  shape: Shape,
+  valueless: readonly string[] | undefined,
+  csvHeader: CsvHeader | undefined,
+): ReaderOptions {
   return {
     ...formatOptions(source, shape.vocabulary, csvHeader),
     fields: shape.fields,
@@ -156,7 +181,12 @@ function readWhole(stream: Readable): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     const ended = (cause?: unknown): void => {
-      reject(new NodeError('MalformedBody', 'The body ended before its end.', { hint: 'Send it again; nothing was stored.', cause }))
+      reject(
+        new NodeError('MalformedBody', 'The body ended before its end.', {
+          hint: 'Send it again; nothing was stored.',
+          cause,
+        }),
+      )
     }
     stream.on('data', (chunk: Uint8Array) => chunks.push(chunk))
     stream.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))

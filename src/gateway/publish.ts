@@ -111,16 +111,22 @@ export class Publisher {
       throw error
     }
     if (this.#clock.monotonicMs() - startedMs > attemptMs) {
-      throw new NodeError('OutcomeUnknown', 'Writing this batch took more than 5 minutes; whether it is stored is not known.', {
-        hint: 'Repeat the request with the same Idempotency-Key.',
-      })
+      throw new NodeError(
+        'OutcomeUnknown',
+        'Writing this batch took more than 5 minutes; whether it is stored is not known.',
+        {
+          hint: 'Repeat the request with the same Idempotency-Key.',
+        },
+      )
     }
     return { partition, position, headerPosition, index: 0 }
   }
 
   async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
     try {
-      await this.#append(partition, (writer) => encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }))
+      await this.#append(partition, (writer) =>
+        encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }),
+      )
     } catch {
       // The log that refused a part may refuse the abort too; the builder ends such an attempt after 15 minutes.
     }

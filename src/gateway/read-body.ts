@@ -54,7 +54,10 @@ async function* countSent(stream: Readable, sent: { bytes: number }, limits: Lim
     }
   } catch (cause) {
     if (cause instanceof NodeError) throw cause
-    throw new NodeError('MalformedBody', 'The body ended before its end.', { hint: 'Send it again; nothing was stored.', cause })
+    throw new NodeError('MalformedBody', 'The body ended before its end.', {
+      hint: 'Send it again; nothing was stored.',
+      cause,
+    })
   }
 }
 

@@ -45,7 +45,8 @@ export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
   let at = 1 + didBytes + idBytes + hashBytes
   at = fixed.writeUInt16LE(note.partition, at)
   at = fixed.writeUInt16LE(note.index, at)
-  for (const value of [note.position, note.rows, note.bytes, note.receivedMs, note.acceptedMs]) at = fixed.writeUIntLE(value, at, 6)
+  for (const value of [note.position, note.rows, note.bytes, note.receivedMs, note.acceptedMs])
+    at = fixed.writeUIntLE(value, at, 6)
   const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''].flatMap((text) => {
     const bytes = utf8(text)
     return [Uint8Array.of(bytes.length), bytes]

@@ -1,7 +1,15 @@
 // A dataset's schema as the readers and the log need it, computed once per schema. Pure.
 
 import { must } from '../lib/assert.ts'
-import { type DataSchema, type DataType, type Field, type Vocabulary, defaultVocabulary, innerType, systemFields } from '../model/schema.ts'
+import {
+  type DataSchema,
+  type DataType,
+  type Field,
+  type Vocabulary,
+  defaultVocabulary,
+  innerType,
+  systemFields,
+} from '../model/schema.ts'
 
 /** Attribute of the event-time field that says where among the user columns the dataset declares it (0-based). */
 export const columnPositionKey = 'proofstream.dev/column-position'
@@ -40,15 +48,27 @@ export function shapeOf(schema: DataSchema, schemaSequence: number, vocabulary: 
 }
 
 /** The full schema of user columns; an event-time column among them moves to the fourth place and its place is kept. */
-export function fullSchema(userFields: readonly Field[], options: { vocabulary?: Vocabulary; eventTimeType?: DataType } = {}): DataSchema {
+export function fullSchema(
+  userFields: readonly Field[],
+  options: { vocabulary?: Vocabulary; eventTimeType?: DataType } = {},
+): DataSchema {
   const vocabulary = options.vocabulary ?? defaultVocabulary
   const at = userFields.findIndex((field) => field.name === vocabulary.eventTimeColumn)
   const declared = userFields[at]
-  const eventTimeType = options.eventTimeType ?? (declared === undefined ? undefined : storedEventTimeType(declared.type))
+  const eventTimeType =
+    options.eventTimeType ?? (declared === undefined ? undefined : storedEventTimeType(declared.type))
   const [offset, op, systemTime, eventTime] = systemFields(vocabulary, eventTimeType)
-  const system = [offset, op, systemTime, declared === undefined ? eventTime : { ...must(eventTime, 'event time'), extra: { [columnPositionKey]: at } }]
+  const system = [
+    offset,
+    op,
+    systemTime,
+    declared === undefined ? eventTime : { ...must(eventTime, 'event time'), extra: { [columnPositionKey]: at } },
+  ]
   return {
-    fields: [...system.map((field) => must(field, 'a system column')), ...userFields.filter((_, index) => index !== at)],
+    fields: [
+      ...system.map((field) => must(field, 'a system column')),
+      ...userFields.filter((_, index) => index !== at),
+    ],
   }
 }
 

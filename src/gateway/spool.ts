@@ -54,7 +54,8 @@ export class Spool {
 
   /** The bytes in order, in pieces of at most `pieceBytes`. */
   async *pieces(pieceBytes = 256 * 1024): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < this.#bytes; at += pieceBytes) yield await this.read(at, Math.min(at + pieceBytes, this.#bytes))
+    for (let at = 0; at < this.#bytes; at += pieceBytes)
+      yield await this.read(at, Math.min(at + pieceBytes, this.#bytes))
   }
 
   /** Frees memory and file. Idempotent. */

@@ -15,7 +15,12 @@ interface Waiter {
 }
 
 export class Waiters {
-  readonly #deps: { readonly catalog: Catalog; readonly outcomes: Outcomes; readonly clock: Clock; readonly logger: Logger }
+  readonly #deps: {
+    readonly catalog: Catalog
+    readonly outcomes: Outcomes
+    readonly clock: Clock
+    readonly logger: Logger
+  }
   readonly #waiting = new Map<DatasetId, Set<Waiter>>()
   readonly #stop: () => void
 
@@ -47,7 +52,8 @@ export class Waiters {
       this.#waiting.set(dataset, waiters.add(waiter))
       void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
       // The block may have come between the look and the registration.
-      if (chain !== undefined && chain.head.next > batch.position) void this.#settle(chain).catch(() => resolve(undefined))
+      if (chain !== undefined && chain.head.next > batch.position)
+        void this.#settle(chain).catch(() => resolve(undefined))
       ended.signal.addEventListener('abort', () => waiters.delete(waiter), { once: true })
     })
     ended.abort()

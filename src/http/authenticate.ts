@@ -6,7 +6,10 @@ import { anonymousPrincipal } from '../access/scopes.ts'
 import type { HttpContext } from './context.ts'
 
 /** Sets `request.principal`. Throws NodeError `BadAuthorization`, `Unauthenticated` on every route. */
-export function registerAuthentication(app: FastifyInstance, context: Pick<HttpContext, 'tokens' | 'anonymousRead'>): void {
+export function registerAuthentication(
+  app: FastifyInstance,
+  context: Pick<HttpContext, 'tokens' | 'anonymousRead'>,
+): void {
   const anonymous = anonymousPrincipal(context.anonymousRead)
   // Declared so that requests share one shape; set before any handler runs.
   app.decorateRequest('principal')

@@ -1,5 +1,6 @@
 // JSON request bodies: our own parser, because fastify's takes the last of duplicate members and loses number tokens.
 
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { JsonError } from '../codec/json-parser.ts'
 import { parseJson, toPlain } from '../codec/json.ts'
@@ -17,19 +18,10 @@ declare module 'fastify' {
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
 export function registerJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (request, payload, done) => {
-    if (request.routeOptions.config.stream === true) return done(null, payload)
-    if (!isJson(request.headers['content-type'])) return done(unsupported(request))
-    readAll(payload, request.routeOptions.bodyLimit).then(
-      (bytes) => {
-        try {
-          done(null, parseBody(bytes, request))
-        } catch (error) {
-          done(error instanceof Error ? error : null)
-        }
-      },
-      (error: Error) => done(error),
-    )
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+    if (request.routeOptions.config.stream === true) return payload
+    if (!isJson(request.headers['content-type'])) throw unsupported(request)
+    return parseBody(await readAll(payload, request.routeOptions.bodyLimit), request)
   })
 }
 
@@ -39,9 +31,13 @@ function parseBody(bytes: Uint8Array, request: FastifyRequest): unknown {
     return request.routeOptions.config.tokens === true ? value : toPlain(value, { largeIntegers: 'bigint' })
   } catch (cause) {
     if (cause instanceof JsonError) {
-      throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, { position: cause.position, cause })
+      throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, {
+        position: cause.position,
+        cause,
+      })
     }
-    if (cause instanceof DecodeError) throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, { cause })
+    if (cause instanceof DecodeError)
+      throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, { cause })
     throw cause
   }
 }
@@ -67,8 +63,12 @@ function isJson(contentType: string | undefined): boolean {
 }
 
 function unsupported(request: FastifyRequest): NodeError {
-  return new NodeError('UnsupportedMediaType', `This route takes JSON, not '${request.headers['content-type'] ?? 'nothing'}'.`, {
-    hint: "Send -H 'Content-Type: application/json'.",
-    candidates: ['application/json'],
-  })
+  return new NodeError(
+    'UnsupportedMediaType',
+    `This route takes JSON, not '${request.headers['content-type'] ?? 'nothing'}'.`,
+    {
+      hint: "Send -H 'Content-Type: application/json'.",
+      candidates: ['application/json'],
+    },
+  )
 }

@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
 
-const exposedHeaders = 'ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, Idempotent-Replayed, Preference-Applied'
+const exposedHeaders =
+  'ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, Idempotent-Replayed, Preference-Applied'
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 
@@ -34,7 +35,10 @@ export function registerOriginRules(app: FastifyInstance, context: OriginContext
 
 function checkHost(host: string | undefined, context: OriginContext): void {
   if (!context.loopbackOnly && context.allowedHosts.length === 0) return
-  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  const name = (host ?? '')
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase()
   if (isLoopbackName(name) || context.allowedHosts.some((allowed) => allowed.toLowerCase() === name)) return
   throw new NodeError('MisdirectedRequest', `This node does not answer to the host name '${name.slice(0, 100)}'.`, {
     hint: 'Use localhost, or start the node with --allowed-hosts.',
@@ -46,7 +50,8 @@ function isLoopbackName(name: string): boolean {
 }
 
 function isOriginAllowed(origin: string, context: OriginContext): boolean {
-  if (context.corsOrigins !== undefined) return context.corsOrigins.includes('*') || context.corsOrigins.includes(origin)
+  if (context.corsOrigins !== undefined)
+    return context.corsOrigins.includes('*') || context.corsOrigins.includes(origin)
   if (!context.loopbackOnly) return true
   const match = /^https?:\/\/(\[[^\]]+\]|[^:/]+)(?::\d+)?$/.exec(origin)
   return match !== null && isLoopbackName((match[1] ?? '').replace(/^\[(.*)\]$/, '$1').toLowerCase())

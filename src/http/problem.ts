@@ -38,7 +38,9 @@ export function problemOf(error: unknown, requestId: string): Problem {
       ...(details.hint === undefined ? {} : { hint: details.hint }),
       ...(details.position === undefined ? {} : { position: details.position }),
       ...(details.candidates === undefined ? {} : { candidates: details.candidates }),
-      ...(details.errors === undefined ? {} : { errors: details.errors.slice(0, maxErrors), errorsTotal: details.errorsTotal ?? details.errors.length }),
+      ...(details.errors === undefined
+        ? {}
+        : { errors: details.errors.slice(0, maxErrors), errorsTotal: details.errorsTotal ?? details.errors.length }),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
       retryable: isRetryable(kind),
     },

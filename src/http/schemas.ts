@@ -12,7 +12,8 @@ export const DatasetHashParams = Type.Object({
   hash: Type.String({ maxLength: 120, description: 'Multibase multihash: f1620…, or the same in F, u, z.' }),
 })
 
-export const DecimalText = (description: string): ReturnType<typeof Type.String> => Type.String({ pattern: '^[0-9]{1,15}$', description })
+export const DecimalText = (description: string): ReturnType<typeof Type.String> =>
+  Type.String({ pattern: '^[0-9]{1,15}$', description })
 
 export const Problem = Type.Object(
   {

@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type ErrorKind } from '../model/error-table.ts'
+import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { registerAuthentication } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
@@ -24,8 +25,15 @@ import { registerVerify } from './routes/verify.ts'
 
 const maxParamChars = 1500
 
+export interface HttpServer {
+  /** Resolves with the port when connections are taken. */
+  listen(host: string, port: number): Promise<number>
+  /** Takes no more connections and resolves when those under way are answered. */
+  close(): Promise<void>
+}
+
 /** A server that is ready to listen. */
-export async function createServer(context: HttpContext): Promise<FastifyInstance> {
+export async function createServer(context: HttpContext): Promise<HttpServer> {
   const app = fastify({
     logger: false,
     genReqId: () => randomUUID(),
@@ -48,13 +56,29 @@ export async function createServer(context: HttpContext): Promise<FastifyInstanc
   registerMethodRules(app)
   await registerDocument(app, context)
   for (const register of [
-    registerNode, registerDatasets, registerDatasetData, registerIngest, registerQuery, registerVerify, registerObjects, registerReceipts, registerTokens,
+    registerNode,
+    registerDatasets,
+    registerDatasetData,
+    registerIngest,
+    registerQuery,
+    registerVerify,
+    registerObjects,
+    registerReceipts,
+    registerTokens,
   ]) {
     register(app, context)
   }
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
   await app.ready()
-  return app
+  return {
+    async listen(host, port) {
+      await app.listen({ host, port })
+      const address = app.server.address()
+      assert(typeof address === 'object' && address !== null, 'the server listens on a port')
+      return address.port
+    },
+    close: () => app.close(),
+  }
 }
 
 function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): void {
@@ -67,16 +91,33 @@ function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): v
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
 }
 
-function sendProblem(context: HttpContext, error: unknown, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): FastifyReply {
+function sendProblem(
+  context: HttpContext,
+  error: unknown,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): FastifyReply {
   const known = error instanceof NodeError ? error : frameworkError(error)
   const problem = problemOf(known ?? error, request.id)
   if (problem.status === 500) {
-    context.logger.error({ requestId: request.id, route: request.routeOptions.url, err: String(error), stack: error instanceof Error ? error.stack : undefined }, 'A request failed')
+    context.logger.error(
+      {
+        requestId: request.id,
+        route: request.routeOptions.url,
+        err: String(error),
+        stack: error instanceof Error ? error.stack : undefined,
+      },
+      'A request failed',
+    )
   }
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
   // A refused body is not read to its end: the connection closes after the answer.
-  if (!request.raw.complete && request.raw.readable && request.method !== 'GET') void reply.header('connection', 'close')
-  return reply.code(problem.status).headers({ ...problem.headers, 'request-id': request.id }).type(problem.mediaType).send(JSON.stringify(problem.body))
+  if (!request.raw.complete && request.raw.readable && request.method !== 'GET')
+    void reply.header('connection', 'close')
+  return reply
+    .code(problem.status)
+    .headers({ ...problem.headers, 'request-id': request.id })
+    .type(problem.mediaType)
+    .send(JSON.stringify(problem.body))
 }
 
 const frameworkKinds: Readonly<Record<string, ErrorKind>> = {
@@ -96,22 +137,38 @@ function frameworkError(error: unknown): NodeError | undefined {
   return kind === undefined ? undefined : new NodeError(kind, error.message, { cause: error })
 }
 
-function schemaError(first: { instancePath: string; message?: string; params?: unknown } | undefined, where: string): NodeError {
-  const extra = first?.params !== undefined && typeof first.params === 'object' && first.params !== null && 'additionalProperty' in first.params
-    ? ` '${String(first.params.additionalProperty)}'`
-    : ''
+function schemaError(
+  first: { instancePath: string; message?: string; params?: unknown } | undefined,
+  where: string,
+): NodeError {
+  const extra =
+    first?.params !== undefined &&
+    typeof first.params === 'object' &&
+    first.params !== null &&
+    'additionalProperty' in first.params
+      ? ` '${String(first.params.additionalProperty)}'`
+      : ''
   const member = first?.instancePath.slice(1).replaceAll('/', '.') ?? ''
   const message = `${where === 'body' ? 'The body' : where === 'params' ? 'The path' : 'The query string'}${member === '' ? '' : `, member ${member},`} ${first?.message ?? 'is not valid'}${extra}.`
-  return new NodeError(where === 'body' ? 'InvalidRequest' : where === 'params' ? 'InvalidName' : 'InvalidParameter', message, {
-    hint: 'GET /openapi.json describes every parameter.',
-  })
+  return new NodeError(
+    where === 'body' ? 'InvalidRequest' : where === 'params' ? 'InvalidName' : 'InvalidParameter',
+    message,
+    {
+      hint: 'GET /openapi.json describes every parameter.',
+    },
+  )
 }
 
 async function registerDocument(app: FastifyInstance, context: HttpContext): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Proofstream', version: context.facts.version, description: 'A data node that can be held to account.', license: { name: 'Apache-2.0' } },
+      info: {
+        title: 'Proofstream',
+        version: context.facts.version,
+        description: 'A data node that can be held to account.',
+        license: { name: 'Apache-2.0' },
+      },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{}, { token: [] }],
     },
@@ -119,6 +176,7 @@ async function registerDocument(app: FastifyInstance, context: HttpContext): Pro
   await app.register(swaggerUi, {
     routePrefix: '/swagger',
     uiConfig: { validatorUrl: null, persistAuthorization: true },
-    staticCSP: "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    staticCSP:
+      "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   })
 }

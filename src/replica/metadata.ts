@@ -20,7 +20,10 @@ export interface MetadataAnswer {
 /** Aspects named by a comma list, any case. Throws NodeError `InvalidParameter`. */
 export function parseAspects(include: string | undefined): readonly MetadataAspect[] {
   if (include === undefined) return ['seed']
-  const names = include.split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '')
+  const names = include
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
   const unknown = names.find((name) => !metadataAspects.some((aspect) => aspect === name))
   if (unknown !== undefined) {
     throw new NodeError('InvalidParameter', `include names '${unknown.slice(0, 80)}'.`, {
@@ -35,7 +38,11 @@ export function parseAspects(include: string | undefined): readonly MetadataAspe
 export async function answerMetadata(
   catalog: Catalog,
   chain: DatasetChain,
-  asked: { readonly aspects: readonly MetadataAspect[]; readonly schemaFormat: SchemaFormat; readonly at: string | undefined },
+  asked: {
+    readonly aspects: readonly MetadataAspect[]
+    readonly schemaFormat: SchemaFormat
+    readonly at: string | undefined
+  },
 ): Promise<MetadataAnswer> {
   const view = asked.at === undefined ? viewOf(chain) : await viewAt(catalog, chain, asked.at)
   const output: Record<string, unknown> = {}

@@ -17,13 +17,20 @@ export class Objects {
   }
 
   /** Hash in its normal form and size of a stored object. Throws NodeError `InvalidParameter`, `BlockNotFound`, `ObjectNotFound`. */
-  async find(chain: DatasetChain, kind: ObjectKind, text: string): Promise<{ hash: string; sizeBytes: number; key: string }> {
+  async find(
+    chain: DatasetChain,
+    kind: ObjectKind,
+    text: string,
+  ): Promise<{ hash: string; sizeBytes: number; key: string }> {
     const hash = parseHash(text)
     const key = keyOf[kind](chain.name.id, hash)
     const sizeBytes = await this.#store.size(key)
     // A block that was stored but not committed is none of the chain.
     if (sizeBytes === undefined || (kind === 'blocks' && chain.sequenceOf(hash) === undefined)) {
-      throw new NodeError(kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound', `'${chain.name.alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`)
+      throw new NodeError(
+        kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound',
+        `'${chain.name.alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
+      )
     }
     return { hash, sizeBytes, key }
   }

@@ -71,7 +71,11 @@ export function aliasOfParts(parts: readonly string[]): string {
  * Binds each distinct name to the head, or to the block that `pins` names (then no other names resolve).
  * Throws NodeError `DatasetNotFound`, `BlockNotFound`.
  */
-export async function pinNames(reader: Reader, names: readonly NameInSql[], pins: readonly DatasetPin[] | undefined): Promise<Binding[]> {
+export async function pinNames(
+  reader: Reader,
+  names: readonly NameInSql[],
+  pins: readonly DatasetPin[] | undefined,
+): Promise<Binding[]> {
   const bindings = new Map<string, Binding>()
   for (const name of names) {
     const alias = aliasOfParts(name.parts)
@@ -81,7 +85,11 @@ export async function pinNames(reader: Reader, names: readonly NameInSql[], pins
     const chain = pins !== undefined && pin === undefined ? undefined : await reader.find(pin?.id ?? alias)
     if (chain === undefined) throw datasetNotFound(alias, name.position)
     const view = pin?.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
-    bindings.set(key, { parts: name.parts, pinned: { id: chain.name.id, alias: pin?.alias ?? alias, blockHash: view.block.hash }, view })
+    bindings.set(key, {
+      parts: name.parts,
+      pinned: { id: chain.name.id, alias: pin?.alias ?? alias, blockHash: view.block.hash },
+      view,
+    })
   }
   return [...bindings.values()]
 }

@@ -47,19 +47,36 @@ export interface OutputSpelling {
 }
 
 /** Answers a query. Throws NodeErrors of contract.md §4. */
-export async function answerQuery(deps: ReplicaDeps, request: QueryRequest, mayRead: MayRead, signal: AbortSignal): Promise<QueryAnswer> {
+export async function answerQuery(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  mayRead: MayRead,
+  signal: AbortSignal,
+): Promise<QueryAnswer> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   const withProof = request.include.includes('Proof')
-  const execution = await execute(deps, request, { reader: new Reader(deps.catalog, mayRead), signal }, {
-    withSchema: request.include.includes('Schema') || request.includeAbsent,
-    schemaFormatText: request.schemaFormat,
-    ascii: withProof,
-    reproducible: withProof,
-  })
+  const execution = await execute(
+    deps,
+    request,
+    { reader: new Reader(deps.catalog, mayRead), signal },
+    {
+      withSchema: request.include.includes('Schema') || request.includeAbsent,
+      schemaFormatText: request.schemaFormat,
+      ascii: withProof,
+      reproducible: withProof,
+    },
+  )
   const { output, truncated } = execution
   if (!request.include.includes('Input')) return { body: members([['output', output]]), truncated }
   const input = canonicalBytes(fromPlain(inputOf(request, execution.bindings, deps.engine.dialect)))
-  if (!withProof) return { body: members([['input', input], ['output', output]]), truncated }
+  if (!withProof)
+    return {
+      body: members([
+        ['input', input],
+        ['output', output],
+      ]),
+      truncated,
+    }
   const subQueries = utf8('[]')
   const { commitment, proof } = signProof(commit({ input, output, subQueries }), deps.nodeKey)
   return {
@@ -111,20 +128,26 @@ export async function execute(
     ['dataFormat', utf8(JSON.stringify(request.dataFormatText))],
   ]
   if (answer.schemaJson !== undefined) parts.push(['schema', answer.schemaJson])
-  if (spelling.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(spelling.schemaFormatText))])
+  if (spelling.schemaFormatText !== undefined)
+    parts.push(['schemaFormat', utf8(JSON.stringify(spelling.schemaFormatText))])
   return { output: members(parts), truncated: answer.truncated, bindings }
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */
 function inputOf(request: QueryRequest, bindings: readonly Binding[], dialect: string): object {
-  const unused = (request.datasets ?? []).filter((pin) => pin.blockHash !== undefined && !bindings.some((one) => one.pinned.alias === pin.alias))
+  const unused = (request.datasets ?? []).filter(
+    (pin) => pin.blockHash !== undefined && !bindings.some((one) => one.pinned.alias === pin.alias),
+  )
   return {
     query: request.query,
     queryDialect: dialect,
     dataFormat: request.dataFormatText,
     include: request.include,
     schemaFormat: request.schemaFormat,
-    datasets: pinnedList(bindings, unused.map((pin) => ({ id: pin.id, alias: pin.alias, blockHash: pin.blockHash ?? '' }))),
+    datasets: pinnedList(
+      bindings,
+      unused.map((pin) => ({ id: pin.id, alias: pin.alias, blockHash: pin.blockHash ?? '' })),
+    ),
     skip: request.skip,
     limit: request.limit,
   }

@@ -22,7 +22,12 @@ export interface TailRequest {
 const tailStatement = 'SELECT * FROM "tail"'
 
 /** Rows `[rows - skip - limit, rows - skip)`. Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
-export async function answerTail(deps: ReplicaDeps, request: TailRequest, mayRead: MayRead, signal: AbortSignal): Promise<QueryAnswer & { head: string }> {
+export async function answerTail(
+  deps: ReplicaDeps,
+  request: TailRequest,
+  mayRead: MayRead,
+  signal: AbortSignal,
+): Promise<QueryAnswer & { head: string }> {
   const chain = await new Reader(deps.catalog, mayRead).need(request.alias)
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const end = Math.max(0, view.rows - request.skip)

@@ -4,7 +4,14 @@ import { DecodeError, NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { datasetIdBytes } from '../codec/did.ts'
 import { multihashText, parseMultihash } from '../codec/multihash.ts'
-import { type DatasetPin, type QueryRequest, checkDialect, dataFormatOf, normaliseInclude, schemaFormatOf } from '../model/query.ts'
+import {
+  type DatasetPin,
+  type QueryRequest,
+  checkDialect,
+  dataFormatOf,
+  normaliseInclude,
+  schemaFormatOf,
+} from '../model/query.ts'
 import { checkProof } from '../proof/check.ts'
 import { hashCanonical } from '../proof/commitment.ts'
 import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
@@ -35,16 +42,27 @@ export async function verifyProof(
       throw new NodeError(
         'VerificationInconclusive::EngineUnavailable',
         `The proof names ${request.queryDialect}; this node runs ${deps.engine.dialect} and got another output.`,
-        { extra: { proof_engine: request.queryDialect, node_engine: deps.engine.dialect }, hint: 'Verify on a node with that engine version.' },
+        {
+          extra: { proof_engine: request.queryDialect, node_engine: deps.engine.dialect },
+          hint: 'Verify on a node with that engine version.',
+        },
       )
     }
-    throw new NodeError('VerificationFailed::OutputMismatch', 'Running the query again gave another output than the one that was signed.', {
-      extra: { expected_hash: proof.commitment.outputHash, actual_hash: actual },
-    })
+    throw new NodeError(
+      'VerificationFailed::OutputMismatch',
+      'Running the query again gave another output than the one that was signed.',
+      {
+        extra: { expected_hash: proof.commitment.outputHash, actual_hash: actual },
+      },
+    )
   }
   const did = proof.proof.signer
   const relation = did === deps.nodeKey.did ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
-  return { ok: true, signer: { did, relation }, engine: { name: deps.engine.name, version: deps.engine.version, dialect: deps.engine.dialect } }
+  return {
+    ok: true,
+    signer: { did, relation },
+    engine: { name: deps.engine.name, version: deps.engine.version, dialect: deps.engine.dialect },
+  }
 }
 
 /** False when the proof names another version of our engine: it is tried, and a mismatch is no accusation. */
@@ -59,11 +77,17 @@ function checkEngine(dialect: string, ours: string): boolean {
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
-async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: { readonly mayRead: MayRead }): Promise<void> {
+async function checkPins(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  caller: { readonly mayRead: MayRead },
+): Promise<void> {
   const reader = new Reader(deps.catalog, caller.mayRead)
   for (const pin of request.datasets ?? []) {
     if (pin.blockHash === undefined) {
-      throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${pin.alias}' is not pinned to a block.`, { extra: { dataset_id: pin.id } })
+      throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${pin.alias}' is not pinned to a block.`, {
+        extra: { dataset_id: pin.id },
+      })
     }
     const chain = await reader.find(pin.id)
     if (chain === undefined) {
@@ -74,9 +98,13 @@ async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: { rea
     }
     if (chain.sequenceOf(pin.blockHash) === undefined) await deps.catalog.refresh(chain)
     if (chain.sequenceOf(pin.blockHash) === undefined) {
-      throw new NodeError('VerificationFailed::DatasetBlockNotFound', `The block ${pin.blockHash} is not in the chain of ${pin.id} here.`, {
-        extra: { dataset_id: pin.id, block_hash: pin.blockHash },
-      })
+      throw new NodeError(
+        'VerificationFailed::DatasetBlockNotFound',
+        `The block ${pin.blockHash} is not in the chain of ${pin.id} here.`,
+        {
+          extra: { dataset_id: pin.id, block_hash: pin.blockHash },
+        },
+      )
     }
   }
 }
@@ -92,18 +120,25 @@ async function reExecute(
   for (const name of analysis.tables) {
     const alias = aliasOfParts(name.parts)
     if (!pinned.has(alias.toLowerCase())) {
-      throw new NodeError('InvalidRequest::UnpinnedDataset', `The query names '${alias}', which input.datasets does not pin.`, {
-        ...(name.position === undefined ? {} : { position: name.position }),
-      })
+      throw new NodeError(
+        'InvalidRequest::UnpinnedDataset',
+        `The query names '${alias}', which input.datasets does not pin.`,
+        name.position === undefined ? {} : { position: name.position },
+      )
     }
   }
   try {
-    const execution = await execute(deps, request, { reader: new Reader(deps.catalog, caller.mayRead), signal: caller.signal }, {
-      withSchema: request.include.includes('Schema'),
-      schemaFormatText: textOf(proof.input, 'schemaFormat'),
-      ascii: true,
-      reproducible: true,
-    })
+    const execution = await execute(
+      deps,
+      request,
+      { reader: new Reader(deps.catalog, caller.mayRead), signal: caller.signal },
+      {
+        withSchema: request.include.includes('Schema'),
+        schemaFormatText: textOf(proof.input, 'schemaFormat'),
+        ascii: true,
+        reproducible: true,
+      },
+    )
     return execution.output
   } catch (error) {
     if (error instanceof NodeError && error.kind === 'NotReproducible') {
@@ -114,7 +149,14 @@ async function reExecute(
 }
 
 const inputMembers: ReadonlySet<string> = new Set([
-  'query', 'queryDialect', 'dataFormat', 'include', 'schemaFormat', 'datasets', 'skip', 'limit',
+  'query',
+  'queryDialect',
+  'dataFormat',
+  'include',
+  'schemaFormat',
+  'datasets',
+  'skip',
+  'limit',
 ])
 
 /** The signed input as a request. Throws NodeError `InvalidRequest` that names the member. */
@@ -128,7 +170,8 @@ export function readInput(input: JsonObject): QueryRequest {
   const schemaFormat = schemaFormatOf(textOf(input, 'schemaFormat') ?? 'ArrowJson')
   if (schemaFormat === undefined) throw wrong('schemaFormat', 'is not a schema format that this node writes')
   const include = input.get('include') ?? []
-  if (!Array.isArray(include) || !include.every((name) => typeof name === 'string')) throw wrong('include', 'is not a list of names')
+  if (!Array.isArray(include) || !include.every((name) => typeof name === 'string'))
+    throw wrong('include', 'is not a list of names')
   return {
     query,
     queryDialect: textOf(input, 'queryDialect') ?? 'SqlDuckDb',
@@ -148,12 +191,17 @@ function readPins(value: JsonValue): DatasetPin[] {
   return value.map((item, index) => {
     const at = `datasets/${index}`
     if (!(item instanceof Map)) throw wrong(at, 'is not an object')
-    for (const name of item.keys()) if (!['id', 'alias', 'blockHash'].includes(name)) throw wrong(`${at}/${name}`, 'is not known')
+    for (const name of item.keys())
+      if (!['id', 'alias', 'blockHash'].includes(name)) throw wrong(`${at}/${name}`, 'is not known')
     const [id, alias, blockHash] = [textOf(item, 'id'), textOf(item, 'alias'), textOf(item, 'blockHash')]
     if (id === undefined || alias === undefined) throw wrong(at, 'needs id and alias')
     try {
       datasetIdBytes(id)
-      return { id, alias, ...(blockHash === undefined ? {} : { blockHash: multihashText(parseMultihash(blockHash).bytes) }) }
+      return {
+        id,
+        alias,
+        ...(blockHash === undefined ? {} : { blockHash: multihashText(parseMultihash(blockHash).bytes) }),
+      }
     } catch (cause) {
       if (cause instanceof DecodeError) throw wrong(at, cause.message)
       throw cause
@@ -176,5 +224,7 @@ function integerOf(object: JsonObject, name: string, absent: number): number {
 }
 
 function wrong(member: string, reason: string): NodeError {
-  return new NodeError('InvalidRequest', `input/${member} ${reason}.`, { hint: 'Send the saved answer as it was received.' })
+  return new NodeError('InvalidRequest', `input/${member} ${reason}.`, {
+    hint: 'Send the saved answer as it was received.',
+  })
 }

@@ -16,7 +16,12 @@ const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a b
 
 const MetadataQuery = Type.Object(
   {
-    include: Type.Optional(Type.String({ maxLength: 200, description: 'Comma list of attachments, info, license, refs, schema, seed, vocab.' })),
+    include: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'Comma list of attachments, info, license, refs, schema, seed, vocab.',
+      }),
+    ),
     schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
     at: At,
   },
@@ -55,7 +60,9 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
         schemaFormat: schemaFormat(query.schemaFormat) ?? 'ArrowJson',
         at: query.at,
       })
-      void reply.header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`).header('cache-control', 'no-cache')
+      void reply
+        .header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
+        .header('cache-control', 'no-cache')
       if (isUnchanged(request, reply, `${view.block.hash}.${aspects.join('.')}`)) return reply.code(304).send()
       return reply.send({ output })
     },
@@ -74,7 +81,12 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
-      const answer = await answerTail(context.replica, tailRequest(context, chain.name.alias, query), mayRead(request), clientSignal(reply))
+      const answer = await answerTail(
+        context.replica,
+        tailRequest(context, chain.name.alias, query),
+        mayRead(request),
+        clientSignal(reply),
+      )
       if (answer.truncated) void reply.header('result-truncated', 'true')
       return reply
         .header('dataset-head', `${chain.name.alias};block="${answer.head}"`)
@@ -85,23 +97,41 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
   )
 }
 
-function tailRequest(context: HttpContext, alias: string, query: Static<typeof TailQuery>): Parameters<typeof answerTail>[1] {
+function tailRequest(
+  context: HttpContext,
+  alias: string,
+  query: Static<typeof TailQuery>,
+): Parameters<typeof answerTail>[1] {
   const dataFormat = dataFormatOf(query.dataFormat ?? 'JsonAos')
   if (dataFormat === undefined) {
-    throw new NodeError('InvalidParameter', `dataFormat is '${query.dataFormat}'.`, { candidates: ['JsonAos', 'JsonAoa', 'JsonSoa'] })
+    throw new NodeError('InvalidParameter', `dataFormat is '${query.dataFormat}'.`, {
+      candidates: ['JsonAos', 'JsonAoa', 'JsonSoa'],
+    })
   }
   const limit = query.limit === undefined ? 100 : Number(query.limit)
   if (limit > context.limits.resultRows) {
-    throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${context.limits.resultRows} rows are answered at once.`, {
-      limit: { name: 'resultRows', value: context.limits.resultRows, unit: 'rows' },
-    })
+    throw new NodeError(
+      'InvalidParameter',
+      `limit is ${limit}; at most ${context.limits.resultRows} rows are answered at once.`,
+      {
+        limit: { name: 'resultRows', value: context.limits.resultRows, unit: 'rows' },
+      },
+    )
   }
-  return { alias, skip: query.skip === undefined ? 0 : Number(query.skip), limit, dataFormat, schemaFormat: schemaFormat(query.schemaFormat), at: query.at }
+  return {
+    alias,
+    skip: query.skip === undefined ? 0 : Number(query.skip),
+    limit,
+    dataFormat,
+    schemaFormat: schemaFormat(query.schemaFormat),
+    at: query.at,
+  }
 }
 
 function schemaFormat(text: string | undefined): SchemaFormat | undefined {
   if (text === undefined) return undefined
   const format = schemaFormatOf(text)
-  if (format === undefined) throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: ['ArrowJson'] })
+  if (format === undefined)
+    throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: ['ArrowJson'] })
   return format
 }

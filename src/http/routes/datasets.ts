@@ -48,9 +48,11 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
     async (request, reply) => {
       demandToken(request.principal, 'read')
       const { id } = request.params as { id: string } // validated above
-      const chain = /^did:odf:/.test(id) ? await context.catalog.byId(id) : undefined
+      const chain = id.startsWith('did:odf:') ? await context.catalog.byId(id) : undefined
       if (chain === undefined || !mayRead(request)(chain.name)) {
-        throw new NodeError('DatasetNotFound', `There is no dataset ${id}.`, { hint: 'GET /datasets lists what you may read.' })
+        throw new NodeError('DatasetNotFound', `There is no dataset ${id}.`, {
+          hint: 'GET /datasets lists what you may read.',
+        })
       }
       return reply.send({ ...listed(chain), datasetName: chain.name.alias.split('/')[1] })
     },
@@ -64,7 +66,8 @@ function registerPut(app: FastifyInstance, context: HttpContext): void {
       config: { tokens: true },
       schema: {
         summary: 'Make a dataset',
-        description: 'Body: {schema?, info?, license?, attachments?, vocab?, visibility?}. schema.fields[] = {name, type}, type an OdfJson type or its short text.',
+        description:
+          'Body: {schema?, info?, license?, attachments?, vocab?, visibility?}. schema.fields[] = {name, type}, type an OdfJson type or its short text.',
         tags: ['datasets'],
         params: DatasetParams,
         response: { 200: Made, 201: Made, ...problemResponses },
@@ -77,11 +80,16 @@ function registerPut(app: FastifyInstance, context: HttpContext): void {
       demandCreate(request.principal, alias.text)
       const body = (request.body ?? undefined) as JsonValue | undefined // the content type parser keeps tokens on this route
       const asked = newDatasetOf(alias, body, context.limits.columns)
-      const { chain, created } = existing === undefined ? await context.gateway.create(asked) : { chain: existing, created: false }
+      const { chain, created } =
+        existing === undefined ? await context.gateway.create(asked) : { chain: existing, created: false }
       if (!created && !(canSee(request.principal, chain.name) && isSameDataset(asked, viewOf(chain)))) {
-        throw new NodeError('DatasetExists', `There is a dataset '${chain.name.alias}' already, and it is not the one asked for.`, {
-          hint: 'Choose another name, or send records to the one that is there.',
-        })
+        throw new NodeError(
+          'DatasetExists',
+          `There is a dataset '${chain.name.alias}' already, and it is not the one asked for.`,
+          {
+            hint: 'Choose another name, or send records to the one that is there.',
+          },
+        )
       }
       return reply
         .code(created ? 201 : 200)
@@ -99,7 +107,10 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
         summary: 'Datasets that the caller may read',
         tags: ['datasets'],
         querystring: ListQuery,
-        response: { 200: Type.Object({ datasets: Type.Array(Listed), next: Type.Optional(Type.String()) }), ...problemResponses },
+        response: {
+          200: Type.Object({ datasets: Type.Array(Listed), next: Type.Optional(Type.String()) }),
+          ...problemResponses,
+        },
       },
     },
     async (request, reply) => {
@@ -116,7 +127,11 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
       const datasets = chains.filter((chain) => chain !== undefined).map(listed)
       const next = names.length > pageRows ? datasets.at(-1)?.alias : undefined
       if (next !== undefined) {
-        const query = new URLSearchParams({ ...(account === undefined ? {} : { account }), after: next, limit: String(pageRows) })
+        const query = new URLSearchParams({
+          ...(account === undefined ? {} : { account }),
+          after: next,
+          limit: String(pageRows),
+        })
         void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
       }
       return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })

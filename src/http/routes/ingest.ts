@@ -16,7 +16,9 @@ import { DatasetParams, Receipt, problemResponses } from '../schemas.ts'
 const DryRun = Type.Object({ dryRun: Type.Literal(true), records: Type.Integer(), schema: Type.Unknown() })
 
 const IngestQuery = Type.Object({
-  create: Type.Optional(Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' })),
+  create: Type.Optional(
+    Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' }),
+  ),
   dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
   unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
   integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
@@ -31,7 +33,8 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       config: { stream: true },
       schema: {
         summary: 'Store a batch of records',
-        description: 'The body is one batch in CSV, JSON or NDJSON. 200: in a block. 202: durable in the log, not yet in a block.',
+        description:
+          'The body is one batch in CSV, JSON or NDJSON. 200: in a block. 202: durable in the log, not yet in a block.',
         tags: ['ingest'],
         params: DatasetParams,
         querystring: IngestQuery,
@@ -49,9 +52,11 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       if (chain === undefined && !wantsCreate) throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
       else demand(request.principal, 'ingest', alias.text, chain.name)
-      if (wantsCreate && chain !== undefined && !canSee(request.principal, chain.name)) throw datasetNotFound(alias.text)
+      if (wantsCreate && chain !== undefined && !canSee(request.principal, chain.name))
+        throw datasetNotFound(alias.text)
       const controls = readControls(request.headers, query)
-      if ((controls.create || query['unknownFields'] === 'add') && !mayCreate) demandCreate(request.principal, alias.text)
+      if ((controls.create || query['unknownFields'] === 'add') && !mayCreate)
+        demandCreate(request.principal, alias.text)
       const answer = await context.gateway.ingest({
         alias,
         chain,

@@ -32,11 +32,15 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
     void reply.header('vary', 'Accept')
     if (!wantsHtml) return reply.send({ name: 'proofstream', version: context.facts.version, links })
     const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
-    return reply.type('text/html; charset=utf-8').send(page('Proofstream', `<h1>Proofstream ${context.facts.version}</h1><ul>${items.join('')}</ul>`))
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(page('Proofstream', `<h1>Proofstream ${context.facts.version}</h1><ul>${items.join('')}</ul>`))
   })
   app.get('/info', { schema: { ...open, summary: 'What runs here' } }, () => info(context))
   app.get('/limits', { schema: { ...open, summary: 'Every limit with its unit' } }, () => limitsOf(context))
-  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, () => didDocument(context.facts.did))
+  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, () =>
+    didDocument(context.facts.did),
+  )
   registerHealth(app, context)
   registerErrors(app)
 }
@@ -46,9 +50,16 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
   const ready = async (reply: FastifyReply): Promise<FastifyReply> => {
     const reasons = await context.health.reasons()
     const ok = Object.keys(reasons).length === 0
-    return reply.code(ok ? 200 : 503).header('cache-control', 'no-store').send(ok ? { ok } : { ok, reasons })
+    return reply
+      .code(ok ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send(ok ? { ok } : { ok, reasons })
   }
-  app.get('/readyz', { schema: { ...open, summary: 'The node can honour a durable accept and answer queries' } }, (_request, reply) => ready(reply))
+  app.get(
+    '/readyz',
+    { schema: { ...open, summary: 'The node can honour a durable accept and answer queries' } },
+    (_request, reply) => ready(reply),
+  )
   app.get('/system/health', { schema: { ...open, summary: 'As /readyz' } }, (_request, reply) => ready(reply))
   for (const path of ['/metrics', '/system/metrics']) {
     app.get(path, { schema: { ...open, summary: 'Prometheus metrics' } }, async (request, reply) => {
@@ -74,9 +85,12 @@ function registerErrors(app: FastifyInstance): void {
     (request, reply) => {
       const { kind } = request.params as { kind: string } // validated above
       const found = catalogue.find((entry) => entry.page === `/errors/${kind}`)
-      if (found === undefined) throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
+      if (found === undefined)
+        throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
       if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(found)
-      return reply.type('text/html; charset=utf-8').send(page(found.kind, `<h1>${found.kind}</h1><p>${found.title}. Status ${found.status}.</p>`))
+      return reply
+        .type('text/html; charset=utf-8')
+        .send(page(found.kind, `<h1>${found.kind}</h1><p>${found.title}. Status ${found.status}.</p>`))
     },
   )
 }
@@ -102,9 +116,17 @@ function info(context: HttpContext): object {
 function limitsOf(context: HttpContext): object {
   const rows = Object.entries(limitTable).map(([name, row]) => [
     name,
-    { value: Object.entries(context.limits).find(([key]) => key === name)?.[1] ?? row.value, unit: row.unit, about: row.text, option: `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` },
+    {
+      value: Object.entries(context.limits).find(([key]) => key === name)?.[1] ?? row.value,
+      unit: row.unit,
+      about: row.text,
+      option: `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    },
   ])
-  const fixed = Object.entries(fixedLimits).map(([name, row]) => [name, { value: row.value, unit: row.unit, about: row.text }])
+  const fixed = Object.entries(fixedLimits).map(([name, row]) => [
+    name,
+    { value: row.value, unit: row.unit, about: row.text },
+  ])
   return { limits: Object.fromEntries(rows), fixed: Object.fromEntries(fixed) }
 }
 
@@ -114,7 +136,14 @@ function didDocument(did: string): object {
   return {
     '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/ed25519-2020/v1'],
     id: did,
-    verificationMethod: [{ id: fragment, type: 'Ed25519VerificationKey2020', controller: did, publicKeyMultibase: did.slice('did:key:'.length) }],
+    verificationMethod: [
+      {
+        id: fragment,
+        type: 'Ed25519VerificationKey2020',
+        controller: did,
+        publicKeyMultibase: did.slice('did:key:'.length),
+      },
+    ],
     assertionMethod: [fragment],
   }
 }

@@ -18,7 +18,14 @@ const mediaTypes: Readonly<Record<ObjectKind, string>> = {
 export function registerObjects(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/refs/head',
-    { schema: { summary: 'Hash of the newest block', tags: ['odf'], params: DatasetParams, response: { 200: Type.String(), ...problemResponses } } },
+    {
+      schema: {
+        summary: 'Hash of the newest block',
+        tags: ['odf'],
+        params: DatasetParams,
+        response: { 200: Type.String(), ...problemResponses },
+      },
+    },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       void reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8')
@@ -34,7 +41,11 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
           summary: `Stored bytes of one of the ${kind}`,
           tags: ['odf'],
           params: DatasetHashParams,
-          response: { 200: Type.String({ format: 'binary' }), 206: Type.String({ format: 'binary' }), ...problemResponses },
+          response: {
+            200: Type.String({ format: 'binary' }),
+            206: Type.String({ format: 'binary' }),
+            ...problemResponses,
+          },
         },
       },
       (request, reply) => sendObject(context, { request, reply, kind }),
@@ -71,7 +82,10 @@ function byteRange(header: string | undefined, sizeBytes: number): { start: numb
   const start = match[1] === '' ? Math.max(0, sizeBytes - Number(match[2])) : Number(match[1])
   const end = match[1] === '' || match[2] === '' ? sizeBytes : Math.min(sizeBytes, Number(match[2]) + 1)
   if (start >= sizeBytes || start >= end) {
-    throw new NodeError('InvalidParameter', `The range '${(header ?? '').slice(0, 80)}' is outside the object of ${sizeBytes} bytes.`)
+    throw new NodeError(
+      'InvalidParameter',
+      `The range '${(header ?? '').slice(0, 80)}' is outside the object of ${sizeBytes} bytes.`,
+    )
   }
   return { start, end }
 }

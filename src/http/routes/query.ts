@@ -12,17 +12,25 @@ import { mayRead } from '../dataset-access.ts'
 import { DataFormatText, DecimalText, problemResponses } from '../schemas.ts'
 
 const Pin = Type.Object(
-  { id: Type.String({ maxLength: 100 }), alias: Type.String({ maxLength: 210 }), blockHash: Type.Optional(Type.String({ maxLength: 120 })) },
+  {
+    id: Type.String({ maxLength: 100 }),
+    alias: Type.String({ maxLength: 210 }),
+    blockHash: Type.Optional(Type.String({ maxLength: 120 })),
+  },
   { additionalProperties: false },
 )
 
 const QueryBody = Type.Object(
   {
     query: Type.String({ description: 'One SELECT statement.' }),
-    queryDialect: Type.Optional(Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' })),
+    queryDialect: Type.Optional(
+      Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' }),
+    ),
     dataFormat: Type.Optional(DataFormatText),
     schemaFormat: Type.Optional(Type.Union([Type.String({ maxLength: 20 }), Type.Null()])),
-    include: Type.Optional(Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' })),
+    include: Type.Optional(
+      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' }),
+    ),
     datasets: Type.Optional(Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()])),
     skip: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
     limit: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -46,19 +54,30 @@ const QueryString = Type.Object(
 
 const Answer = Type.Object(
   {
-    output: Type.Object({ data: Type.Unknown(), dataFormat: Type.String(), schema: Type.Optional(Type.Unknown()), schemaFormat: Type.String() }),
+    output: Type.Object({
+      data: Type.Unknown(),
+      dataFormat: Type.String(),
+      schema: Type.Optional(Type.Unknown()),
+      schemaFormat: Type.String(),
+    }),
     input: Type.Optional(Type.Unknown()),
     subQueries: Type.Optional(Type.Array(Type.Unknown())),
-    commitment: Type.Optional(Type.Object({ inputHash: Type.String(), outputHash: Type.String(), subQueriesHash: Type.String() })),
-    proof: Type.Optional(Type.Object({ type: Type.String(), verificationMethod: Type.String(), proofValue: Type.String() })),
+    commitment: Type.Optional(
+      Type.Object({ inputHash: Type.String(), outputHash: Type.String(), subQueriesHash: Type.String() }),
+    ),
+    proof: Type.Optional(
+      Type.Object({ type: Type.String(), verificationMethod: Type.String(), proofValue: Type.String() }),
+    ),
   },
   { description: 'Canonical JSON where it holds a proof.' },
 )
 
 export function registerQuery(app: FastifyInstance, context: HttpContext): void {
   const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
-  app.post('/query', { schema: { ...shared, body: QueryBody } }, (request, reply) =>
-    respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
+  app.post(
+    '/query',
+    { schema: { ...shared, body: QueryBody } },
+    (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
   )
   app.get('/query', { schema: { ...shared, querystring: QueryString } }, (request, reply) => {
     const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
@@ -69,7 +88,14 @@ export function registerQuery(app: FastifyInstance, context: HttpContext): void 
     const asked = {
       ...rest,
       ...(chosen === undefined ? {} : { dataFormat: chosen }),
-      ...(include === undefined ? {} : { include: include.split(',').map((name) => name.trim()).filter((name) => name !== '') }),
+      ...(include === undefined
+        ? {}
+        : {
+            include: include
+              .split(',')
+              .map((name) => name.trim())
+              .filter((name) => name !== ''),
+          }),
       ...(skip === undefined ? {} : { skip: Number(skip) }),
       ...(limit === undefined ? {} : { limit: Number(limit) }),
     }
@@ -92,7 +118,9 @@ async function respond(
 function normalise(asked: Static<typeof QueryBody>, context: HttpContext): QueryRequest {
   const dataFormat = dataFormatOf(asked.dataFormat ?? context.defaultDataFormat)
   if (dataFormat === undefined) {
-    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates: ['JsonAoa', 'JsonAos', 'JsonSoa'] })
+    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, {
+      candidates: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+    })
   }
   const schemaAsked = asked.schemaFormat !== undefined && asked.schemaFormat !== null
   const schemaFormat = schemaFormatOf(schemaAsked ? String(asked.schemaFormat) : 'ArrowJson')

@@ -23,7 +23,9 @@ export function registerReceipts(app: FastifyInstance, context: HttpContext): vo
       const { receipt, chain, tokenId } = await context.gateway.receipt(id)
       const sender = tokenId !== undefined && tokenId === request.principal.tokenId
       if (!sender && !can(request.principal, 'read', chain.name)) {
-        throw new NodeError('ReceiptNotFound', 'There is no such receipt.', { hint: 'Receipt ids are those that ingest answers give.' })
+        throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
+          hint: 'Receipt ids are those that ingest answers give.',
+        })
       }
       return reply.header('cache-control', 'no-cache').send(receipt)
     },

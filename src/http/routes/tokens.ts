@@ -29,17 +29,33 @@ const Shown = Type.Object({
 export function registerTokens(app: FastifyInstance, context: HttpContext): void {
   app.post(
     '/tokens',
-    { schema: { summary: 'Make a token', tags: ['tokens'], body: TokenBody, response: { 201: Type.Object({ token: Type.String() }), ...problemResponses } } },
+    {
+      schema: {
+        summary: 'Make a token',
+        tags: ['tokens'],
+        body: TokenBody,
+        response: { 201: Type.Object({ token: Type.String() }), ...problemResponses },
+      },
+    },
     async (request, reply) => {
       demandAdmin(request.principal)
       const { record, token } = await context.tokens.create(request.body as Static<typeof TokenBody>) // TokenBody validated it
       const { lastFour: _, ...shown } = record
-      return reply.code(201).header('cache-control', 'no-store').send({ ...shown, token })
+      return reply
+        .code(201)
+        .header('cache-control', 'no-store')
+        .send({ ...shown, token })
     },
   )
   app.get(
     '/tokens',
-    { schema: { summary: 'List tokens', tags: ['tokens'], response: { 200: Type.Object({ tokens: Type.Array(Shown) }), ...problemResponses } } },
+    {
+      schema: {
+        summary: 'List tokens',
+        tags: ['tokens'],
+        response: { 200: Type.Object({ tokens: Type.Array(Shown) }), ...problemResponses },
+      },
+    },
     async (request, reply) => {
       demandAdmin(request.principal)
       return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
