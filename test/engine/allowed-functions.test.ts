@@ -1,0 +1,57 @@
+// The allow-list against the engine's own catalogue: a new engine version fails here until its names are reviewed.
+import { DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aggregateFunctions, scalarFunctions } from '../../src/engine/allowed-functions.ts'
+import {
+  allowedMacros,
+  allowedTableFunctions,
+  deniedFunctions,
+  isDenied,
+  volatileFunctions,
+} from '../../src/engine/function-policy.ts'
+import { asciiLower } from '../../src/engine/lexer.ts'
+import type { DuckDBConnection } from '@duckdb/node-api'
+
+let connection: DuckDBConnection
+
+beforeAll(async () => {
+  connection = await (await DuckDBInstance.create(':memory:')).connect()
+})
+afterAll(() => connection.closeSync())
+
+async function catalogue(where: string): Promise<string[]> {
+  const result = await connection.run(`SELECT DISTINCT function_name FROM duckdb_functions() WHERE ${where}`)
+  return (await result.getRows()).map((row) => asciiLower(String(row[0])))
+}
+
+test('scalar functions are the catalogue without what is refused', async () => {
+  const names = (await catalogue("function_type = 'scalar'")).filter(
+    (name) => !isDenied(name) && !name.startsWith('icu_collate_'),
+  )
+  expect([...scalarFunctions].sort()).toEqual([...new Set(names)].sort())
+})
+
+test('aggregates are the catalogue', async () => {
+  const names = await catalogue("function_type = 'aggregate'")
+  expect([...aggregateFunctions].sort()).toEqual([...new Set(names)].sort())
+})
+
+test('every function that the engine calls unstable is refused or kept out of proofs', async () => {
+  const unstable = await catalogue("stability IN ('VOLATILE', 'CONSISTENT_WITHIN_QUERY') AND function_type <> 'pragma'")
+  const loose = unstable.filter((name) => !isDenied(name) && !volatileFunctions.has(name))
+  expect(loose).toEqual([])
+})
+
+test('allowed macros and table functions exist, and nothing is both allowed and refused', async () => {
+  const macros = new Set(await catalogue("function_type = 'macro'"))
+  expect([...allowedMacros].filter((name) => !macros.has(name))).toEqual([])
+  const tables = new Set(await catalogue("function_type = 'table'"))
+  expect([...allowedTableFunctions].filter((name) => !tables.has(name))).toEqual([])
+  const allowed = [...scalarFunctions, ...aggregateFunctions, ...allowedMacros]
+  expect(allowed.filter((name) => deniedFunctions.has(name) && !aggregateFunctions.has(name))).toEqual([])
+})
+
+test('every macro is reviewed: allowed or refused by name', async () => {
+  const macros = await catalogue("function_type = 'macro'")
+  expect(macros.filter((name) => !allowedMacros.has(name) && !isDenied(name))).toEqual([])
+})
