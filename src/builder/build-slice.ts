@@ -19,15 +19,18 @@ import { nextTurn } from '../lib/turn.ts'
 import type { Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
+import { checkSlice } from './check-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
 
 /** Named in every checkpoint: slices are byte-identical between builders that share both names. */
 export const sliceWriterName = 'slice-1'
 
-/** How slices are compressed; `name` says what decides the bytes (`zstd 1.5.7`). */
+/** How slices are compressed (Zstandard); `name` says what decides the bytes (`zstd 1.5.7`). */
 export interface Compressor {
   readonly name: string
   compress(bytes: Uint8Array): Uint8Array
+  /** The `length` bytes that were compressed. */
+  decompress(bytes: Uint8Array, length: number): Uint8Array
 }
 
 export interface BuiltSlice {
@@ -65,7 +68,9 @@ export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<Built
       }
     }
   }
-  return out.finish()
+  const slice = out.finish()
+  await checkSlice(slice, schema, deps.compressor)
+  return slice
 }
 
 /** The rows of the stream that the block takes, in order. */

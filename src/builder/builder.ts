@@ -47,6 +47,8 @@ export interface BuilderStatus {
     readonly floor: number
     /** What the log held when reading began has been read. */
     readonly caughtUp: boolean
+    /** Ended blocks that are not committed yet. */
+    readonly waitingPlans: number
   }[]
   /** Commits in which another builder with other bytes came first. */
   readonly lostRaces: number
@@ -99,6 +101,7 @@ function statusOf(partitions: readonly Partition[], hasJumped: boolean): Builder
       position: partition.position,
       floor: partition.floor,
       caughtUp: partition.isCaughtUp,
+      waitingPlans: partition.waitingPlans,
     })),
     lostRaces: partitions.reduce((sum, partition) => sum + partition.lostRaces, 0),
   }

@@ -49,6 +49,11 @@ export class Committer {
     this.#deps = deps
   }
 
+  /** Plans not committed yet. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   /** Takes a plan; resolves at once unless too many wait. */
   async enqueue(slot: Slot, plan: BlockPlan): Promise<void> {
     if (slot.halt !== undefined || slot.staleFrom !== undefined) return

@@ -179,7 +179,7 @@ export class Governor {
 
   #dropFullBuckets(nowMs: number): void {
     const most = Math.max(1, this.#options.burstBlocks)
-    for (const dataset of [...this.#buckets.keys()]) {
+    for (const dataset of this.#buckets.keys()) {
       if (this.#bucket(dataset, nowMs).tokens >= most) this.#buckets.delete(dataset)
     }
   }

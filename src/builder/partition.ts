@@ -96,6 +96,13 @@ export class Partition {
     return this.#lostRaces + (this.#running?.committer.lostRaces ?? 0)
   }
 
+  /** Plans not committed yet, and datasets whose chain has to be read again. */
+  get waitingPlans(): number {
+    let waiting = this.#running?.committer.waiting ?? 0
+    for (const { staleFrom } of this.#running?.session.slots ?? []) if (staleFrom !== undefined) waiting++
+    return waiting
+  }
+
   get haltedSlots(): Slot[] {
     return [...(this.#running?.session.slots ?? [])].filter((slot) => slot.halt !== undefined)
   }

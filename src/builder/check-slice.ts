@@ -1,0 +1,32 @@
+// Reads a slice back before it is committed: nothing later in an ODF network checks row count, columns and logical
+// hash of a file, so what is wrong with it would stay wrong for ever.
+
+import { createLogicalHash } from '../codec/logical-hash.ts'
+import { openSlice } from '../codec/slice-reader.ts'
+import { concatBytes } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DataSchema } from '../model/schema.ts'
+import { sameType } from '../model/schema-rules.ts'
+import type { BuiltSlice, Compressor } from './build-slice.ts'
+
+const what = 'slice to commit'
+/** Up to this size the rows are read back and hashed again; above it the footer alone is. */
+const rehashedRows = 4096
+
+/** Throws DecodeError when the file does not hold what the block will say of it. */
+export async function checkSlice(slice: BuiltSlice, schema: DataSchema, compressor: Compressor): Promise<void> {
+  const decompress = (bytes: Uint8Array, length: number): Uint8Array => compressor.decompress(bytes, length)
+  const content = openSlice(concatBytes(slice.chunks), { decompress })
+  if (content.rows !== slice.rows) throw new DecodeError(what, `has ${content.rows} rows, expected ${slice.rows}`)
+  const isSame =
+    content.fields.length === schema.fields.length &&
+    content.fields.every((field, index) => {
+      const expected = schema.fields[index]
+      return expected !== undefined && field.name === expected.name && sameType(field.type, expected.type)
+    })
+  if (!isSame) throw new DecodeError(what, 'has other columns than the schema')
+  if (slice.rows > rehashedRows) return
+  const hash = createLogicalHash(schema.fields)
+  for await (const batch of content.batches) hash.update(batch)
+  if (hash.digest() !== slice.logicalHash) throw new DecodeError(what, 'has other rows than those that were hashed')
+}
