@@ -8,6 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { NodeError } from '../model/errors.ts'
 
 const busy = 5
+/** Keeps locks from the garbage collector, which would give them back. */
+const held = new Set<DatabaseSync>()
 
 /** Takes the lock of `directory` and returns what gives it back. Throws NodeError `LogUnavailable` if it is taken. */
 export function lockDirectory(directory: string): () => void {
@@ -23,7 +25,10 @@ export function lockDirectory(directory: string): () => void {
     })
   }
   writeFileSync(notePath, `process ${process.pid}\n`, { mode: 0o600 })
-  return () => lock.close()
+  held.add(lock)
+  return () => {
+    if (held.delete(lock)) lock.close()
+  }
 }
 
 function ownerOf(notePath: string): string {

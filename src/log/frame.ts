@@ -3,6 +3,7 @@
 // everything was durable when the frame was written: what lets an opener tell a torn tail from damage.
 
 import { crc32c } from './crc32c.ts'
+import { readU32, readU64, writeU32, writeU64 } from './little-endian.ts'
 
 export const frameHeaderBytes = 24
 
@@ -22,14 +23,13 @@ export function writeFrame(
   at: number,
   frame: { readonly position: number; readonly mark: number; readonly message: Uint8Array },
 ): number {
-  const view = new DataView(out.buffer, out.byteOffset + at, frameHeaderBytes)
-  view.setUint32(0, frame.message.length, true)
-  writeU64(view, 8, frame.position)
-  writeU64(view, 16, frame.mark)
+  writeU32(out, at, frame.message.length)
+  writeU64(out, at + 8, frame.position)
+  writeU64(out, at + 16, frame.mark)
   const bytesAt = at + frameHeaderBytes
   out.set(frame.message, bytesAt)
   const end = bytesAt + frame.message.length
-  view.setUint32(4, frameCrc(out, at, end), true)
+  writeU32(out, at + 4, frameCrc(out, at, end))
   return end
 }
 
@@ -39,31 +39,18 @@ export function writeFrame(
  */
 export function readFrameHeader(bytes: Uint8Array, at: number): FrameHeader | undefined {
   if (at + frameHeaderBytes > bytes.length) return undefined
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, frameHeaderBytes)
-  const length = view.getUint32(0, true)
-  const position = readU64(view, 8)
-  const mark = readU64(view, 16)
+  const length = readU32(bytes, at)
+  const position = readU64(bytes, at + 8)
+  const mark = readU64(bytes, at + 16)
   if (length > maxMessageBytes || position > Number.MAX_SAFE_INTEGER || mark > position) return undefined
   return { position, mark, length }
 }
 
 /** True when the frame of `header`, all of whose bytes lie at `at`, has the right checksum. */
 export function frameIsIntact(bytes: Uint8Array, at: number, header: FrameHeader): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, frameHeaderBytes)
-  return view.getUint32(4, true) === frameCrc(bytes, at, at + frameHeaderBytes + header.length)
+  return readU32(bytes, at + 4) === frameCrc(bytes, at, at + frameHeaderBytes + header.length)
 }
 
 function frameCrc(bytes: Uint8Array, at: number, end: number): number {
   return crc32c(bytes, at + 8, end, crc32c(bytes, at, at + 4))
-}
-
-const twoTo32 = 0x1_0000_0000
-
-function writeU64(view: DataView, at: number, value: number): void {
-  view.setUint32(at, value % twoTo32, true)
-  view.setUint32(at + 4, Math.floor(value / twoTo32), true)
-}
-
-function readU64(view: DataView, at: number): number {
-  return view.getUint32(at, true) + view.getUint32(at + 4, true) * twoTo32
 }

@@ -6,6 +6,7 @@ import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { HaltError } from '../model/errors.ts'
 import { checkMessageHeader, messageKinds } from './contract.ts'
 import { crc32c } from './crc32c.ts'
+import { readU32, writeU32 } from './little-endian.ts'
 import type { MessageHeader } from './messages.gen.ts'
 
 /** The eighth byte of the magic is the stream version. */
@@ -96,16 +97,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function damaged(reason: string): HaltError {
   return new HaltError('LogDamaged', `a message cannot be read: ${reason}`)
-}
-
-function writeU32(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value
-  bytes[at + 1] = value >>> 8
-  bytes[at + 2] = value >>> 16
-  bytes[at + 3] = value >>> 24
-}
-
-function readU32(bytes: Uint8Array, at: number): number {
-  const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16)
-  return (low | ((bytes[at + 3] ?? 0) << 24)) >>> 0
 }
