@@ -101,7 +101,7 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
 
 function kindOf(found: EngineMessage): ErrorKind | undefined {
   if (unknownNameSubtypes.has(found.subtype)) return 'SqlUnknownName'
-  if (found.type === 'Binder' && /^(Referenced (table|column)|Table ".*" does not have a column)/.test(found.message)) {
+  if (found.type === 'Binder' && /^Referenced (table|column)|does not have a column named/.test(found.message)) {
     return 'SqlUnknownName'
   }
   if (found.subtype === 'NO_MATCHING_FUNCTION') return 'SqlValue'

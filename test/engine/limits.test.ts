@@ -1,0 +1,108 @@
+// What stops a hostile or unlucky query: deadline, memory, queue, the caller's departure, death of the process.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ask, type Bench, openBench, refusal } from './helpers.ts'
+
+type Options = NonNullable<Parameters<typeof openBench>[0]>
+
+async function bench(options: Options): Promise<Bench> {
+  const opened = await openBench(options)
+  onTestFinished(opened.close)
+  return opened
+}
+
+/** Runs until it is stopped. */
+const endless =
+  'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
+
+describe('deadline', () => {
+  test('a query over its time is 504, even where the engine ignores interrupts, and the next one is answered', async () => {
+    const { engine } = await bench({ queryMs: 500 })
+    const stubborn = "SELECT levenshtein(repeat('ab', 100000), repeat('ba', 100000))"
+    for (const sql of [endless, stubborn]) {
+      const error = await refusal(ask(engine, sql))
+      expect(error.kind).toBe('QueryTimeout')
+      expect(error.details.limit).toEqual({ name: 'queryMs', value: 500, unit: 'ms' })
+      expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+    }
+  })
+
+  test('planning that never ends is stopped too', async () => {
+    const { engine } = await bench({ queryMs: 500, memoryBytes: 256 * 1024 * 1024 })
+    const doubling = Array.from({ length: 30 }, (_, i) => `a${i} + a${i} AS a${i + 1}`)
+    const error = await refusal(ask(engine, `SELECT 1 AS a0, ${doubling.join(', ')}`))
+    expect(['QueryTimeout', 'ResultTooLarge']).toContain(error.kind)
+    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+  })
+})
+
+describe('memory', () => {
+  test.each([
+    [
+      'buffers of the engine',
+      'SELECT list(a ORDER BY b) FROM (SELECT range AS a, hash(range) AS b FROM range(50000000))',
+    ],
+    ['a single value', "SELECT length(repeat('x', 3000000000))"],
+    ['values of one call', "SELECT list_transform(range(20000000), lambda x: repeat('abc', 20))[1]"],
+  ])('%s beyond the limit: 413 with the limit, and the next query is answered', async (_, sql) => {
+    const { engine } = await bench({ memoryBytes: 200 * 1024 * 1024 })
+    const error = await refusal(ask(engine, sql))
+    expect(error.kind).toBe('ResultTooLarge')
+    expect(error.details.limit?.name).toBe('queryMemoryBytes')
+    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+  })
+})
+
+describe('departure', () => {
+  test('a caller that leaves frees the process at once', async () => {
+    const { engine } = await bench({})
+    const leaving = new AbortController()
+    const running = refusal(ask(engine, endless, { signal: leaving.signal }))
+    const next = ask(engine, 'SELECT 1')
+    setTimeout(() => leaving.abort(), 50)
+    expect((await running).kind).toBe('QueryTimeout')
+    expect(await next).toBe('[[1]]')
+  })
+
+  test('a caller that leaves the queue is taken out of it; one that has left is not even queued', async () => {
+    const { engine } = await bench({ queueLimit: 1 })
+    const first = new AbortController()
+    const running = refusal(ask(engine, endless, { signal: first.signal }))
+    await expect
+      .poll(async () => (await refusal(engine.analyze('SELECT 1', AbortSignal.timeout(20)))).message)
+      .toBe('The query was cancelled.')
+    expect((await refusal(engine.analyze('SELECT 1', AbortSignal.abort()))).message).toBe('The query was cancelled.')
+    first.abort()
+    await running
+    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+  })
+})
+
+describe('queue', () => {
+  test('a full queue is 503, and all that fit are answered', async () => {
+    const { engine } = await bench({ processes: 1, queueLimit: 2 })
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 6 }, async (_, i) => await engine.analyze(`SELECT ${i}`)),
+    )
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map((outcome) => outcome.reason.kind)
+    expect(refused).toEqual(['Saturated', 'Saturated', 'Saturated'])
+  })
+
+  test('several processes answer at the same time', async () => {
+    const { engine } = await bench({ processes: 2 })
+    const leaving = new AbortController()
+    const busy = refusal(ask(engine, endless, { signal: leaving.signal }))
+    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+    leaving.abort()
+    await busy
+  })
+
+  test('closing fails what runs and what waits, and takes no more', async () => {
+    const { engine } = await openBench({})
+    const running = refusal(ask(engine, endless))
+    const waiting = refusal(engine.analyze('SELECT 1'))
+    await engine.close()
+    expect((await running).kind).toBe('Draining')
+    expect((await waiting).kind).toBe('Draining')
+    expect((await refusal(engine.analyze('SELECT 1'))).kind).toBe('Draining')
+  })
+})
