@@ -69,6 +69,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       compressor: {
         name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
         compress: (bytes) => zstdCompressSync(bytes),
+        decompress: (bytes) => zstdDecompressSync(bytes),
       },
       options: config.cut,
     })

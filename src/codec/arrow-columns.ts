@@ -1,6 +1,7 @@
 // The body of an Arrow record batch, cut into columns: the checking half of the IPC reader. Buffers are shared with the
 // input wherever alignment allows. Source: Apache Arrow columnar format and format/Message.fbs.
 
+import { copyBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column } from '../model/record-batch.ts'
 import { type Field, innerType, isOptional } from '../model/schema.ts'
@@ -96,7 +97,7 @@ export class ColumnCutter {
     const offsets =
       bytes.byteOffset % 4 === 0
         ? new Int32Array(bytes.buffer, bytes.byteOffset, rows + 1)
-        : new Int32Array(bytes.slice().buffer)
+        : new Int32Array(copyBytes(bytes).buffer)
     let last = 0
     for (const offset of offsets) {
       if (offset < last) fail(`offsets of column "${name}" go backwards`)

@@ -1,6 +1,7 @@
 // Bounds of a leaf in a row group, by which readers skip what they need not read.
 // Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder TypeDefined).
 
+import { copyBytes } from '../lib/bytes.ts'
 import { bitAt } from './columns.ts'
 import type { LeafValues } from './parquet-leaf.ts'
 
@@ -42,7 +43,7 @@ export function typedView<T>(ArrayType: TypedArrayType<T>, bytes: Uint8Array): T
   const size = ArrayType.BYTES_PER_ELEMENT
   const length = Math.floor(bytes.length / size)
   if (bytes.byteOffset % size === 0) return new ArrayType(bytes.buffer, bytes.byteOffset, length)
-  return new ArrayType(bytes.slice().buffer, 0, length)
+  return new ArrayType(copyBytes(bytes).buffer, 0, length)
 }
 
 function firstPresent({ validity }: LeafValues): number {
@@ -103,7 +104,10 @@ function longBounds(leaf: LeafValues, flip: number): Bounds {
 }
 
 function fixedBounds({ values, width }: LeafValues, min: number, max: number): Bounds {
-  return { min: values.slice(min * width, (min + 1) * width), max: values.slice(max * width, (max + 1) * width) }
+  return {
+    min: copyBytes(values, min * width, (min + 1) * width),
+    max: copyBytes(values, max * width, (max + 1) * width),
+  }
 }
 
 function floatBounds(leaf: LeafValues, numbers: Float32Array | Float64Array): Bounds | undefined {
@@ -163,7 +167,7 @@ function rangeBounds(leaf: LeafValues, signed: boolean): Bounds | undefined {
     }
   }
   if (minEnd - minStart > longestBoundBytes || maxEnd - maxStart > longestBoundBytes) return undefined
-  return { min: values.slice(minStart, minEnd), max: values.slice(maxStart, maxEnd) }
+  return { min: copyBytes(values, minStart, minEnd), max: copyBytes(values, maxStart, maxEnd) }
 }
 
 /** Order of two ranges of `values`: below, equal to, or above 0. */

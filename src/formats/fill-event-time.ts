@@ -1,5 +1,6 @@
 // Completes the event-time column that a reader made: rows without an event time get the fallback.
 
+import { copyBytes } from '../lib/bytes.ts'
 import { must } from '../lib/assert.ts'
 import { bitAt } from '../codec/columns.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
@@ -31,7 +32,7 @@ export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBat
   const { validity, ...whole } = must(column, 'an event-time column')
   const filled: Column = { ...whole, nullable: false, nullCount: 0 }
   if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
-  const values = whole.values.slice()
+  const values = copyBytes(whole.values)
   const view = new DataView(values.buffer)
   const isDate = whole.type.kind === 'Date'
   const value = fallbackValue(whole.type, fallbackMs)

@@ -1,6 +1,7 @@
 // Reads one JSON object into the columns: the core that every format of JSON objects shares. Keys are matched as
 // bytes against the order last met, so that a record like its predecessor costs no string.
 
+import { copyBytes } from '../lib/bytes.ts'
 import type { ColumnBuilder } from '../codec/column-builder.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
@@ -172,7 +173,7 @@ export class JsonRecordReader {
       const { keyBytes, keyColumns } = this.columns.plan
       // Hints stay dense and few; a key far out of order finds its place a record later.
       if (index <= keyBytes.length && index < this.seen.length) {
-        keyBytes[index] = bytes.slice(string.start, string.end)
+        keyBytes[index] = copyBytes(bytes, string.start, string.end)
         keyColumns[index] = column
       }
     }

@@ -1,6 +1,7 @@
 // Watches a body for invalid UTF-8 at native speed, chunk by chunk, so that readers look at single records only
 // after something was found.
 
+import { copyBytes } from '../lib/bytes.ts'
 import { isUtf8 } from 'node:buffer'
 
 /** Bytes at the end of `bytes` that begin a character without ending it (0 to 3). */
@@ -37,7 +38,7 @@ export class Utf8Watch {
       while (skip < head.length && ((head[skip] ?? 0) & 0xc0) === 0x80) skip += 1
       const character = joined.subarray(0, this.tail.length + skip)
       if (skip === chunk.length && openTail(character) === character.length) {
-        this.tail = character.slice()
+        this.tail = copyBytes(character)
         return
       }
       if (!isUtf8(character)) this.dirty = true
@@ -45,7 +46,7 @@ export class Utf8Watch {
     }
     const open = openTail(bytes)
     if (!isUtf8(open === 0 ? bytes : bytes.subarray(0, bytes.length - open))) this.dirty = true
-    this.tail = open === 0 ? noBytes : bytes.slice(bytes.length - open)
+    this.tail = open === 0 ? noBytes : copyBytes(bytes, bytes.length - open)
   }
 
   /** The end of the body: an open character is invalid. */

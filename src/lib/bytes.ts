@@ -60,3 +60,10 @@ function hexValue(code: number): number {
   const letter = code | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1000
 }
+
+/** A copy of bytes [start, end). `slice` of a Node.js Buffer is a view of the same memory; this never is. */
+export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(Math.max(0, end - start))
+  out.set(bytes.subarray(start, end))
+  return out
+}

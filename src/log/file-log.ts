@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { randomBytes } from '../codec/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
-import { toHex, utf8 } from '../lib/bytes.ts'
+import { toHex, utf8, copyBytes } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
@@ -163,7 +163,7 @@ class FileLog implements EventLog {
     try {
       const [entry] = await this.#readSegment(position, position + 1, 64 * 1024)
       // A copy, so that one small message does not keep a whole chunk in memory.
-      return must(entry, 'a read gives at least one entry').bytes.slice()
+      return copyBytes(must(entry, 'a read gives at least one entry').bytes)
     } catch (error) {
       if (error instanceof HaltError && error.reason === 'LogTruncated') return undefined
       throw error

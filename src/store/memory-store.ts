@@ -1,6 +1,6 @@
 // Object store in memory: the reference for what the port means, and the store of tests. Nothing outlives the process.
 
-import { concatBytes } from '../lib/bytes.ts'
+import { concatBytes, copyBytes } from '../lib/bytes.ts'
 import { checkKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 import { checkRange } from './range.ts'
@@ -41,7 +41,7 @@ export function openMemoryStore(): ObjectStore {
     },
     async replace(key, bytes) {
       checkKey(key)
-      set(key, bytes.slice())
+      set(key, copyBytes(bytes))
     },
     async get(key) {
       checkKey(key)
@@ -52,7 +52,7 @@ export function openMemoryStore(): ObjectStore {
       const bytes = objects.get(key)
       if (bytes === undefined) return undefined
       checkRange(start, end, bytes.length)
-      return bytes.slice(start, end)
+      return copyBytes(bytes, start, end)
     },
     async size(key) {
       checkKey(key)
