@@ -114,9 +114,6 @@ function* valueFaults(batch: RecordBatch, first: bigint, { vocabulary, own }: Ex
           yield `${column.name} in its slice is not the time of the block`
         }
         break
-      case vocabulary.eventTimeColumn:
-        if (own !== undefined && column.nullCount > 0) yield `its slice has rows without ${column.name}`
-        break
       default:
     }
   }

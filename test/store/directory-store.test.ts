@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { openDirectoryStore } from '../../src/store/directory-store.ts'
@@ -116,6 +116,30 @@ describe('durability of the directory store', () => {
     calls.length = 0
     await store.replace('refs/head', utf8('2'))
     expect(calls).toEqual(['write+fsync TMP', 'rename TMP refs/head', 'fsync refs'])
+  })
+
+  test('makes a deletion durable', async () => {
+    const root = folder()
+    const { files, calls } = recording(root)
+    const store = await openDirectoryStore(root, files)
+    await store.put('a/b', utf8('x'))
+    calls.length = 0
+    await store.delete('a/b')
+    expect(calls).toEqual(['unlink a/b', 'fsync a'])
+  })
+
+  test('fsyncs what it writes and what it says it fsyncs', async () => {
+    const root = folder()
+    await mkdir(root, { recursive: true })
+    const handle = await open(root)
+    // The class of file handles is not exported.
+    const fsync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync')
+    await nodeFileSystem.writeNew(join(root, 'x'), [utf8('x')])
+    expect(fsync).toHaveBeenCalledTimes(1)
+    await nodeFileSystem.syncDirectory(root)
+    expect(fsync).toHaveBeenCalledTimes(2)
+    fsync.mockRestore()
+    await handle.close()
   })
 
   test('lets writers that wait for one directory share its fsyncs', async () => {

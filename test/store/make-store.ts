@@ -17,8 +17,10 @@ import { instantFromMs } from '../../src/model/instant.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../../src/model/schema.ts'
 import { putCommit, putFloor, putLog, putName } from '../../src/store/claims.ts'
+import type { ProblemKind, StoreReport } from '../../src/store/fsck-report.ts'
 import { writeHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../../src/store/layout.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 
 export const log = 'log-1'
@@ -168,4 +170,23 @@ function checkpointContent(block: number, at: { next: number; rows: number; prev
     earlier: previous === undefined ? {} : { previous },
     sliceWriter: 'slice-1, zstd',
   }
+}
+
+export interface Made {
+  readonly store: ObjectStore
+  readonly good: MadeChain
+  readonly other: MadeChain
+}
+
+/** Two chains; `lies` go into the first. */
+export async function made(lies: Lies = {}): Promise<Made> {
+  const store = openMemoryStore()
+  const good = await makeChain(store, 1, lies)
+  const other = await makeChain(store, 2)
+  await makeRecords(store, [good, other])
+  return { store, good, other }
+}
+
+export function kinds(report: StoreReport): ProblemKind[] {
+  return [...report.problems, ...report.datasets.flatMap((dataset) => dataset.problems)].map(({ kind }) => kind)
 }
