@@ -1,16 +1,19 @@
 // Reads slices back into columns, ours and those of other ODF software: for checking hashes and for merging files. Exact:
 // the library is handed a schema without annotations, so that it gives physical values, and types are applied here.
 
-import { type FileMetaData, parquetMetadata, parquetRead, type SchemaElement } from 'hyparquet'
+import { type FileMetaData, parquetMetadata, parquetRead, type RowGroup, type SchemaElement } from 'hyparquet'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataType, type Field, optional, type TimeUnit } from '../model/schema.ts'
 import { isText } from './arrow-text.ts'
 import { type ColumnBuilder, createColumnBuilder } from './column-builder.ts'
-import { concatBatches, nullColumn } from './columns.ts'
+import { concatBatches, fixedWidth, nullColumn } from './columns.ts'
 
 const what = 'Parquet slice'
+const maxRows = 2 ** 31 - 1
+// A footer's word for more is not worth memory before the rows are there.
+const trustedRows = 131_072
 
 export interface SliceReaderOptions {
   /** Zstandard: turns a compressed page into its `length` bytes. Snappy and uncompressed pages need nothing. */
@@ -52,30 +55,60 @@ interface OpenFile {
 }
 
 async function* readRowGroups(bytes: Uint8Array, { metadata, fields, options }: OpenFile): AsyncGenerator<RecordBatch> {
-  const plain = { ...metadata, schema: metadata.schema.map(withoutAnnotations) }
-  const file = {
-    byteLength: bytes.length,
-    slice: (start: number, end?: number) => bufferOf(bytes.subarray(start, end)),
-  }
-  const { decompress } = options
-  let rowStart = 0
+  const reader = new ChunkReader(bytes, metadata.schema, options)
   for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows)
+    const rows = Number(group.num_rows)
+    if (!(rows >= 0 && rows <= maxRows)) throw new DecodeError(what, 'has an impossible number of rows')
+    if (group.columns.length !== fields.length) throw new DecodeError(what, 'has a row group without all columns')
+    const columns: Column[] = []
+    for (const [i, field] of fields.entries()) {
+      columns.push(await reader.read(field, { ...group, columns: group.columns.slice(i, i + 1) }))
+    }
+    yield { rows, columns }
+  }
+}
+
+/**
+ * Reads one column of one row group at a time: less memory, and the library never holds two promises of which it could
+ * drop one that fails.
+ */
+class ChunkReader {
+  private readonly schema: SchemaElement[]
+  private readonly file: { byteLength: number; slice: (start: number, end?: number) => ArrayBuffer }
+  private readonly decompress: SliceReaderOptions['decompress']
+
+  constructor(bytes: Uint8Array, schema: readonly SchemaElement[], options: SliceReaderOptions) {
+    this.schema = schema.map(withoutAnnotations)
+    this.file = { byteLength: bytes.length, slice: (start, end) => bufferOf(bytes.subarray(start, end)) }
+    this.decompress = options.decompress
+  }
+
+  async read(field: Field, group: RowGroup): Promise<Column> {
+    const rows = Number(group.num_rows)
+    const builder = createColumnBuilder(field, Math.min(rows, trustedRows))
     const chunks: Chunk[] = []
     await guardedAsync(
       parquetRead({
-        file,
-        metadata: plain,
-        rowStart,
-        rowEnd,
+        file: this.file,
+        metadata: {
+          version: 1,
+          schema: this.schema,
+          num_rows: group.num_rows,
+          row_groups: [group],
+          metadata_length: 0,
+        },
         utf8: false,
         geoparquet: false,
-        ...(decompress === undefined ? {} : { compressors: { ZSTD: decompress } }),
+        ...(this.decompress === undefined ? {} : { compressors: { ZSTD: this.decompress } }),
         onChunk: (chunk) => chunks.push(chunk),
       }),
     )
-    yield batchOfChunks(fields, chunks, rowEnd - rowStart)
-    rowStart = rowEnd
+    chunks.sort((a, b) => a.rowStart - b.rowStart)
+    for (const chunk of chunks) if (chunk.columnName === field.name) appendAll(builder, chunk.columnData)
+    if (builder.rows !== rows) {
+      throw new DecodeError(what, `column "${field.name}" has ${builder.rows} rows in a row group of ${rows}`)
+    }
+    return checked(builder.finish())
   }
 }
 
@@ -83,19 +116,6 @@ interface Chunk {
   readonly columnName: string
   readonly columnData: ArrayLike<unknown>
   readonly rowStart: number
-}
-
-function batchOfChunks(fields: readonly Field[], chunks: Chunk[], rows: number): RecordBatch {
-  chunks.sort((a, b) => a.rowStart - b.rowStart)
-  const columns = fields.map((field) => {
-    const builder = createColumnBuilder(field, rows)
-    for (const chunk of chunks) if (chunk.columnName === field.name) appendAll(builder, chunk.columnData)
-    if (builder.rows !== rows) {
-      throw new DecodeError(what, `column "${field.name}" has ${builder.rows} rows in a row group of ${rows}`)
-    }
-    return checked(builder.finish())
-  })
-  return { rows, columns }
 }
 
 function checked(column: Column): Column {
@@ -144,18 +164,17 @@ function appender(builder: ColumnBuilder): (value: unknown) => void {
       }
     }
     default:
-      return (value) => {
-        if (typeof value === 'number') builder.appendInt32(value)
-        else if (typeof value === 'bigint') builder.appendBigInt64(value)
-        else wrong()
+      if (fixedWidth(type) === 8) {
+        return (value) => (typeof value === 'bigint' ? builder.appendBigInt64(value) : wrong())
       }
+      return (value) => (typeof value === 'number' ? builder.appendInt32(value) : wrong())
   }
 }
 
 function decimalOf(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number') return BigInt(value)
-  if (!(value instanceof Uint8Array)) return undefined
+  if (!(value instanceof Uint8Array) || value.length > 16) return undefined
   let unsigned = 0n
   for (const byte of value) unsigned = (unsigned << 8n) | BigInt(byte)
   return BigInt.asIntN(8 * value.length, unsigned)
@@ -186,7 +205,8 @@ function sliceFields(schema: readonly SchemaElement[]): Field[] {
 }
 
 function fieldAt(schema: readonly SchemaElement[], cursor: { at: number }): Field {
-  const element = must(schema[cursor.at++], 'a schema element')
+  const element = schema[cursor.at++]
+  if (element === undefined) throw new DecodeError(what, 'has fewer schema elements than it says')
   const type = element.num_children ? listType(schema, cursor, element) : leafType(element)
   if (element.repetition_type === 'REPEATED') return refuse(element, 'is repeated without being a list')
   return { name: element.name, type: element.repetition_type === 'OPTIONAL' ? optional(type) : type }

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
+import { decodeArrowStream, encodeArrowStream } from '../../src/codec/arrow-ipc.ts'
 import { sliceBatch } from '../../src/codec/columns.ts'
 import { createLogicalHash } from '../../src/codec/logical-hash.ts'
 import { openSlice, readSlice } from '../../src/codec/slice-reader.ts'
@@ -168,6 +169,30 @@ describe('slice writer', () => {
     expect(hashOf(fields, await readSlice(bytes, { decompress }))).toBe(hashOf(fields, batch))
   })
 
+  test('a row group of large values ends after 64 MiB', () => {
+    const fields: Field[] = [{ name: 's', type: { kind: 'String' } }]
+    const large = batchOf(fields, [['x'.repeat(1024 * 1024)]])
+    const bytes = writeSlice(
+      fields,
+      Array.from({ length: 70 }, () => large),
+    )
+    const { row_groups } = parquetMetadata(bytes.slice().buffer)
+    expect(row_groups.map((group) => Number(group.num_rows))).toEqual([64, 6])
+  })
+
+  test('the same rows make the same file wherever their buffers lie', () => {
+    fc.assert(
+      fc.property(arbTable, fc.integer({ min: 1, max: 9 }), ({ fields, rows }, shift) => {
+        const batch = batchOf(fields, rows)
+        const stream = encodeArrowStream(fields, [batch])
+        const moved = new Uint8Array(stream.length + shift)
+        moved.set(stream, shift)
+        expect(writeSlice(fields, [decodeArrowStream(moved.subarray(shift))])).toEqual(writeSlice(fields, [batch]))
+      }),
+      { numRuns: 100 },
+    )
+  })
+
   test('constant columns and repeating strings become dictionaries, others do not', () => {
     const fields: Field[] = ['op', 'offset', 'city', 'note'].map((name, i) => ({
       name,
@@ -183,6 +208,33 @@ describe('slice writer', () => {
     const fields: Field[] = [{ name: 'l', type: { kind: 'List', itemType: { kind: 'Int32' } } }]
     const bytes = writeSlice(fields, [])
     expect([openSlice(bytes).fields, (await readSlice(bytes)).rows]).toEqual([fields, 0])
+  })
+
+  test('lists of lists, and names with dots or none, come back', async () => {
+    const inner: DataType = {
+      kind: 'Option',
+      inner: { kind: 'List', itemType: { kind: 'Option', inner: { kind: 'String' } } },
+    }
+    const fields: Field[] = [
+      { name: 'a.b', type: { kind: 'Option', inner: { kind: 'List', itemType: inner } } },
+      { name: 'a', type: { kind: 'List', itemType: { kind: 'List', itemType: { kind: 'Int64' } } } },
+      { name: '', type: { kind: 'Int32' } },
+    ]
+    const rows: Value[][] = [
+      [[['x', null], null, []], [[1n, 2n], [3n]], 1],
+      [null, [], 2],
+      [[], [[], [4n]], 3],
+      [[['y']], [[5n], [], [6n, 7n]], 4],
+    ]
+    const bytes = writeSlice(fields, [batchOf(fields, rows)])
+    expect(openSlice(bytes).fields).toEqual(fields)
+    expect(batchRows(await readSlice(bytes, { decompress }))).toEqual(rows)
+    const file = join(folder, 'nested.parquet')
+    writeFileSync(file, bytes)
+    const connection = await connect()
+    const result = await connection.runAndReadAll(`SELECT * FROM read_parquet('${file}')`)
+    expect(result.getRows().map((row) => row.map((value, i) => fromDuckDb(fields[i]!.type, value)))).toEqual(rows)
+    connection.closeSync()
   })
 
   test('values under nulls are left out', async () => {
