@@ -87,11 +87,6 @@ export async function listNames(store: ObjectStore): Promise<string[]> {
   return aliases
 }
 
-/** True when the store holds anything of dataset `id`. */
-export async function hasDataset(store: ObjectStore, id: DatasetId): Promise<boolean> {
-  return (await store.list(datasetKey(id))).length > 0
-}
-
 /** Declares a log and its partition count; the first declaration stands. Durable when it resolves. Throws `DecodeError`. */
 export function putLog(store: ObjectStore, record: LogRecord): Promise<Claim<LogRecord>> {
   return claim(store, logKey(record.id), { bytes: encodeLogRecord(record), decode: decodeLogRecord })
