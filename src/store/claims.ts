@@ -6,16 +6,7 @@ import { equalBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
-import {
-  commitKey,
-  datasetKey,
-  logKey,
-  nameKey,
-  namesPrefix,
-  numberOfName,
-  progressKey,
-  progressPrefix,
-} from './layout.ts'
+import { commitKey, logKey, nameKey, namesPrefix, numberOfName, progressKey, progressPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 import {
   decodeCommitRecord,
