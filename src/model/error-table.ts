@@ -27,7 +27,10 @@ export const errorTable = {
   'VerificationFailed::OutputMismatch': { status: 400, title: 'Re-execution gave another output' },
   'VerificationFailed::DatasetNotFound': { status: 400, title: 'A dataset of the proof is not known here' },
   'VerificationFailed::DatasetBlockNotFound': { status: 400, title: 'A block of the proof is not known here' },
-  'VerificationFailed::NotReproducible': { status: 400, title: 'The proof is of a statement that cannot be reproduced' },
+  'VerificationFailed::NotReproducible': {
+    status: 400,
+    title: 'The proof is of a statement that cannot be reproduced',
+  },
   'VerificationInconclusive::EngineUnavailable': { status: 400, title: 'The proof names another engine version' },
   Unauthenticated: { status: 401, title: 'A valid token is needed' },
   Forbidden: { status: 403, title: 'The token lacks the right' },

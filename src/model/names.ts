@@ -43,7 +43,9 @@ export function parseAlias(account: string, dataset: string): Alias {
     }
   }
   if (reservedAccounts.has(foldAscii(account))) {
-    throw new NodeError('ReservedName', `The account name '${account}' is reserved.`, { hint: 'Choose another account name.' })
+    throw new NodeError('ReservedName', `The account name '${account}' is reserved.`, {
+      hint: 'Choose another account name.',
+    })
   }
   const text = `${account}/${dataset}`
   return { account, dataset, text, folded: foldAscii(text) }
@@ -53,7 +55,9 @@ export function parseAlias(account: string, dataset: string): Alias {
 export function parseAliasText(text: string): Alias {
   const slash = text.indexOf('/')
   if (slash < 0) {
-    throw new NodeError('InvalidName', `'${text.slice(0, 100)}' is not a dataset name.`, { hint: 'Write account/dataset.' })
+    throw new NodeError('InvalidName', `'${text.slice(0, 100)}' is not a dataset name.`, {
+      hint: 'Write account/dataset.',
+    })
   }
   return parseAlias(text.slice(0, slash), text.slice(slash + 1))
 }

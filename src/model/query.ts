@@ -48,7 +48,18 @@ const dataFormatNames: Readonly<Record<string, DataFormat>> = {
   'json-soa': 'JsonSoa',
 }
 const spelledDataFormats: ReadonlySet<string> = new Set([
-  'JsonAos', 'JsonAoa', 'JsonSoa', 'JsonAoS', 'JsonAoA', 'JsonSoA', 'jsonaos', 'jsonaoa', 'jsonsoa', 'json-aos', 'json-aoa', 'json-soa',
+  'JsonAos',
+  'JsonAoa',
+  'JsonSoa',
+  'JsonAoS',
+  'JsonAoA',
+  'JsonSoA',
+  'jsonaos',
+  'jsonaoa',
+  'jsonsoa',
+  'json-aos',
+  'json-aoa',
+  'json-soa',
 ])
 
 /** The data format of any accepted spelling, or undefined. */
@@ -81,17 +92,32 @@ export function normaliseInclude(names: readonly string[], schemaAsked: boolean)
 }
 
 /** Dialects of deployed nodes: known, and refused, because we never sign a dialect that did not run. */
-const foreignDialects: ReadonlySet<string> = new Set(['SqlDataFusion', 'SqlSpark', 'SqlFlink', 'SqlRisingWave', 'datafusion', 'spark', 'flink', 'risingwave'])
+const foreignDialects: ReadonlySet<string> = new Set([
+  'SqlDataFusion',
+  'SqlSpark',
+  'SqlFlink',
+  'SqlRisingWave',
+  'datafusion',
+  'spark',
+  'flink',
+  'risingwave',
+])
 
 /** Throws NodeError `UnsupportedDialect`, `EngineUnavailable` unless `dialect` is ours; `full` names engine and version. */
 export function checkDialect(dialect: string, full: string): void {
   if (dialect === 'SqlDuckDb' || dialect === full) return
   if (/^SqlDuckDb\/.{1,40}$/.test(dialect)) {
-    throw new NodeError('EngineUnavailable', `This node runs ${full}, not ${dialect}.`, { candidates: ['SqlDuckDb', full] })
+    throw new NodeError('EngineUnavailable', `This node runs ${full}, not ${dialect}.`, {
+      candidates: ['SqlDuckDb', full],
+    })
   }
   const known = foreignDialects.has(dialect) ? ' of other nodes' : ''
-  throw new NodeError('UnsupportedDialect', `The query dialect '${dialect.slice(0, 80)}'${known} is not one that runs here.`, {
-    hint: 'Use SqlDuckDb.',
-    candidates: ['SqlDuckDb', full],
-  })
+  throw new NodeError(
+    'UnsupportedDialect',
+    `The query dialect '${dialect.slice(0, 80)}'${known} is not one that runs here.`,
+    {
+      hint: 'Use SqlDuckDb.',
+      candidates: ['SqlDuckDb', full],
+    },
+  )
 }
