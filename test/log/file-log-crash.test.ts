@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file-log.ts'
-import { HaltError } from '../../src/model/errors.ts'
+import { HaltError, NodeError } from '../../src/model/errors.ts'
 import { readAll } from './contract-suite.ts'
 import { SimulatedDisk, systemError } from './simulated-disk.ts'
 
@@ -209,4 +209,41 @@ test('opens again after each operation of an opening that failed', async () => {
     expect((await messagesOf(disk)).length).toBe(4)
     if (!failed && count < failing) break
   }
+})
+
+describe.each(['EIO', 'ENOSPC'])('when one operation of the disk fails with %s, whichever it is', (code) => {
+  test('each append is answered truly and the next process finds what was acknowledged', async () => {
+    for (let failing = 1; ; failing++) {
+      const disk = new SimulatedDisk()
+      const log = await open(disk, { segmentBytes: 400 })
+      let count = 0
+      disk.before = () => {
+        if (++count === failing) throw systemError(code)
+      }
+      const outcomes = new Map<number, string>()
+      for (let number = 0; number < 12; number++) {
+        // Message `number` is told by its bytes; its position shows whether those refused took none.
+        const outcome = log.append(0, [message(number, 100)]).then(
+          () => 'stored',
+          (error: unknown) => (error instanceof NodeError ? error.kind : String(error)),
+        )
+        outcomes.set(number, await outcome)
+        await log.release(0, number - 6).catch(() => {})
+      }
+      await log.close()
+      disk.crash(() => false)
+      const next = await open(disk, { segmentBytes: 400 })
+      const found = (await readAll(next, (await next.range(0)).start)).map(({ bytes }) => bytes)
+      await next.close()
+      const isThere = (number: number): boolean => found.some((bytes) => isMessage(number, bytes))
+      for (const [number, outcome] of outcomes) {
+        expect(['stored', 'StorageFull', 'OutcomeUnknown', 'LogUnavailable']).toContain(outcome)
+        const wanted = outcome === 'stored' && number >= 6
+        const unwanted = outcome === 'StorageFull' || outcome === 'LogUnavailable'
+        expect({ number, failing, lost: wanted && !isThere(number) }).toEqual({ number, failing, lost: false })
+        expect({ number, failing, phantom: unwanted && isThere(number) }).toEqual({ number, failing, phantom: false })
+      }
+      if (count < failing) break
+    }
+  })
 })
