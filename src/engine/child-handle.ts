@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Analysis, EngineAnswer } from './engine.ts'
+import type { Analysis, EngineAnswer } from './engine-job.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 import { outOfMemory } from './sql-errors.ts'
 

@@ -4,7 +4,7 @@
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
-import type { Analysis, EngineAnswer, EngineOptions } from './engine.ts'
+import type { Analysis, EngineAnswer, EngineOptions } from './engine-job.ts'
 import type { ChildSettings, PlainJob, ToChild } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 

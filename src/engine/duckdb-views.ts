@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { sqlTypeOf } from './duckdb-types.ts'
-import type { EngineTable } from './engine.ts'
+import type { EngineTable } from './engine-job.ts'
 import { asciiLower } from './lexer.ts'
 
 /** Views kept for later queries. */

@@ -1,88 +1,9 @@
 // The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
 // are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
 
-import type { DataSchema } from '../model/schema.ts'
-import type { TextPosition } from '../model/errors.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
 import { ChildPool } from './child-pool.ts'
+import type { Analysis, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
 import { dialect, engineVersion, normalizerVersion } from './identity.ts'
-
-/** A construct of a statement and where it stands. */
-export interface Construct {
-  readonly construct: string
-  /** Absent where the engine does not tell. */
-  readonly position?: TextPosition
-}
-
-/** A name in a FROM clause that no CTE explains; each distinct spelling once, at its first place. */
-export interface TableName {
-  /** `['acme/trips']` or `['acme', 'trips']`, without quotes. */
-  readonly parts: readonly string[]
-  /** Parts joined by a dot. */
-  readonly text: string
-  readonly position?: TextPosition
-}
-
-/** What the gate found in a statement that it let through. Plain data. */
-export interface Analysis {
-  /** The statement as sent. */
-  readonly sql: string
-  readonly tables: readonly TableName[]
-  /** The first construct that makes the statement irreproducible, if any. */
-  readonly volatile: Construct | undefined
-}
-
-/** The data behind a name of the statement. */
-export interface EngineTable {
-  readonly parts: readonly string[]
-  /** Absolute paths of Parquet slices in chain order; empty when there is no data yet. */
-  readonly files: readonly string[]
-  /** Latest full schema (system columns included); undefined: the four system columns alone. */
-  readonly schema: DataSchema | undefined
-}
-
-export interface EngineJob {
-  readonly analysis: Analysis
-  /** One per name of `analysis.tables`. */
-  readonly tables: readonly EngineTable[]
-  /** Refuse volatile statements and give every other a total order. */
-  readonly reproducible: boolean
-  readonly dataFormat: 'JsonAos' | 'JsonAoa' | 'JsonSoa'
-  readonly wantSchema: boolean
-  /** Order of keys in objects of a row: as the columns stand, or sorted by UTF-8 bytes. */
-  readonly keyOrder: 'column' | 'canonical'
-  /** Escape everything beyond ASCII, as canonical JSON does. */
-  readonly ascii: boolean
-  readonly skip: number
-  readonly limit: number
-  readonly signal: AbortSignal
-}
-
-export interface EngineAnswer {
-  /** JSON text of the `data` member. */
-  readonly data: Uint8Array
-  /** Canonical JSON of the `schema` member (ArrowJson). */
-  readonly schemaJson?: Uint8Array
-  readonly rows: number
-  /** There were more rows than `limit`. */
-  readonly truncated: boolean
-}
-
-export interface EngineOptions {
-  /** Child processes, each with one query at a time. */
-  readonly processes: number
-  readonly queryMs: number
-  /** For the engine's own buffers; the process is killed at half as much again (at least 512 MiB more). */
-  readonly memoryBytes: number
-  readonly resultBytes: number
-  /** Queries that may wait for a free process. */
-  readonly queueLimit: number
-  /** Directories that the children may read. */
-  readonly dataRoots: readonly string[]
-  readonly logger: Logger
-  readonly clock: Clock
-}
 
 export interface Engine {
   readonly name: 'duckdb'

@@ -6,7 +6,7 @@ import type { TextPosition } from '../model/errors.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
-import type { Construct, TableName } from './engine.ts'
+import type { Construct, TableName } from './engine-job.ts'
 import {
   aggregateByName,
   allowedMacros,

@@ -2,7 +2,7 @@
 
 import type { ErrorDetails } from '../model/errors.ts'
 import type { ErrorKind } from '../model/error-table.ts'
-import type { Analysis, EngineJob } from './engine.ts'
+import type { Analysis, EngineJob } from './engine-job.ts'
 
 /** A job without its signal, which stays with the parent. */
 export type PlainJob = Omit<EngineJob, 'signal'>

@@ -195,7 +195,7 @@ describe('errors', () => {
     ['SELECT t.nope FROM "acme/trips" t', 'SqlUnknownName', { offset: 7, line: 1, column: 8 }],
     ['SELECT z.k FROM "acme/trips" t', 'SqlUnknownName', { offset: 7, line: 1, column: 8 }],
     ['SELECT uper(note) FROM "acme/trips"', 'SqlUnknownName', { offset: 7, line: 1, column: 8 }],
-    ["SELECT 'x'::nosuchtype", 'SqlUnknownName', undefined],
+    ["SELECT 'x'::nosuchtype", 'SqlUnknownName', { offset: 12, line: 1, column: 13 }],
     ['SELECT sum(note) FROM "acme/trips"', 'SqlValue', { offset: 7, line: 1, column: 8 }],
     ['SELECT k, sum(op) FROM "acme/trips"', 'SqlSyntax', { offset: 7, line: 1, column: 8 }],
     ['SELECT CAST(note AS INT) FROM "acme/trips"', 'SqlValue', undefined],
@@ -205,7 +205,7 @@ describe('errors', () => {
   ])('%s is %s', async (sql, kind, position) => {
     const error = await refusal(ask(bench.engine, sql, options))
     expect([error.kind, error.message]).toEqual([kind, expect.any(String)])
-    if (position !== undefined) expect(error.details.position).toEqual(position)
+    expect(error.details.position).toEqual(position)
     expect(error.message).not.toMatch(/exception_type|LINE \d|Candidate/)
   })
 

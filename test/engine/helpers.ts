@@ -4,13 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import {
-  type Engine,
-  type EngineJob,
-  type EngineOptions,
-  type EngineTable,
-  openEngine,
-} from '../../src/engine/engine.ts'
+import type { EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
+import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
