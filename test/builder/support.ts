@@ -116,6 +116,12 @@ export function batchOf(spec: BatchSpec, dataset: string): BatchEntry {
   }
 }
 
+export interface LargeBatch {
+  /** Known once the first part is made. */
+  readonly attempt: { readonly writer: string; readonly n: number }
+  part(index: number): Uint8Array
+}
+
 /** Makes messages as one process would: one writer, numbered. */
 export class TestWriter {
   readonly writer: string
@@ -161,19 +167,35 @@ export class TestWriter {
     return encodeMessage({ kind: 'rows', ...this.#common(), dataset, schemaSequence: 1, batches, ...header }, payload)
   }
 
-  /** One large batch as `count` parts. */
+  /** Value of the next row's columns. */
+  get nextRow(): number {
+    return this.#row
+  }
+
+  /** One large batch as `count` parts, numbered one after the other. */
   parts(dataset: string, spec: BatchSpec, count: number): Uint8Array[] {
+    const large = this.large(dataset, spec, count)
+    return Array.from({ length: count }, (_, i) => large.part(i))
+  }
+
+  /** One large batch whose parts are made when asked for, first one first, among other messages of the writer. */
+  large(dataset: string, spec: BatchSpec, count: number): LargeBatch {
     const batch = batchOf(spec, dataset)
     const payload = rowsPayload(batch.rows, this.#row)
     this.#row += batch.rows
     const size = Math.ceil(payload.length / count)
-    const attempt = { writer: this.writer, n: this.n + 1 }
-    return Array.from({ length: count }, (_, i) => {
-      const first = i === 0 ? { batches: [batch] } : {}
-      const part = { attempt, number: i + 1, count }
-      const header: RowsHeader = { kind: 'rows', ...this.#common(), dataset, schemaSequence: 1, part, ...first }
-      return encodeMessage(header, payload.subarray(i * size, (i + 1) * size))
-    })
+    const attempt = { writer: this.writer, n: -1 }
+    return {
+      attempt,
+      part: (i) => {
+        const common = this.#common()
+        if (i === 0) attempt.n = common.n
+        const first = i === 0 ? { batches: [batch] } : {}
+        const part = { attempt, number: i + 1, count }
+        const header: RowsHeader = { kind: 'rows', ...common, dataset, schemaSequence: 1, part, ...first }
+        return encodeMessage(header, payload.subarray(i * size, (i + 1) * size))
+      },
+    }
   }
 
   abort(dataset: string, attempt: { writer: string; n: number }): Uint8Array {

@@ -1,0 +1,113 @@
+// The fold alone, fed with message bytes: one dataset, no builder, no store.
+
+import type { BlockPlan, DataPlan, DatasetState } from '../../src/builder/dataset-state.ts'
+import { attemptKey } from '../../src/builder/dataset-state.ts'
+import {
+  completesAttempt,
+  foldAbort,
+  foldCreation,
+  foldCut,
+  type FoldResult,
+  foldRows,
+} from '../../src/builder/fold.ts'
+import { wholeAttempt, wholeMessage } from '../../src/builder/whole-rows.ts'
+import { must } from '../../src/lib/assert.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { decodeMessage } from '../../src/log/message-codec.ts'
+import type { BatchStatus } from '../../src/model/checkpoint.ts'
+
+export class FoldHarness {
+  readonly log: EventLog = openMemoryLog()
+  readonly plans: BlockPlan[] = []
+  current: DatasetState | undefined
+  readonly #id: string | undefined
+
+  /** Follows the dataset with this id; without one, the first that is created. */
+  constructor(id?: string) {
+    this.#id = id
+  }
+
+  get state(): DatasetState {
+    return must(this.current, 'the dataset exists')
+  }
+
+  get dataPlans(): DataPlan[] {
+    return this.plans.filter((plan) => plan.kind === 'data')
+  }
+
+  /** Appends one message and folds it. */
+  async take(bytes: Uint8Array): Promise<FoldResult> {
+    const position = await this.log.append(0, [bytes])
+    const result = await this.#fold(bytes, position)
+    if (result.plan !== undefined) this.plans.push(result.plan)
+    return result
+  }
+
+  async takeAll(messages: readonly Uint8Array[]): Promise<FoldResult[]> {
+    const results: FoldResult[] = []
+    for (const message of messages) results.push(await this.take(message))
+    return results
+  }
+
+  /** Outcomes of the open block, or of the last plan. */
+  statuses(plan = this.dataPlans.at(-1)): BatchStatus[] {
+    const outcomes = this.state.open?.outcomes ?? plan?.checkpoint.outcomes ?? []
+    return outcomes.map(({ status }) => status)
+  }
+
+  /** Everything that the state holds, as plain values. */
+  snapshot(): unknown {
+    return snapshotOf(this.state)
+  }
+
+  async #fold(bytes: Uint8Array, position: number): Promise<FoldResult> {
+    const message = decodeMessage(bytes)
+    if (message.kind === 'foreign') return { effect: 'dropped' }
+    const { header, payload } = message
+    if (header.kind !== 'create' && this.current === undefined) return { effect: 'dropped' }
+    if (header.kind !== 'cut' && header.dataset !== (this.current?.id ?? header.dataset)) return { effect: 'dropped' }
+    switch (header.kind) {
+      case 'create': {
+        if (this.current !== undefined || (this.#id ?? header.dataset) !== header.dataset) return { effect: 'dropped' }
+        const created = foldCreation(header, position)
+        this.current = created?.state
+        return created === undefined ? { effect: 'dropped' } : { effect: 'changed', plan: created.plan }
+      }
+      case 'cut': {
+        const entry = header.entries.find(({ dataset }) => dataset === this.state.id)
+        const timeMs = Date.parse(header.time)
+        return entry === undefined
+          ? { effect: 'dropped' }
+          : foldCut(this.state, { position, timeMs, sequence: entry.sequence })
+      }
+      case 'abort':
+        return foldAbort(this.state, header, position)
+      case 'rows': {
+        const last = { header, payload }
+        if (header.part === undefined)
+          return foldRows(this.state, { position, header, whole: wholeMessage(position, last) })
+        if (!completesAttempt(this.state, header)) return foldRows(this.state, { position, header, whole: undefined })
+        const attempt = this.state.attempts.get(attemptKey(header.part.attempt))
+        return foldRows(this.state, {
+          position,
+          header,
+          whole: await wholeAttempt(this.log, 0, { position, attempt, last }),
+        })
+      }
+    }
+  }
+}
+
+/** A state as plain values, so that two can be compared. */
+export function snapshotOf(state: DatasetState): unknown {
+  const { writers, attempts, ids, ...rest } = state
+  return structuredClone({
+    ...rest,
+    writers: [...writers],
+    attempts: [...attempts],
+    known: [...ids.known].sort(),
+    groups: ids.groups,
+    openIds: ids.open,
+  })
+}

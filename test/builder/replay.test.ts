@@ -1,0 +1,231 @@
+// One log, many ways to build it: restarted at every message, crashed at every put, raced, from different floors.
+// Every way must end in the same bytes, and the rows must be those that an account of its own expects.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { loadDataset } from '../../src/builder/load-dataset.ts'
+import { readSlice } from '../../src/codec/slice-reader.ts'
+import { decodeBlock } from '../../src/codec/odf-block.ts'
+import { must } from '../../src/lib/assert.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { readHead } from '../../src/store/heads.ts'
+import { blockKey, dataKey } from '../../src/store/layout.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { FoldHarness, snapshotOf } from './fold-harness.ts'
+import { actions, type Script, scriptOf } from './script.ts'
+import { buildAll, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
+
+async function logOf(messages: readonly Uint8Array[], id = 'log-1'): Promise<EventLog> {
+  const log = openMemoryLog({ id })
+  if (messages.length > 0) await log.append(0, messages)
+  return log
+}
+
+/** All that must be equal: datasets and names, hints included. */
+async function contents(store: ObjectStore): Promise<Record<string, string>> {
+  const all = [...(await dump(store, 'datasets')), ...(await dump(store, 'names'))]
+  return Object.fromEntries(all.map(([key, bytes]) => [key, Buffer.from(bytes).toString('base64')]))
+}
+
+/** Values of column `n` in chain order. */
+async function rowsOf(store: ObjectStore, id: string): Promise<number[]> {
+  const slices: string[] = []
+  let hash = (await readHead(store, id))?.hash
+  while (hash !== undefined) {
+    const { block } = decodeBlock(must(await store.get(blockKey(id, hash)), 'a block'))
+    if (block.event.kind === 'AddData' && block.event.newData !== undefined)
+      slices.unshift(block.event.newData.physicalHash)
+    hash = block.prevBlockHash
+  }
+  const values: number[] = []
+  for (const slice of slices) {
+    const bytes = must(await store.get(dataKey(id, slice)), 'a slice')
+    const batch = await readSlice(bytes, { decompress: (data) => compressor.decompress(data) })
+    const column = must(
+      batch.columns.find(({ name }) => name === 'n'),
+      'column n',
+    )
+    const view = new DataView(column.values.buffer, column.values.byteOffset)
+    for (let row = 0; row < batch.rows; row++) values.push(Number(view.getBigInt64(8 * row, true)))
+  }
+  return values
+}
+
+async function reference({ messages, expected }: Script): Promise<Record<string, string>> {
+  const store = openMemoryStore()
+  const { builder } = await buildAll(await logOf(messages), store)
+  expect(builder.status().halted).toEqual([])
+  for (const [id, rows] of expected) expect(await rowsOf(store, id)).toEqual(rows)
+  return contents(store)
+}
+
+describe('one log', () => {
+  test('gives every row that must be there, once, and the same bytes when the builder restarts at every message', async () => {
+    await fc.assert(
+      fc.asyncProperty(actions, async (todo) => {
+        const script = await scriptOf(todo)
+        const whole = await reference(script)
+        const log = await logOf([])
+        const store = openMemoryStore()
+        for (const message of script.messages) {
+          await log.append(0, [message])
+          await buildAll(log, store)
+        }
+        expect(await contents(store)).toEqual(whole)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('leaves the state that a fold over all of it has', async () => {
+    await fc.assert(
+      fc.asyncProperty(actions, async (todo) => {
+        const { messages } = await scriptOf(todo)
+        const store = openMemoryStore()
+        await buildAll(await logOf(messages), store)
+        for (const id of ['a', 'b', 'c'].map(datasetId)) {
+          const fold = new FoldHarness(id)
+          await fold.takeAll(messages)
+          const loaded = must(await loadDataset(store, id), 'a chain')
+          if (fold.state.firstChange === undefined) expect(snapshotOf(loaded.state)).toEqual(fold.snapshot())
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('gives the same bytes after a crash at any put, before or after it took effect', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        actions,
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.boolean()), { minLength: 1, maxLength: 4 }),
+        async (todo, crashes) => {
+          const script = await scriptOf(todo)
+          const whole = await reference(script)
+          const log = await logOf(script.messages)
+          const store = openMemoryStore()
+          for (const [puts, takesEffect] of crashes) {
+            const crashing = crashingStore(store, puts, takesEffect)
+            const running = await start(log, crashing.store).catch(() => undefined)
+            if (running === undefined) continue
+            await Promise.race([crashing.crashed, drained(log, running)])
+            await running.builder.stop()
+          }
+          await buildAll(log, store)
+          expect(await contents(store)).toEqual(whole)
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+
+  test('gives the same bytes to two builders at once, and to one that starts at a later floor', async () => {
+    await fc.assert(
+      fc.asyncProperty(actions, fc.nat(), async (todo, at) => {
+        const script = await scriptOf(todo)
+        const whole = await reference(script)
+        const split = at % script.messages.length
+        const log = await logOf(script.messages.slice(0, split))
+        const [one, two] = [openMemoryStore(), openMemoryStore()]
+        const slow = await start(log, one)
+        await buildAll(log, two)
+        if (split < script.messages.length) await log.append(0, script.messages.slice(split))
+        const [first, second] = [await start(log, two), await start(log, two)]
+        for (const running of [slow, first, second]) await drained(log, running)
+        for (const { builder } of [slow, first, second]) {
+          await builder.stop()
+          expect(builder.status().lostRaces).toBe(0)
+        }
+        expect(await contents(one)).toEqual(whole)
+        expect(await contents(two)).toEqual(whole)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('is let go of below the floor, and building goes on from what is left', async () => {
+    const dataset = datasetId('a')
+    const idle = datasetId('idle')
+    const writer = new TestWriter('w')
+    const first = [
+      writer.create(dataset, 'acme/a'),
+      writer.create(idle, 'acme/idle'),
+      writer.rows(idle, [{}]),
+      writer.cut([{ dataset: idle, sequence: 3 }]),
+    ]
+    const more = Array.from({ length: 20 }, (_, i) => [
+      writer.rows(dataset, [{}]),
+      writer.cut([{ dataset, sequence: 3 + i }]),
+    ]).flat()
+    const last = [writer.rows(idle, [{ rows: 2 }]), writer.cut([{ dataset: idle, sequence: 4 }])]
+    const whole = openMemoryStore()
+    await buildAll(await logOf([...first, ...more, ...last]), whole)
+    const log = await logOf([...first, ...more])
+    const store = openMemoryStore()
+    await buildAll(log, store)
+    expect(await log.range(0)).toEqual({ start: 43, end: 44 })
+    await log.append(0, last)
+    const { builder } = await buildAll(log, store)
+    expect(builder.status().halted).toEqual([])
+    expect(await contents(store)).toEqual(await contents(whole))
+  })
+})
+
+test('a builder with another slice writer takes the chain that stands, and goes on from there', async () => {
+  const dataset = datasetId('a')
+  const writer = new TestWriter('w')
+  const log = await logOf([writer.create(dataset, 'acme/a'), writer.rows(dataset, [{ rows: 3 }])])
+  const store = openMemoryStore()
+  const other = { ...compressor, name: 'zstd of tomorrow' }
+  const ours = await start(log, store)
+  const theirs = await start(log, store, { compressor: other })
+  await drained(log, ours)
+  await drained(log, theirs)
+  for (let i = 0; i < 5; i++)
+    await log.append(0, [writer.cut([{ dataset, sequence: 3 + i }]), writer.rows(dataset, [{ rows: 3 }])])
+  await log.append(0, [writer.cut([{ dataset, sequence: 8 }])])
+  await drained(log, ours)
+  await drained(log, theirs)
+  const lost = (): number => ours.builder.status().lostRaces + theirs.builder.status().lostRaces
+  await until('one of them loses', () => lost() > 0)
+  await ours.builder.stop()
+  await theirs.builder.stop()
+  expect(await rowsOf(store, dataset)).toEqual(Array.from({ length: 18 }, (_, i) => i))
+  expect((await loadDataset(store, dataset))?.state.nextSequence).toBe(9)
+})
+
+/** A store that is gone for good at put number `puts`, which still takes effect or not. */
+function crashingStore(
+  store: ObjectStore,
+  puts: number,
+  takesEffect: boolean,
+): { store: ObjectStore; crashed: Promise<void> } {
+  let left = puts
+  let isGone = false
+  let tell: () => void = () => {}
+  const crashed = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  const guard =
+    <A extends unknown[], R>(work: (...args: A) => Promise<R>, isPut: boolean) =>
+    async (...args: A): Promise<R> => {
+      if (isGone) throw new Error('the store is gone')
+      if (!isPut || --left > 0) return work(...args)
+      isGone = true
+      tell()
+      if (takesEffect) await work(...args)
+      throw new Error('the store is gone')
+    }
+  const wrapped: ObjectStore = {
+    ...store,
+    kind: store.kind,
+    put: guard((key: string, bytes: Uint8Array | readonly Uint8Array[]) => store.put(key, bytes), true),
+    replace: guard((key: string, bytes: Uint8Array) => store.replace(key, bytes), true),
+    get: guard((key: string) => store.get(key), false),
+    list: guard((prefix: string) => store.list(prefix), false),
+    delete: guard((key: string) => store.delete(key), false),
+  }
+  return { store: wrapped, crashed }
+}
