@@ -151,6 +151,17 @@ describe('group commit', () => {
   })
 })
 
+test('refuses appends when too much waits to be written', async () => {
+  const disk = new SimulatedDisk()
+  const log = await openFileLog(options(disk, { segmentBytes: 64 * MiB }))
+  disk.before = (operation) => (operation === 'write' ? new Promise(() => {}) : undefined)
+  const large = new Uint8Array(16 * MiB)
+  void log.append(0, [large])
+  await new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < 16; i++) void log.append(0, [large])
+  await expect(log.append(0, [message(0)])).rejects.toMatchObject({ kind: 'Saturated' })
+})
+
 describe('segments', () => {
   test('are preallocated, named by their first position and read as one log', async () => {
     const disk = new SimulatedDisk()
