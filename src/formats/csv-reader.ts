@@ -51,6 +51,7 @@ class CsvReader implements RecordReader, RecordSink {
     this.plan = tablePlan(options)
     this.columns = new TypedColumns(this.plan, options)
     this.feed = new RecordFeed(this.framer, this, options.recordBytes)
+    if (options.csvHeader === 'absent') this.lay(this.plan.positions)
   }
 
   push(chunk: Uint8Array): void {
@@ -129,12 +130,15 @@ class CsvReader implements RecordReader, RecordSink {
     const { plan } = this
     const texts = cellTexts(this.cells)
     this.header ??= namesColumns(texts, (folded) => plan.byName.has(folded)) ? 'present' : 'absent'
-    const layout = this.header === 'present' ? this.headerLayout(bytes, end, texts) : plan.positions
+    this.names = texts
+    this.lay(this.header === 'present' ? this.headerLayout(bytes, end, texts) : plan.positions)
+    return this.header === 'present'
+  }
+
+  private lay(layout: readonly number[]): void {
     const met = new Set(layout)
     this.layout = layout
-    this.names = texts
-    this.missing = plan.columns.map((_, column) => column).filter((column) => !met.has(column))
-    return this.header === 'present'
+    this.missing = this.plan.columns.map((_, column) => column).filter((column) => !met.has(column))
   }
 
   /** The column that each cell of the header names. Throws NodeError when one names none. */

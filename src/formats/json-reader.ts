@@ -97,7 +97,8 @@ class ObjectReader implements RecordReader, RecordSink {
     if (this.array?.single === true) {
       message = 'Something follows the object; send one object a line as application/x-ndjson, or an array.'
     } else if (this.array?.state === 'done') message = 'Something follows the array.'
-    const end = Math.min(bytes.length, at + 24)
+    // One byte, whatever the chunk holds after it: what is reported must not hang on where chunks are cut.
+    const end = (bytes[at] ?? 0x80) < 0x80 ? at + 1 : at
     this.fault({ kind: 'MalformedRecord', message, bytes, at, end }, this.records)
     throw this.error()
   }

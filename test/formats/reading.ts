@@ -1,0 +1,116 @@
+// What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
+
+import { createInferrer, createReader } from '../../src/formats/formats.ts'
+import type { Format, Inferred, InferOptions, ParsedBody, ReaderOptions } from '../../src/formats/reader.ts'
+import { bitAt, concatBatches } from '../../src/codec/columns.ts'
+import { NodeError, type RecordError } from '../../src/model/errors.ts'
+import type { Column } from '../../src/model/record-batch.ts'
+import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+
+export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
+
+export const base = {
+  vocabulary: defaultVocabulary,
+  recordBytes: 16 * 1024 * 1024,
+  jsonDepth: 64,
+}
+
+export function readerOptions(fields: readonly Field[], more: Partial<ReaderOptions> = {}): ReaderOptions {
+  return { ...base, fields, eventTimeType: timestampMs, unknownFields: 'reject', ...more }
+}
+
+export function readBytes(format: Format, bytes: Uint8Array, options: ReaderOptions, chunkBytes?: number): ParsedBody {
+  const reader = createReader(format, options)
+  const step = chunkBytes ?? Math.max(bytes.length, 1)
+  for (let at = 0; at < bytes.length; at += step) reader.push(bytes.slice(at, at + step))
+  return reader.finish()
+}
+
+export function read(format: Format, text: string, options: ReaderOptions, chunkBytes?: number): ParsedBody {
+  return readBytes(format, Buffer.from(text), options, chunkBytes)
+}
+
+/** The NodeError that the work throws. */
+export function failure(work: () => unknown): NodeError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+  throw new TypeError('nothing was thrown')
+}
+
+export function faults(
+  format: Format,
+  text: string | Uint8Array,
+  options: ReaderOptions,
+  chunkBytes?: number,
+): readonly RecordError[] {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
+  return failure(() => readBytes(format, bytes, options, chunkBytes)).details.errors ?? []
+}
+
+/** `kind@record` of each fault, `kind@header` for a header. */
+export function kinds(format: Format, text: string | Uint8Array, options: ReaderOptions): string[] {
+  return faults(format, text, options).map(({ kind, record }) => `${kind}@${record ?? 'header'}`)
+}
+
+export function infer(format: Format, text: string, more: Partial<InferOptions> = {}): Inferred {
+  const inferrer = createInferrer(format, { ...base, columns: 2000, ...more })
+  inferrer.push(Buffer.from(text))
+  return inferrer.finish()
+}
+
+export function valueAt(column: Column, row: number): unknown {
+  if (column.validity !== undefined && !bitAt(column.validity, row)) return null
+  const { values } = column
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
+  const from = column.offsets?.[row] ?? 0
+  const to = column.offsets?.[row + 1] ?? 0
+  switch (column.type.kind) {
+    case 'Bool':
+      return bitAt(values, row)
+    case 'Int8':
+      return view.getInt8(row)
+    case 'UInt8':
+      return view.getUint8(row)
+    case 'Int16':
+      return view.getInt16(2 * row, true)
+    case 'UInt16':
+      return view.getUint16(2 * row, true)
+    case 'Int32':
+    case 'Date':
+      return view.getInt32(4 * row, true)
+    case 'UInt32':
+      return view.getUint32(4 * row, true)
+    case 'UInt64':
+      return view.getBigUint64(8 * row, true)
+    case 'Int64':
+    case 'Timestamp':
+      return view.getBigInt64(8 * row, true)
+    case 'Time':
+      return column.type.unit === 'Microsecond' ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
+    case 'Float32':
+      return view.getFloat32(4 * row, true)
+    case 'Float64':
+      return view.getFloat64(8 * row, true)
+    case 'Decimal':
+      return (view.getBigInt64(16 * row + 8, true) << 64n) | view.getBigUint64(16 * row, true)
+    case 'String':
+      return Buffer.from(values.subarray(from, to)).toString('utf8')
+    case 'Binary':
+      return Buffer.from(values.subarray(from, to)).toString('hex')
+    case 'List':
+      return Array.from({ length: to - from }, (_, i) => valueAt(column.child!, from + i))
+    default:
+      throw new TypeError(column.type.kind)
+  }
+}
+
+/** All rows as arrays in column order, event time first. */
+export function rowsOf(body: ParsedBody): unknown[][] {
+  if (body.batches.length === 0) return []
+  const { rows, columns } = concatBatches(body.batches)
+  return Array.from({ length: rows }, (_, row) => columns.map((column) => valueAt(column, row)))
+}
