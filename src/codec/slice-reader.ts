@@ -9,6 +9,7 @@ import { type DataType, type Field, optional, type TimeUnit } from '../model/sch
 import { isText } from './arrow-text.ts'
 import { type ColumnBuilder, createColumnBuilder } from './column-builder.ts'
 import { concatBatches, fixedWidth, nullColumn } from './columns.ts'
+import { checkPages } from './slice-pages.ts'
 
 const what = 'Parquet slice'
 const maxRows = 2 ** 31 - 1
@@ -73,11 +74,13 @@ async function* readRowGroups(bytes: Uint8Array, { metadata, fields, options }: 
  * drop one that fails.
  */
 class ChunkReader {
+  private readonly bytes: Uint8Array
   private readonly schema: SchemaElement[]
   private readonly file: { byteLength: number; slice: (start: number, end?: number) => ArrayBuffer }
   private readonly decompress: SliceReaderOptions['decompress']
 
   constructor(bytes: Uint8Array, schema: readonly SchemaElement[], options: SliceReaderOptions) {
+    this.bytes = bytes
     this.schema = schema.map(withoutAnnotations)
     this.file = { byteLength: bytes.length, slice: (start, end) => bufferOf(bytes.subarray(start, end)) }
     this.decompress = options.decompress
@@ -87,6 +90,7 @@ class ChunkReader {
     const rows = Number(group.num_rows)
     const builder = createColumnBuilder(field, Math.min(rows, trustedRows))
     const chunks: Chunk[] = []
+    guarded(() => checkPages(this.bytes, group, builder.items !== undefined))
     await guardedAsync(
       parquetRead({
         file: this.file,
