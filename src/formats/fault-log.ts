@@ -43,7 +43,8 @@ export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
 }
 
 const inferredHint =
-  'The columns were inferred from the first 10,000 records; where later ones differ, declare the columns with PUT first.'
+  'The columns were inferred from the first 10,000 records; where others differ, declare the columns with PUT first ' +
+  '(for numbers beyond 64 bits, say integers=float64).'
 
 /** The faults of one body. */
 export class FaultLog {

@@ -1,14 +1,16 @@
-// The door to the formats: which one a media type names, and a reader or an inferrer for it.
+// The door to the formats: which one a media type names, a reader or an inferrer for it, and the last touch to what a
+// reader made.
 
-import { unreachable } from '../lib/assert.ts'
+import { bitAt } from '../codec/columns.ts'
+import { must, unreachable } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import type { DataType } from '../model/schema.ts'
 import { createCsvReader } from './csv-reader.ts'
 import { createCsvInferrer } from './infer-csv.ts'
 import { createJsonInferrer, createNdjsonInferrer } from './infer-json.ts'
 import { createJsonReader, createNdjsonReader } from './json-reader.ts'
 import type { CsvHeader, Format, Inferrer, InferOptions, ReaderOptions, RecordReader } from './reader.ts'
-
-export { fillEventTime } from './fill-event-time.ts'
 
 const formatsByType: ReadonlyMap<string, Format> = new Map([
   ['text/csv', 'csv'],
@@ -100,4 +102,42 @@ export function createInferrer(format: Format, options: InferOptions): Inferrer 
     default:
       return unreachable(format)
   }
+}
+
+const dayMs = 86_400_000
+
+function fallbackValue(type: DataType, fallbackMs: number): bigint {
+  if (type.kind !== 'Timestamp') return BigInt(Math.floor(fallbackMs / dayMs))
+  const ms = BigInt(fallbackMs)
+  switch (type.unit ?? 'Millisecond') {
+    case 'Second':
+      return BigInt(Math.floor(fallbackMs / 1000))
+    case 'Millisecond':
+      return ms
+    case 'Microsecond':
+      return ms * 1000n
+    default:
+      return ms * 1_000_000n
+  }
+}
+
+/**
+ * The batch with its first column (Timestamp or Date) made non-null: missing values become `fallbackMs`, milliseconds
+ * since 1970 UTC (its day in a Date column). The other columns are shared, not copied.
+ */
+export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBatch {
+  const [column, ...others] = batch.columns
+  const { validity, ...whole } = must(column, 'an event-time column')
+  const filled: Column = { ...whole, nullable: false, nullCount: 0 }
+  if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
+  const values = copyBytes(whole.values)
+  const view = new DataView(values.buffer)
+  const isDate = whole.type.kind === 'Date'
+  const value = fallbackValue(whole.type, fallbackMs)
+  for (let row = 0; row < batch.rows; row++) {
+    if (bitAt(validity, row)) continue
+    if (isDate) view.setInt32(4 * row, Number(value), true)
+    else view.setBigInt64(8 * row, value, true)
+  }
+  return { rows: batch.rows, columns: [{ ...filled, values }, ...others] }
 }

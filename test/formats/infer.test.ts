@@ -62,6 +62,16 @@ describe('types from JSON', () => {
     expect(types(infer('ndjson', many(1000)))).toEqual({ v: 'Int64' })
   })
 
+  it('integers beyond 64 bits are refused rather than rounded, unless they are said to be Float64', () => {
+    const text = '{"v":18446744073709551617}'
+    const { fields, valueless } = infer('ndjson', text)
+    const error = failure(() => read('ndjson', text, readerOptions(fields, { valueless })))
+    expect(error.details).toMatchObject({ errors: [{ kind: 'OutOfRange', pointer: '/v' }] })
+    expect(error.details.hint).toContain('integers=float64')
+    const floats = infer('ndjson', text, { integers: 'float64' })
+    expect(rowsOf(read('ndjson', text, readerOptions(floats.fields)))).toEqual([[null, 2 ** 64]])
+  })
+
   it('zoneless times are times when they are said to be UTC', () => {
     expect(json(['"2024-01-01T00:00:00"', '"2024-01-01T00:00:00Z"'], { timeZone: 'UTC' })).toBe('Timestamp(us)')
   })
@@ -186,7 +196,7 @@ describe('a schema inferred from a body', () => {
       fc.constant(null),
       fc.boolean(),
       fc.integer(),
-      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).filter((v) => Math.abs(v) < 2 ** 63 || Math.abs(v) >= 1e21),
       fc.string(),
       fc.array(fc.integer(), { maxLength: 2 }),
     )
