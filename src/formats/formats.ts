@@ -2,6 +2,7 @@
 // reader made.
 
 import { bitAt } from '../codec/columns.ts'
+import { copyBytes } from '../lib/bytes.ts'
 import { must, unreachable } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
