@@ -61,7 +61,7 @@ export class ChildHandle {
     this.#process.on('message', (message) => this.#receive(message as FromChild))
   }
 
-  /** False once the process is dead, dying or broken. */
+  /** False once the process is dead, dying, broken or worn. */
   get usable(): boolean {
     return this.#usable
   }
@@ -142,6 +142,9 @@ export class ChildHandle {
         return this.kill(new NodeError('Internal', 'The query engine did not start.', { cause: message.reason }))
       case 'overgrown':
         return this.kill(outOfMemory(this.#settings.memoryBytes))
+      case 'worn':
+        this.#usable = false
+        return
       case 'analysis':
         return this.#settle((pending) => pending.resolve({ kind: 'analysis', analysis: message.analysis }))
       case 'answer':
@@ -170,10 +173,9 @@ export class ChildHandle {
   }
 
   #fail(error: PlainError): void {
-    if (error.kind === 'Internal') this.#usable = false
+    if (error.broken) this.#usable = false
     const details = error.reason === undefined ? error.details : { ...error.details, cause: error.reason }
     this.#settle((pending) => pending.reject(new NodeError(error.kind, error.message, details)))
-    if (!this.#usable) this.#process.kill('SIGKILL')
   }
 
   #ended(why: string): void {

@@ -114,6 +114,7 @@ export class ChildPool {
   }
 
   #release(child: ChildHandle): void {
+    if (!child.usable) child.kill(draining())
     if (this.#closed || !child.usable) return
     const waiter = this.#queue.shift()
     if (waiter === undefined) this.#idle.push(child)

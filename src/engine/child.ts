@@ -4,7 +4,7 @@
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
-import { reasonOf } from './sql-errors.ts'
+import { breaksEngine, reasonOf } from './sql-errors.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 
 /** Bytes of an answer that travel in one message. */
@@ -13,12 +13,17 @@ const watchEveryMs = 25
 
 let session: DuckDbSession | undefined
 let busy = false
+/** Memory above which a process is not used again. */
+let wornBytes = Number.POSITIVE_INFINITY
 
 process.on('message', (message) => {
   // Only the parent's ChildHandle writes to this channel.
   void receive(message as ToChild)
 })
 process.on('disconnect', die)
+// Signals of a terminal or a supervisor reach the whole group; the parent decides when a child ends.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => undefined)
 
 async function receive(message: ToChild): Promise<void> {
   if (message.kind === 'settings') return await start(message.settings)
@@ -39,6 +44,7 @@ async function start(settings: ChildSettings): Promise<void> {
     await send({ kind: 'unusable', reason: reasonOf(error) })
     return
   }
+  wornBytes = settings.killBytes / 2
   void watchMemory(settings.killBytes)
   await send({ kind: 'ready' })
 }
@@ -55,6 +61,7 @@ async function answer(message: Extract<ToChild, { id: number }>): Promise<void> 
 
 async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
   const { rows, truncated, schemaJson, bytes } = done
+  if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
   await send({ kind: 'answer', id, rows, truncated, schemaJson, dataBytes: bytes })
   for (const piece of done.pieces) {
     for (let at = 0; at < piece.length; at += pieceBytes) {
@@ -64,16 +71,18 @@ async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
 }
 
 function plainError(error: unknown): PlainError {
-  if (error instanceof NodeError) {
-    const { cause, ...details } = error.details
-    return {
-      kind: error.kind,
-      message: error.message,
-      details,
-      ...(cause !== undefined && { reason: reasonOf(cause) }),
-    }
+  const broken = breaksEngine(error)
+  if (!(error instanceof NodeError)) {
+    return { kind: 'Internal', message: 'The query engine failed.', details: {}, reason: reasonOf(error), broken }
   }
-  return { kind: 'Internal', message: 'The query engine failed.', details: {}, reason: reasonOf(error) }
+  const { cause, ...details } = error.details
+  return {
+    kind: error.kind,
+    message: error.message,
+    details,
+    broken,
+    ...(cause !== undefined && { reason: reasonOf(cause) }),
+  }
 }
 
 /** The engine counts its own buffers only; values in flight and results are seen here, while it works. */

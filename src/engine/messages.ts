@@ -26,6 +26,8 @@ export interface PlainError {
   readonly details: ErrorDetails
   /** What the operator reads of a failure that is no caller's fault. */
   readonly reason?: string
+  /** The engine may be in any state: the process is not used again. */
+  readonly broken: boolean
 }
 
 /** `data` comes in `pieces` after the answer when it is large, so that the parent's loop never stalls on one message. */
@@ -44,3 +46,5 @@ export type FromChild =
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'failed'; readonly id: number; readonly error: PlainError }
   | { readonly kind: 'overgrown' }
+  /** Before an answer: memory did not come back, so the next query should find a fresh process. */
+  | { readonly kind: 'worn' }

@@ -135,6 +135,17 @@ export function outOfMemory(memoryBytes: number): NodeError {
   })
 }
 
+/** True when the engine may be in any state after this error. */
+export function breaksEngine(error: unknown): boolean {
+  if (!(error instanceof NodeError)) return true
+  if (error.kind !== 'Internal') return false
+  const { cause } = error.details
+  return (
+    typeof cause !== 'string' ||
+    !/^(IO|Permission|Invalid Input|Invalid|HTTP|Catalog|Binder)$/.test(parseEngineMessage(cause).type)
+  )
+}
+
 /** Text of what went wrong, for the operator's log. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof Error) return cause.stack ?? cause.message

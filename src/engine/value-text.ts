@@ -83,6 +83,18 @@ function two(value: number): string {
   return value < 10 ? `0${value}` : String(value)
 }
 
+let lastDay = 0
+let lastDate = '1970-01-01'
+
+/** `dateText` that remembers the last day: neighbouring rows share it. */
+function nearbyDateText(days: number): string {
+  if (days !== lastDay) {
+    lastDate = dateText(days)
+    lastDay = days
+  }
+  return lastDate
+}
+
 const dayMicros = 86_400_000_000
 const dayNanos = 86_400_000_000_000n
 /** Within ±2^53 µs (until the year 2255) plain numbers are exact. */
@@ -94,7 +106,7 @@ export function timestampMicrosText(micros: bigint): string {
   const exact = Number(micros)
   const days = Math.floor(exact / dayMicros)
   const inDay = exact - days * dayMicros
-  return `${dateText(days)}T${secondsText(Math.floor(inDay / 1e6))}${fractionText((inDay % 1e6) * 1000)}`
+  return `${nearbyDateText(days)}T${secondsText(Math.floor(inDay / 1e6))}${fractionText((inDay % 1e6) * 1000)}`
 }
 
 /** As `timestampMicrosText`, of nanoseconds: fraction of 0, 3, 6 or 9 digits. */
