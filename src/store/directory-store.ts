@@ -13,6 +13,8 @@ import type { ObjectStore } from './object-store.ts'
 import { checkRange } from './range.ts'
 
 const temporaryFolder = '.tmp'
+/** How file systems say that they have no hard links. */
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 /** No write takes this long: an older temporary file is what a stopped process left behind. */
 const leftoverAgeMs = 60 * 60 * 1000
 
@@ -72,42 +74,52 @@ function directoryStore(parts: Parts): ObjectStore {
 async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]): Promise<'stored' | 'exists'> {
   const { files, sync } = parts
   const directory = dirname(path)
-  const exists = async (): Promise<'exists'> => {
-    await sync.sync(directory)
-    return 'exists'
-  }
   return spaceChecked(async () => {
     await sync.ensure(directory)
-    if ((await present(files.stat(path))) !== undefined) return exists()
-    const temporary = parts.temporary()
-    try {
-      await files.writeNew(temporary, chunks)
-      await files.link(temporary, path)
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
-      return exists()
-    } finally {
-      await present(files.unlink(temporary))
-    }
+    const exists = (await present(files.stat(path))) !== undefined
+    const outcome = exists ? 'exists' : await linkNew(parts, path, chunks)
+    // Also when it exists: its writer may not have come as far as this.
     await sync.sync(directory)
-    return 'stored'
+    return outcome
   })
 }
 
-async function replaceFile(parts: Parts, path: string, bytes: Uint8Array): Promise<void> {
-  const { files, sync } = parts
+async function linkNew(
+  { files, temporary }: Parts,
+  path: string,
+  chunks: readonly Uint8Array[],
+): Promise<'stored' | 'exists'> {
+  const source = temporary()
+  try {
+    await files.writeNew(source, chunks)
+    await files.link(source, path)
+    return 'stored'
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    return 'exists'
+  } finally {
+    await discard(files, source)
+  }
+}
+
+async function replaceFile({ files, sync, temporary }: Parts, path: string, bytes: Uint8Array): Promise<void> {
   await spaceChecked(async () => {
     await sync.ensure(dirname(path))
-    const temporary = parts.temporary()
+    const source = temporary()
     try {
-      await files.writeNew(temporary, [bytes])
-      await files.rename(temporary, path)
+      await files.writeNew(source, [bytes])
+      await files.rename(source, path)
     } catch (error) {
-      await present(files.unlink(temporary))
+      await discard(files, source)
       throw error
     }
     await sync.sync(dirname(path))
   })
+}
+
+/** Deletes a temporary file if it can: one that stays behind does no harm. */
+async function discard(files: StoreFileSystem, path: string): Promise<void> {
+  await files.unlink(path).catch(() => {})
 }
 
 /** What `reading` gives, or undefined when nothing of that kind is there. */
@@ -161,9 +173,9 @@ async function openTemporaryFolder(root: string, files: StoreFileSystem): Promis
   for (const name of await files.listDirectory(folder)) {
     const path = join(folder, name)
     const found = await present(files.stat(path))
-    if (found !== undefined && found.modifiedMs < nowMs - leftoverAgeMs) await present(files.unlink(path))
+    if (found !== undefined && found.modifiedMs < nowMs - leftoverAgeMs) await discard(files, path)
   }
-  await present(files.unlink(probe))
+  await discard(files, probe)
   return next
 }
 
@@ -171,11 +183,12 @@ async function tryLink(files: StoreFileSystem, from: string, to: string): Promis
   try {
     await files.link(from, to)
   } catch (error) {
+    if (!withoutLinks.has(errorCode(error) ?? '')) throw error
     throw new NodeError('Internal', 'The file system of the store has no hard links, which atomic writes need.', {
       hint: 'Put the data directory on a local file system such as ext4, xfs, btrfs or APFS.',
       cause: error,
     })
   } finally {
-    await present(files.unlink(to))
+    await discard(files, to)
   }
 }
