@@ -3,6 +3,7 @@
 import { must } from '../lib/assert.ts'
 import type { NodeError, RecordErrorKind } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
+import type { RecordBatch } from '../model/record-batch.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from './column-plan.ts'
 import { CsvCells, isBlankLine, splitFaults } from './csv-cells.ts'
 import { CsvFramer } from './csv-framing.ts'
@@ -57,6 +58,10 @@ class CsvReader implements RecordReader, RecordSink {
   push(chunk: Uint8Array): void {
     if (!this.sawNul && chunk.includes(0)) this.sawNul = true
     this.feed.push(chunk)
+  }
+
+  take(): readonly RecordBatch[] {
+    return this.columns.take()
   }
 
   finish(): ParsedBody {

@@ -1,6 +1,7 @@
 // Readers of JSON and NDJSON bodies: records from the feed, each an object into the columns.
 
 import { NodeError, type RecordErrorKind } from '../model/errors.ts'
+import type { RecordBatch } from '../model/record-batch.ts'
 import { tablePlan } from './column-plan.ts'
 import { FaultLog, type RecordPlace } from './fault-log.ts'
 import { ArrayFramer, LineFramer } from './json-framing.ts'
@@ -51,6 +52,10 @@ class ObjectReader implements RecordReader, RecordSink {
 
   push(chunk: Uint8Array): void {
     this.feed.push(chunk)
+  }
+
+  take(): readonly RecordBatch[] {
+    return this.columns.take()
   }
 
   finish(): ParsedBody {

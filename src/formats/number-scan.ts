@@ -128,13 +128,8 @@ export interface ExactNumber {
 
 /** The token's exact value. */
 export function exactNumber(scan: NumberScan, bytes: Uint8Array): ExactNumber {
-  let digits = ''
-  for (let at = scan.start; at < scan.end; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte === 0x65 || byte === 0x45) break
-    const digit = byte - zero
-    if (digit >= 0 && digit <= 9 && (digit > 0 || digits !== '')) digits += String.fromCharCode(byte)
-  }
+  const [significand = ''] = tokenText(scan, bytes).split(/[eE]/, 1)
+  const digits = significand.replace(/[+.-]/g, '').replace(/^0+/, '')
   let length = digits.length
   while (length > 0 && digits.charCodeAt(length - 1) === zero) length -= 1
   const exponent = digits.length - length - scan.scale

@@ -41,8 +41,8 @@ export interface ReaderOptions extends FormatOptions {
 export interface ParsedBody {
   readonly records: number
   /**
-   * The rows in order of arrival, at most 16,384 or about 1 MiB of input a batch; empty when there are no records.
-   * Columns: event time (nullable here: `fillEventTime` makes it whole), then the user columns in schema order.
+   * The rows in order of arrival, without those of `take`, at most 16,384 or about 1 MiB of input a batch; empty when
+   * there are none. Columns: event time (nullable here: `fillEventTime` makes it whole), then the user columns in schema order.
    */
   readonly batches: readonly RecordBatch[]
   /** CSV only: whether the first record was taken as a header. */
@@ -56,6 +56,8 @@ export interface RecordReader {
    * `MalformedBody`, or `RecordsDoNotFit` with the faults so far.
    */
   push(chunk: Uint8Array): void
+  /** The batches that are complete so far; the reader forgets them, so that a long body need not be held in memory. */
+  take(): readonly RecordBatch[]
   /** The end of the body. Throws NodeError `RecordsDoNotFit` with at most 100 faults and their total. */
   finish(): ParsedBody
 }

@@ -37,7 +37,7 @@ export class TypedColumns {
   builders: ColumnBuilder[]
   /** Why the last value did not fit. */
   reason = ''
-  private readonly batches: RecordBatch[] = []
+  private batches: RecordBatch[] = []
   private rows = 0
   private inputBytes = 0
   private failed = false
@@ -63,14 +63,21 @@ export class TypedColumns {
   fail(): void {
     if (this.failed) return
     this.failed = true
-    this.batches.length = 0
+    this.batches = []
     this.cut()
   }
 
-  /** The batches of the body. */
-  finish(): RecordBatch[] {
+  /** The batches that are complete; they are given once. */
+  take(): readonly RecordBatch[] {
+    const { batches } = this
+    this.batches = []
+    return batches
+  }
+
+  /** The batches not taken before, with the last rows. */
+  finish(): readonly RecordBatch[] {
     if (this.rows > 0) this.cut()
-    return this.batches
+    return this.take()
   }
 
   private cut(): void {

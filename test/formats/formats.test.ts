@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillEventTime, formatOf } from '../../src/formats/formats.ts'
+import { createReader, fillEventTime, formatOf } from '../../src/formats/formats.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { failure, optionalField, read, readerOptions, rowsOf, valueAt } from './reading.ts'
 
@@ -97,6 +97,18 @@ describe('batches', () => {
     for (const chunk of [1000, 65_536]) {
       expect(read('ndjson', wide, options, chunk).batches.map((batch) => batch.rows)).toEqual([1041, 1041, 918])
     }
+  })
+
+  it('can be taken while the body is read', () => {
+    const reader = createReader('ndjson', options)
+    const sizes: number[] = []
+    for (let i = 0; i < 5; i++) {
+      reader.push(Buffer.from('{"v":"x"}\n'.repeat(10_000)))
+      sizes.push(...reader.take().map((batch) => batch.rows))
+    }
+    const rest = reader.finish()
+    expect(rest.records).toBe(50_000)
+    expect([...sizes, ...rest.batches.map((batch) => batch.rows)]).toEqual([16_384, 16_384, 16_384, 848])
   })
 
   it('are none for an empty body', () => {

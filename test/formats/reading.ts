@@ -22,7 +22,12 @@ export function readerOptions(fields: readonly Field[], more: Partial<ReaderOpti
 export function readBytes(format: Format, bytes: Uint8Array, options: ReaderOptions, chunkBytes?: number): ParsedBody {
   const reader = createReader(format, options)
   const step = chunkBytes ?? Math.max(bytes.length, 1)
-  for (let at = 0; at < bytes.length; at += step) reader.push(bytes.slice(at, at + step))
+  for (let at = 0; at < bytes.length; at += step) {
+    // What was pushed is overwritten: a reader that keeps it instead of copying gives other rows.
+    const chunk = new Uint8Array(bytes.subarray(at, at + step))
+    reader.push(chunk)
+    chunk.fill(0x7b)
+  }
   return reader.finish()
 }
 
