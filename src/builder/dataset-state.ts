@@ -52,8 +52,9 @@ export interface DatasetState {
   readonly ids: IdMemory
   /** Absent while nothing calls for a cut. */
   open: OpenBlock | undefined
-  /** First and last message whose effect is in no checkpoint yet. */
+  /** First message that what is in no checkpoint yet needs: the first part of a large batch, say. */
   firstChange: number | undefined
+  /** Last message whose effect is in no checkpoint yet. */
   lastChange: number | undefined
 }
 
@@ -65,7 +66,7 @@ interface PlanBase {
   /** Sequence of the first new block. */
   readonly sequence: number
   readonly timeMs: number
-  /** First message whose effect these blocks make durable. */
+  /** First message that these blocks are made from. */
   readonly firstChange: number
   /** Position after the last message that these blocks consume. */
   readonly next: number

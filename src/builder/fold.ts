@@ -93,7 +93,13 @@ function isHeardFirst(state: DatasetState, message: { readonly writer: string; r
   return message.n > (state.writers.get(message.writer) ?? -1)
 }
 
-function hear(state: DatasetState, message: { readonly writer: string; readonly n: number }, position: number): void {
+/** Notes that a message took effect; `first` is the first message that its effect needs. */
+function hear(
+  state: DatasetState,
+  message: { readonly writer: string; readonly n: number },
+  position: number,
+  first = position,
+): void {
   state.writers.delete(message.writer)
   state.writers.set(message.writer, message.n)
   if (state.writers.size > writersKept) {
@@ -102,7 +108,7 @@ function hear(state: DatasetState, message: { readonly writer: string; readonly 
       break
     }
   }
-  state.firstChange ??= position
+  state.firstChange = Math.min(state.firstChange ?? first, first)
   state.lastChange = position
 }
 
@@ -145,7 +151,7 @@ function takeWhole(
   const plan = endFullBlock(state, judged, decided.length, whole)
   if (attempt !== undefined) state.attempts.delete(attempt)
   enter(state, judged, { position, whole })
-  hear(state, header, position)
+  hear(state, header, position, whole.positions[0])
   const waits = whole.batches.some((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
   return { effect: 'changed', waits, ...(plan === undefined ? {} : { plan }) }
 }

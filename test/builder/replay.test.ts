@@ -75,7 +75,7 @@ describe('one log', () => {
         }
         expect(await contents(store)).toEqual(whole)
       }),
-      { numRuns: 12 },
+      { numRuns: 120 },
     )
   })
 
@@ -92,7 +92,7 @@ describe('one log', () => {
           if (fold.state.firstChange === undefined) expect(snapshotOf(loaded.state)).toEqual(fold.snapshot())
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 120 },
     )
   })
 
@@ -117,7 +117,7 @@ describe('one log', () => {
           expect(await contents(store)).toEqual(whole)
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 12 },
     )
   })
 
@@ -141,7 +141,7 @@ describe('one log', () => {
         expect(await contents(one)).toEqual(whole)
         expect(await contents(two)).toEqual(whole)
       }),
-      { numRuns: 12 },
+      { numRuns: 120 },
     )
   })
 
