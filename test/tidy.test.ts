@@ -127,10 +127,11 @@ const cases: Record<string, { bad: [string, string][]; good: [string, string][] 
     bad: [
       ['src/lib/a.ts', `${header}\nconst a = b as number\n`],
       ['src/lib/a.ts', `${header}\nconst a = (b() as unknown) ?? c\n`],
+      ['src/lib/a.ts', `${header}\n// why\nconst a = b\nconst c = d as number\n`],
     ],
     good: [
       ['src/lib/a.ts', `${header}\nconst a = b as number // the caller checked it\n`],
-      ['src/lib/a.ts', `${header}\n// checked above\nconst a = b as number\n`],
+      ['src/lib/a.ts', `${header}\n// checked above\nconst a = b as number\nconst c = d as number\n`],
       [
         'src/lib/a.ts',
         `${header}\nconst a = ['x'] as const\nimport { x as y } from './b.ts'\nconst t = 'known as number'\n`,
@@ -184,11 +185,13 @@ const cases: Record<string, { bad: [string, string][]; good: [string, string][] 
       ['src/log/a.ts', `${header}Date.now()\n`],
       ['src/log/a.ts', `${header}new Date()\n`],
       ['src/log/a.ts', `${header}setTimeout(f, 1)\n`],
+      ['src/log/a.ts', `${header}globalThis.setTimeout(f, 1)\n`],
       ['src/log/a.ts', `${header}const t = performance.now()\n`],
     ],
     good: [
       ['src/lib/clock.ts', `${header}Date.now()\n`],
       ['src/ops/a.ts', `${header}setInterval(f, 1)\n`],
+      ['src/cli/a.ts', `${header}request.setTimeout(1)\n`],
       ['src/log/a.ts', `${header}new Date(clock.nowMs())\n`],
     ],
   },

@@ -125,7 +125,7 @@ const kebabCase: Rule = {
   },
 }
 
-/** `as` needs a reason on its line or the line above; `as const` and renaming in imports do not. */
+/** `as` needs a reason on its line or above; `as const` and renaming in imports do not. */
 const reasonedCasts: Rule = {
   name: 'casts without a reason',
   applies: inSource,
@@ -134,9 +134,13 @@ const reasonedCasts: Rule = {
     const code = codeOnly(file.text).replace(/\b(?:import|export)\b[^;'"]*?\{[^}]*\}/g, (clause) =>
       clause.replace(/[^\n]/g, ' '),
     )
+    let reasonedAt = Number.NEGATIVE_INFINITY
     return code.split('\n').flatMap((line, at) => {
       const casts = /[\w)\]}]\s+as\s+(?!const\b)[A-Za-z{[(]/.test(line)
-      const reasoned = /\/\/ ?\S/.test(lines[at] ?? '') || /^\s*(?:\/\/|\*|\/\*)/.test(lines[at - 1] ?? '')
+      const comment = /\/\/ ?\S/.test(lines[at] ?? '') || /^\s*(?:\/\/|\*|\/\*)/.test(lines[at - 1] ?? '')
+      // One reason may stand for casts on lines that follow one another.
+      const reasoned = comment || reasonedAt === at - 1
+      if (casts && reasoned) reasonedAt = at
       return casts && !reasoned ? [`${file.path}:${at + 1} casts without a reason`] : []
     })
   },
@@ -183,7 +187,7 @@ export const rules: readonly Rule[] = [
   forbid('writes to the console', /\bconsole\s*\.\s*\w/g, /^src\/cli\//),
   forbid(
     'reads a clock or sets a timer',
-    /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bset(?:Timeout|Interval)\b/g,
+    /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|(?:(?<![.\w])|\bglobalThis\.)set(?:Timeout|Interval)\b/g,
     /^src\/(?:lib|ops)\//,
   ),
   forbid('uses Math.random', /\bMath\.random\b/g, /^src\/(?:lib|ops)\//),
