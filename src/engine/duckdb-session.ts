@@ -15,7 +15,7 @@ import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
-import { errorOfEngine, parseEngineMessage } from './sql-errors.ts'
+import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
 import { checkStatementKind } from './statement-kind.ts'
 import { child, list, text } from './tree.ts'
 
@@ -167,6 +167,7 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   const offset = Number(text(tree, 'position') || Number.NaN)
   const position = Number.isSafeInteger(offset) ? { position: positionOfCodePoint(sql, offset) } : {}
   const { message } = parseEngineMessage(text(tree, 'error_message'))
+  if (message.startsWith('Max expression depth')) return tooDeep()
   return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
 }
 

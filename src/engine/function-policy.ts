@@ -48,6 +48,14 @@ export const allowedMacros: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+/** Allowed macros that look at more than one row, or make rows; the others are scalar. */
+export const rowSetMacros: ReadonlySet<string> = new Set(
+  (
+    'generate_subscripts geomean geometric_mean json_group_array json_group_object json_group_structure ' +
+    'regexp_split_to_table wavg weighted_avg'
+  ).split(' '),
+)
+
 /** Answers change from run to run, or the algorithm is not a promise: no proof, but they may run. */
 export const volatileFunctions: ReadonlySet<string> = new Set(
   (

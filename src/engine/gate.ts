@@ -169,6 +169,8 @@ class Gate {
     if (present(node, 'sample')) this.#noteVolatile('a sample')
     const first = parts[0] ?? ''
     if (parts.length === 1 && scope.has(asciiLower(first))) return
+    const key = JSON.stringify(parts)
+    if (this.#tables.has(key)) return
     const position = this.#position()
     if (parts.length > 2 || (parts.length === 2 && engineSchemas.has(asciiLower(first))) || name.includes('\0')) {
       throw new NodeError('DatasetNotFound', `No dataset '${name.slice(0, 200)}'.`, {
@@ -176,8 +178,7 @@ class Gate {
         ...(position && { position }),
       })
     }
-    const key = JSON.stringify(parts)
-    if (!this.#tables.has(key)) this.#tables.set(key, { parts, text: name, ...(position && { position }) })
+    this.#tables.set(key, { parts, text: name, ...(position && { position }) })
   }
 
   #visitTableFunction(node: JsonObject, scope: Scope, depth: number): void {
@@ -237,7 +238,9 @@ class Gate {
     if (names.length !== 1 || typeof only !== 'string') return
     const name = asciiLower(only)
     if (clockNames.has(name)) this.#noteVolatile(name)
-    if (sessionNames.has(name)) this.#sessionNames.push({ construct: name, ...this.#positioned() })
+    if (sessionNames.has(name) && !this.#sessionNames.some((known) => known.construct === name)) {
+      this.#sessionNames.push({ construct: name, ...this.#positioned() })
+    }
   }
 
   /** Keeps the first in reading order. */

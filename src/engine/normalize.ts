@@ -3,6 +3,7 @@
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
+import { allowedMacros, rowSetMacros } from './function-policy.ts'
 import { asciiLower } from './lexer.ts'
 import { child, list, present, text } from './tree.ts'
 
@@ -48,7 +49,8 @@ function isRowWise(value: JsonValue): boolean {
   if (kind === 'WINDOW' || kind === 'SUBQUERY') return false
   if (kind === 'FUNCTION') {
     const name = asciiLower(text(value, 'function_name'))
-    if (!scalarFunctions.has(name) || aggregateFunctions.has(name)) return false
+    const scalar = scalarFunctions.has(name) || (allowedMacros.has(name) && !rowSetMacros.has(name))
+    if (!scalar || aggregateFunctions.has(name)) return false
   }
   for (const member of value.values()) if (!isRowWise(member)) return false
   return true

@@ -92,6 +92,7 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
   if (found.type === 'Out of Memory' || /^(std::bad_alloc|Allocation failure)/.test(found.message)) {
     return outOfMemory(place.memoryBytes)
   }
+  if (found.message.startsWith('Max expression depth')) return tooDeep()
   const namesFile = found.type !== 'Conversion' && place.dataRoots.some((root) => raw.includes(root))
   const kind = namesFile ? undefined : kindOf(found)
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
@@ -125,6 +126,13 @@ function sentence(message: string): string {
   const end = message.search(/\n\s*(Candidate|Did you mean|LINE \d|Possible solutions|\*)/)
   const text = (end < 0 ? message : message.slice(0, end)).trim()
   return text.length > 500 ? `${text.slice(0, 499)}…` : text
+}
+
+/** The refusal of a statement nested deeper than the engine's parser goes. */
+export function tooDeep(): NodeError {
+  return new NodeError('QueryNotAllowed', 'The statement nests deeper than 1,000 levels.', {
+    hint: 'Split it with WITH.',
+  })
 }
 
 /** The refusal of a query that outgrew its memory. */

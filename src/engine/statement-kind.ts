@@ -14,8 +14,12 @@ const refusedWords = new Set(
   ).split(' '),
 )
 
-/** Throws NodeError `SqlSyntax` for an empty text and `QueryNotAllowed` for anything that cannot be one query. */
+/** Throws NodeError `SqlSyntax` for an empty text or one with NUL, and `QueryNotAllowed` for anything that cannot be one query. */
 export function checkStatementKind(sql: string): void {
+  const nul = sql.indexOf('\0')
+  // The engine takes a text to end there in some of its calls and not in others.
+  if (nul >= 0)
+    throw new NodeError('SqlSyntax', 'The statement holds a NUL character.', { position: positionAt(sql, nul) })
   const tokens = lexSql(sql)
   const starts = tokens.filter((token, index) => token.text !== ';' && (index === 0 || tokens[index - 1]?.text === ';'))
   const [first, second] = starts

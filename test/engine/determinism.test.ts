@@ -73,6 +73,10 @@ describe('order', () => {
       '[[3],[7],[5000]]',
     )
     expect(await ask(bench.engine, 'SELECT -offset AS o FROM "a/t" LIMIT 3', layouts[2])).toBe('[[0],[-1],[-2]]')
+    const scalarMacro = 'SELECT nullif(-offset, -1) FROM "a/t" LIMIT 3'
+    expect(await ask(bench.engine, scalarMacro, layouts[2])).toBe('[[0],[null],[-2]]')
+    const aggregateMacro = 'SELECT round(geomean(offset + 1)) FROM "a/t" WHERE offset < 3'
+    expect(await ask(bench.engine, aggregateMacro, layouts[2])).toBe('[[2.0]]')
   })
 
   test('without ORDER BY all columns order the rows', async () => {

@@ -189,6 +189,7 @@ describe('errors', () => {
     ["SELECT 'é' AS x, selec FROM t t t", 'SqlSyntax', { offset: 33, line: 1, column: 33 }],
     ['SELECT\n  1 +\n', 'SqlSyntax', { offset: 13, line: 3, column: 1 }],
     ['', 'SqlSyntax', { offset: 0, line: 1, column: 1 }],
+    ['SELECT 1 \0 + 1', 'SqlSyntax', { offset: 9, line: 1, column: 10 }],
     [' -- nothing', 'SqlSyntax', { offset: 0, line: 1, column: 1 }],
     ['SELECT offset,\n  nope FROM "acme/trips"', 'SqlUnknownName', { offset: 17, line: 2, column: 3 }],
     ['SELECT \'é\', nope FROM "acme/trips"', 'SqlUnknownName', { offset: 13, line: 1, column: 13 }],

@@ -78,6 +78,13 @@ describe('ways out', () => {
     expect(error.details.position?.offset).toBe(offset)
   })
 
+  test('nesting has an end, and what is refused for it costs little', async () => {
+    const deep = await refusal(ask(bench.engine, `SELECT 1${' + 1'.repeat(5000)}`))
+    expect([deep.kind, deep.message]).toEqual(['QueryNotAllowed', 'The statement nests deeper than 1,000 levels.'])
+    const many = Array.from({ length: 101 }, (_, i) => `c${i} AS (SELECT 1)`).join(', ')
+    expect((await refusal(ask(bench.engine, `WITH ${many} SELECT 1`))).message).toContain('more than 100 common')
+  })
+
   test('names fold as in the engine: a CTE named with the Kelvin sign does not hide a catalogue view', async () => {
     const error = await refusal(
       ask(bench.engine, 'WITH duc\u212Adb_views AS (SELECT 1) SELECT * FROM duckdb_views', options),
