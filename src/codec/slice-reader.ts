@@ -1,24 +1,21 @@
-// Reads slices back into columns, ours and those of other ODF software: for checking hashes and for merging files. Exact:
-// the library is handed a schema without annotations, so that it gives physical values, and types are applied here.
+// Reads slices back into columns, ours and those of other ODF software: for checking hashes and for merging files. The
+// library reads footers and page headers and undoes Snappy; pages become columns here, exactly and bounded.
+// Source: Apache Parquet, parquet.thrift and LogicalTypes.md.
 
-import { type FileMetaData, parquetMetadata, parquetRead, type RowGroup, type SchemaElement } from 'hyparquet'
+import { type ColumnChunk, type FileMetaData, parquetMetadata, type SchemaElement } from 'hyparquet'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataType, type Field, optional, type TimeUnit } from '../model/schema.ts'
-import { isText } from './arrow-text.ts'
-import { type ColumnBuilder, createColumnBuilder } from './column-builder.ts'
-import { concatBatches, fixedWidth, nullColumn } from './columns.ts'
-import { checkPages } from './slice-pages.ts'
+import { concatBatches, nullColumn } from './columns.ts'
+import { columnOfChunk, fromBigEndian } from './slice-columns.ts'
+import { type Decompress, type LeafShape, readChunk } from './slice-pages.ts'
 
 const what = 'Parquet slice'
-const maxRows = 2 ** 31 - 1
-// A footer's word for more is not worth memory before the rows are there.
-const trustedRows = 131_072
 
 export interface SliceReaderOptions {
   /** Zstandard: turns a compressed page into its `length` bytes. Snappy and uncompressed pages need nothing. */
-  readonly decompress?: (bytes: Uint8Array, length: number) => Uint8Array
+  readonly decompress?: Decompress
 }
 
 /** A slice's columns, in the file's order, and its rows in parts: one batch per row group. */
@@ -30,7 +27,8 @@ export interface SliceContent {
 
 /**
  * Opens a slice held in memory. Throws DecodeError for what is no Parquet file or has a column that no column can hold
- * (structs, maps, 96-bit and zoneless times); reading the batches throws it for damaged pages.
+ * (structs, maps, 96-bit and zoneless times); reading the batches throws it for damaged pages, and for encodings other
+ * than PLAIN, RLE_DICTIONARY and RLE. Columns may share memory with `bytes`.
  */
 export function openSlice(bytes: Uint8Array, options: SliceReaderOptions = {}): SliceContent {
   const metadata = guarded(() => parquetMetadata(bufferOf(bytes), { geoparquet: false }))
@@ -56,150 +54,60 @@ interface OpenFile {
 }
 
 async function* readRowGroups(bytes: Uint8Array, { metadata, fields, options }: OpenFile): AsyncGenerator<RecordBatch> {
-  const reader = new ChunkReader(bytes, metadata.schema, options)
+  const shapes = fields.map((_, i) => leafShape(metadata.schema, i))
   for (const group of metadata.row_groups) {
     const rows = Number(group.num_rows)
-    if (!(rows >= 0 && rows <= maxRows)) throw new DecodeError(what, 'has an impossible number of rows')
     if (group.columns.length !== fields.length) throw new DecodeError(what, 'has a row group without all columns')
-    const columns: Column[] = []
-    for (const [i, field] of fields.entries()) {
-      columns.push(await reader.read(field, { ...group, columns: group.columns.slice(i, i + 1) }))
+    const columns = fields.map((field, i) => {
+      const shape = must(shapes[i], 'a shape for each field')
+      return guarded(() => readColumn(bytes, { field, shape, chunk: group.columns[i], options }))
+    })
+    for (const column of columns) {
+      if (column.rows === rows) continue
+      throw new DecodeError(what, `column "${column.name}" has ${column.rows} rows in a row group of ${rows}`)
     }
     yield { rows, columns }
   }
 }
 
-/**
- * Reads one column of one row group at a time: less memory, and the library never holds two promises of which it could
- * drop one that fails.
- */
-class ChunkReader {
-  private readonly bytes: Uint8Array
-  private readonly schema: SchemaElement[]
-  private readonly file: { byteLength: number; slice: (start: number, end?: number) => ArrayBuffer }
-  private readonly decompress: SliceReaderOptions['decompress']
+interface OneColumn {
+  readonly field: Field
+  readonly shape: LeafShape & { readonly isBigEndian: boolean }
+  readonly chunk: ColumnChunk | undefined
+  readonly options: SliceReaderOptions
+}
 
-  constructor(bytes: Uint8Array, schema: readonly SchemaElement[], options: SliceReaderOptions) {
-    this.bytes = bytes
-    this.schema = schema.map(withoutAnnotations)
-    this.file = { byteLength: bytes.length, slice: (start, end) => bufferOf(bytes.subarray(start, end)) }
-    this.decompress = options.decompress
-  }
+function readColumn(bytes: Uint8Array, { field, shape, chunk, options }: OneColumn): Column {
+  if (chunk?.meta_data === undefined) throw new DecodeError(what, `column "${field.name}" has no metadata`)
+  const content = readChunk(bytes, chunk.meta_data, { shape, decompress: options.decompress })
+  if (!shape.isBigEndian) return columnOfChunk(field, content, shape)
+  const values = fromBigEndian(content.values, shape.width)
+  return columnOfChunk(field, { ...content, values }, { ...shape, width: 16 })
+}
 
-  async read(field: Field, group: RowGroup): Promise<Column> {
-    const rows = Number(group.num_rows)
-    const builder = createColumnBuilder(field, Math.min(rows, trustedRows))
-    const chunks: Chunk[] = []
-    guarded(() => checkPages(this.bytes, group, builder.items !== undefined))
-    await guardedAsync(
-      parquetRead({
-        file: this.file,
-        metadata: {
-          version: 1,
-          schema: this.schema,
-          num_rows: group.num_rows,
-          row_groups: [group],
-          metadata_length: 0,
-        },
-        utf8: false,
-        geoparquet: false,
-        ...(this.decompress === undefined ? {} : { compressors: { ZSTD: this.decompress } }),
-        onChunk: (chunk) => chunks.push(chunk),
-      }),
-    )
-    chunks.sort((a, b) => a.rowStart - b.rowStart)
-    for (const chunk of chunks) if (chunk.columnName === field.name) appendAll(builder, chunk.columnData)
-    if (builder.rows !== rows) {
-      throw new DecodeError(what, `column "${field.name}" has ${builder.rows} rows in a row group of ${rows}`)
+/** What the schema says of the leaf of field `index`: the fields are plain or lists, so that each has one. */
+function leafShape(schema: readonly SchemaElement[], index: number): LeafShape & { readonly isBigEndian: boolean } {
+  let leaf = -1
+  let maxDefinition = 0
+  let maxRepetition = 0
+  for (const element of schema.slice(1)) {
+    if (leaf + 1 === index) {
+      if (element.repetition_type !== 'REQUIRED') maxDefinition++
+      if (element.repetition_type === 'REPEATED') maxRepetition++
     }
-    return checked(builder.finish())
+    if (element.num_children) continue
+    leaf++
+    if (leaf < index) continue
+    const { type = 'BYTE_ARRAY' } = element
+    const isBigEndian = type === 'FIXED_LEN_BYTE_ARRAY'
+    const width = isBigEndian ? (element.type_length ?? 0) : (physicalWidths[type] ?? 0)
+    if (isBigEndian && !(width > 0 && width <= 16)) return refuse(element, `has values of ${width} bytes`)
+    return { isBoolean: type === 'BOOLEAN', width, isBigEndian, maxDefinition, maxRepetition }
   }
+  throw new DecodeError(what, 'has fewer columns than its schema says')
 }
 
-interface Chunk {
-  readonly columnName: string
-  readonly columnData: ArrayLike<unknown>
-  readonly rowStart: number
-}
-
-function checked(column: Column): Column {
-  let leaf = column
-  while (leaf.child !== undefined) leaf = leaf.child
-  if (leaf.type.kind === 'String' && !isText(leaf.values, must(leaf.offsets, 'offsets of text'))) {
-    throw new DecodeError(what, `column "${column.name}" is not UTF-8`)
-  }
-  return column
-}
-
-function appendAll(builder: ColumnBuilder, values: ArrayLike<unknown>): void {
-  const append = appender(builder)
-  const { length } = values
-  for (let i = 0; i < length; i++) {
-    const value = values[i]
-    if (value !== null && value !== undefined) append(value)
-    else if (builder.nullable) builder.appendNull()
-    else throw new DecodeError(what, `column "${builder.name}" is required and has nulls`)
-  }
-}
-
-/** What appends a physical value of the library to a column of the builder's type. */
-function appender(builder: ColumnBuilder): (value: unknown) => void {
-  const { type, name } = builder
-  const wrong = (): never => {
-    throw new DecodeError(what, `column "${name}" holds a value that is no ${type.kind}`)
-  }
-  switch (type.kind) {
-    case 'Bool':
-      return (value) => (typeof value === 'boolean' ? builder.appendBool(value) : wrong())
-    case 'Float32':
-    case 'Float64':
-      return (value) => (typeof value === 'number' ? builder.appendFloat64(value) : wrong())
-    case 'String':
-    case 'Binary':
-      return (value) => (value instanceof Uint8Array ? builder.appendBytes(value, 0, value.length) : wrong())
-    case 'Decimal':
-      return (value) => builder.appendDecimal(decimalOf(value) ?? wrong())
-    case 'List': {
-      const items = must(builder.items, 'items of a list')
-      return (value) => {
-        if (!Array.isArray(value)) wrong()
-        else appendAll(items, value)
-        builder.endList()
-      }
-    }
-    default:
-      if (fixedWidth(type) === 8) {
-        return (value) => (typeof value === 'bigint' ? builder.appendBigInt64(value) : wrong())
-      }
-      return (value) => (typeof value === 'number' ? builder.appendInt32(value) : wrong())
-  }
-}
-
-function decimalOf(value: unknown): bigint | undefined {
-  if (typeof value === 'bigint') return value
-  if (typeof value === 'number') return BigInt(value)
-  if (!(value instanceof Uint8Array) || value.length > 16) return undefined
-  let unsigned = 0n
-  for (const byte of value) unsigned = (unsigned << 8n) | BigInt(byte)
-  return BigInt.asIntN(8 * value.length, unsigned)
-}
-
-/** The element with what the library needs to find values and lists, but not to convert them. */
-function withoutAnnotations(element: SchemaElement): SchemaElement {
-  const { type, type_length, repetition_type, name, num_children, converted_type } = element
-  return {
-    name,
-    ...(type === undefined ? {} : { type }),
-    ...(type_length === undefined ? {} : { type_length }),
-    ...(repetition_type === undefined ? {} : { repetition_type }),
-    ...(num_children === undefined ? {} : { num_children }),
-    ...(converted_type === 'LIST' || isListType(element) ? { converted_type: 'LIST' as const } : {}),
-  }
-}
-
-function isListType({ num_children, logical_type }: SchemaElement): boolean {
-  return num_children === 1 && logical_type?.type === 'LIST'
-}
+const physicalWidths: Readonly<Record<string, number>> = { BOOLEAN: 1, INT32: 4, FLOAT: 4, INT64: 8, DOUBLE: 8 }
 
 function sliceFields(schema: readonly SchemaElement[]): Field[] {
   const cursor = { at: 1 }
@@ -311,14 +219,6 @@ function bufferOf(bytes: Uint8Array): ArrayBuffer {
 function guarded<T>(read: () => T): T {
   try {
     return read()
-  } catch (error) {
-    throw asDecodeError(error)
-  }
-}
-
-async function guardedAsync(reading: Promise<void>): Promise<void> {
-  try {
-    await reading
   } catch (error) {
     throw asDecodeError(error)
   }
