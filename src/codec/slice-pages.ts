@@ -167,13 +167,16 @@ class PageReader {
   }
 
   private inflate(raw: Uint8Array, length: number): Uint8Array {
+    // A page without values may still have a frame.
+    if (length === 0) return raw.subarray(0, 0)
+    if (length < 0) return refuse('has a page of impossible size')
     let page = raw
     if (this.codec === 'ZSTD') {
       if (this.decompress === undefined) return refuse('is compressed with Zstandard, which is not at hand')
-      if (length > 0) page = this.decompress(raw, length)
+      page = this.decompress(raw, length)
     } else if (this.codec === 'SNAPPY') {
       page = new Uint8Array(length)
-      if (length > 0) snappyUncompress(raw, page)
+      snappyUncompress(raw, page)
     } else if (this.codec !== 'UNCOMPRESSED') return refuse(`is compressed with ${this.codec}, which is not supported`)
     if (page.length !== length) return refuse('has a page of another size than its header says')
     return page
