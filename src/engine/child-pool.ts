@@ -69,11 +69,12 @@ export class ChildPool {
     try {
       return await child.perform(job, limits)
     } catch (error) {
+      // A cancelled query ends with whatever the interrupted engine said.
+      if (signal?.aborted) throw cancelled()
       if (error instanceof NodeError && error.kind === 'Internal') {
         this.#options.logger.error({ reason: reasonOf(error.details.cause) }, 'a query failed inside the engine')
       }
-      // A cancelled query ends with whatever the interrupted engine said.
-      throw signal?.aborted ? cancelled() : error
+      throw error
     } finally {
       this.#release(child)
     }

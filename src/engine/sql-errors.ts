@@ -150,7 +150,7 @@ export function breaksEngine(error: unknown): boolean {
   const { cause } = error.details
   return (
     typeof cause !== 'string' ||
-    !/^(IO|Permission|Invalid Input|Invalid|HTTP|Catalog|Binder)$/.test(parseEngineMessage(cause).type)
+    !/^(IO|Permission|Invalid Input|Catalog|Binder|INTERRUPT)$/.test(parseEngineMessage(cause).type)
   )
 }
 

@@ -1,0 +1,78 @@
+// One engine process: what its death means for the job under way, and that an interrupt leaves it usable.
+import { expect, onTestFinished, test } from 'vitest'
+import { ChildHandle } from '../../src/engine/child-handle.ts'
+import type { ToChild } from '../../src/engine/messages.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { must } from '../../src/lib/assert.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { refusal } from './helpers.ts'
+
+const mebibyte = 1024 * 1024
+const settings = {
+  memoryBytes: 256 * mebibyte,
+  killBytes: 1024 * mebibyte,
+  resultBytes: mebibyte,
+  dataRoots: ['/nowhere'],
+}
+
+async function open(): Promise<ChildHandle> {
+  const child = new ChildHandle(settings, systemClock)
+  onTestFinished(async () => {
+    child.kill(new NodeError('Draining', 'the test is over'))
+    await child.exited
+  })
+  await child.ready()
+  return child
+}
+
+function run(sql: string): (id: number) => ToChild {
+  return (id) => ({
+    kind: 'run',
+    id,
+    job: {
+      analysis: { sql, tables: [], volatile: undefined },
+      tables: [],
+      reproducible: false,
+      dataFormat: 'JsonAoa',
+      wantSchema: false,
+      keyOrder: 'column',
+      ascii: false,
+      skip: 0,
+      limit: 10,
+    },
+  })
+}
+
+const endless =
+  'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
+const patient = { queryMs: 20_000, signal: undefined }
+
+test('a process that is killed fails its job, and is not used again', async () => {
+  const child = await open()
+  const running = refusal(child.perform(run(endless), patient))
+  process.kill(must(child.pid, 'a running process has a pid'), 'SIGKILL')
+  const error = await running
+  expect([error.kind, error.details.cause]).toEqual(['Internal', 'the process died: it ended with SIGKILL'])
+  expect(child.usable).toBe(false)
+  expect((await refusal(child.perform(run('SELECT 1'), patient))).kind).toBe('Internal')
+})
+
+test('an interrupted query leaves the process usable', async () => {
+  const child = await open()
+  const leaving = new AbortController()
+  const running = refusal(child.perform(run(endless), { queryMs: 20_000, signal: leaving.signal }))
+  await systemClock.sleep(100)
+  leaving.abort()
+  await running
+  expect(child.usable).toBe(true)
+  const outcome = await child.perform(run('SELECT 1'), patient)
+  expect(outcome.kind === 'answer' && Buffer.from(outcome.answer.data).toString()).toBe('[[1]]')
+})
+
+test('the gate stands in the child: a statement that nobody analysed does not run', async () => {
+  const child = await open()
+  const error = await refusal(child.perform(run("SELECT * FROM read_text('/etc/passwd')"), patient))
+  expect(error.kind).toBe('QueryNotAllowed')
+  const unbound = await refusal(child.perform(run('SELECT * FROM "acme/trips"'), patient))
+  expect(unbound.kind).toBe('Internal')
+})
