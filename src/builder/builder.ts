@@ -15,6 +15,7 @@ import { declareLog } from './resume.ts'
 
 /** A wall clock that moves this far against the monotonic one is not trusted with block times. */
 const clockJumpMs = 10 * 60_000
+const openBytesFreshMs = 100
 
 export interface BuilderDeps {
   readonly log: EventLog
@@ -58,6 +59,8 @@ export interface Builder {
   status(): BuilderStatus
   /** Time until the next block of a dataset of `partition` may end; 0 when at once. */
   earliestNextCutInMs(partition: number, dataset: DatasetId): number
+  /** Bytes of rows that have been read from the log and are in no block yet; at most 100 ms old. */
+  openBytes(): number
   /** Finishes the commits under way, writes the floors, and resolves. Idempotent. */
   stop(): Promise<void>
 }
@@ -81,10 +84,25 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   return {
     earliestNextCutInMs: (partition, dataset) => partitions[partition]?.earliestNextCutInMs(dataset) ?? 0,
     status: () => statusOf(partitions, hasJumped()),
+    openBytes: openBytesOf(partitions, clock),
     async stop() {
       for (const partition of partitions) partition.stop()
       await done
     },
+  }
+}
+
+/** Counts over all datasets, at most every 100 ms: the log asks at every append. */
+function openBytesOf(partitions: readonly Partition[], clock: Clock): () => number {
+  let bytes = 0
+  let countedAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - countedAtMs >= openBytesFreshMs) {
+      bytes = partitions.reduce((sum, partition) => sum + partition.openBytes, 0)
+      countedAtMs = nowMs
+    }
+    return bytes
   }
 }
 

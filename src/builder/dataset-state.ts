@@ -88,6 +88,8 @@ export interface DataPlan extends PlanBase {
   readonly firstOffset: number
   readonly rows: number
   readonly sources: readonly RowSource[]
+  /** Logged bytes of the rows. */
+  readonly payloadBytes: number
   readonly checkpoint: CheckpointPlan
 }
 

@@ -35,6 +35,7 @@ export function endBlock(state: DatasetState, end: { readonly timeMs: number; re
     firstOffset: state.nextOffset - open.rows,
     rows: open.rows,
     sources: open.sources,
+    payloadBytes: open.payloadBytes,
     checkpoint: {
       number,
       moved: state.moved,

@@ -20,7 +20,7 @@ import { LogWriter } from './log-writer.ts'
 import type { NameIndex } from './name-index.ts'
 import { checkedFloor } from './resume.ts'
 import { Session } from './session.ts'
-import type { Slot } from './slot.ts'
+import { openBytes, type Slot } from './slot.ts'
 import { readPayload } from './whole-rows.ts'
 
 const keepMs = 5_000
@@ -101,6 +101,13 @@ export class Partition {
     let waiting = this.#running?.committer.waiting ?? 0
     for (const { staleFrom } of this.#running?.session.slots ?? []) if (staleFrom !== undefined) waiting++
     return waiting
+  }
+
+  /** Bytes of rows that have been read and are in no block yet. */
+  get openBytes(): number {
+    let bytes = 0
+    for (const slot of this.#running?.session.slots ?? []) bytes += openBytes(slot)
+    return bytes
   }
 
   get haltedSlots(): Slot[] {

@@ -58,6 +58,18 @@ export function firstUncommitted(slot: Slot): number | undefined {
   return first
 }
 
+/** A part of a large batch is at most this long (protocol of the log). */
+const longestPartBytes = 512 * 1024
+
+/** Bytes of rows that have been read from the log and are in no block yet; parts of open batches count as full ones. */
+export function openBytes({ state, queue }: Slot): number {
+  let bytes = state?.open?.payloadBytes ?? 0
+  for (const plan of queue) if (plan.kind === 'data') bytes += plan.payloadBytes
+  if (state === undefined) return bytes
+  for (const { positions } of state.attempts.values()) bytes += positions.length * longestPartBytes
+  return bytes
+}
+
 /** True when the slot holds nothing that its chain does not hold. */
 export function isClean(slot: Slot): boolean {
   const { halt, state, queue, committing } = slot

@@ -124,8 +124,10 @@ export class Publisher {
 
   async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
     try {
-      await this.#append(partition, (writer) =>
-        encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }),
+      await this.#append(
+        partition,
+        (writer) => encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }),
+        { useReserve: true },
       )
     } catch {
       // The log that refused a part may refuse the abort too; the builder ends such an attempt after 15 minutes.
@@ -133,8 +135,12 @@ export class Publisher {
   }
 
   /** Numbers and encodes in one step with the append, so that numbers reach the log in order. */
-  async #append(partition: number, encode: (writer: Writer) => Uint8Array): Promise<number> {
-    return this.#log.append(partition, [encode(this.#writer(partition))])
+  async #append(
+    partition: number,
+    encode: (writer: Writer) => Uint8Array,
+    options?: { readonly useReserve: boolean },
+  ): Promise<number> {
+    return this.#log.append(partition, [encode(this.#writer(partition))], options)
   }
 
   #identity(writer: Writer): { writer: string; n: number; at: string } {
