@@ -50,6 +50,8 @@ export interface SliceDeps {
 }
 
 const systemColumnCount = 3
+/** Messages read before the event loop turns, however small they are. */
+const sourcesPerTurn = 64
 const pieceRows = 8192
 const pieceBytes = 1024 * 1024
 const dayMs = 86_400_000
@@ -60,7 +62,8 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
   const schema = must(plan.schema, 'a block with rows has a schema')
   const out = new SliceStream(plan, schema, deps.compressor)
-  for (const source of plan.sources) {
+  for (const [index, source] of plan.sources.entries()) {
+    if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
     const payload = await deps.readPayload(source.positions)
     for (const batch of acceptedRows(payload, source)) {
       for (const piece of pieces(alignToSchema(batch, schema.fields))) {
