@@ -5,12 +5,16 @@ import { comma, quote, Scratch } from './json-text.ts'
 const carriageReturn = 0x0d
 
 /** Why a record's cells cannot be told apart. */
-export type CellFault = 'after-quote' | 'bare-quote' | undefined
+export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
+
+/** Most cells of a record. */
+const maxCells = 16_384
 
 /** The faults as sentences. */
 export const splitFaults: Readonly<Record<NonNullable<CellFault>, string>> = {
   'after-quote': 'Only a comma or the end of the line may follow a closing quote.',
   'bare-quote': 'A cell with a quote in it must be quoted, and the quote doubled.',
+  'too-many': `A record has at most ${maxCells} cells.`,
 }
 
 /** The cells of the record last split: cell i is `source(i)[starts[i], ends[i])`. */
@@ -40,6 +44,10 @@ export class CsvCells {
     const stop = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
     let at = start
     while (true) {
+      if (this.count === maxCells) {
+        this.faultAt = at
+        return 'too-many'
+      }
       if (this.count === this.starts.length) this.grow()
       const cell = this.count
       this.count += 1

@@ -127,7 +127,8 @@ class CsvReader implements RecordReader, RecordSink {
     }
     const fault = this.cells.split(bytes, start, end)
     if (fault === undefined) return true
-    return this.fault({ kind: 'MalformedRecord', message: splitFaults[fault], bytes, at: this.cells.faultAt, end })
+    const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
+    return this.fault({ kind, message: splitFaults[fault], bytes, at: this.cells.faultAt, end })
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */

@@ -30,6 +30,11 @@ import type { ReaderOptions } from './reader.ts'
 import type { TypedColumns } from './typed-columns.ts'
 import { unknownFieldMessage } from './unknown-field.ts'
 
+/** A record with so many faults is not read further. */
+const maxFaults = 100
+/** Most members of a record that are no columns. */
+const maxUnknown = 16_384
+
 export interface JsonRecordOptions extends Pick<ReaderOptions, 'unknownFields' | 'valueless' | 'jsonDepth'> {
   readonly columns: TypedColumns
   readonly faults: FaultLog
@@ -54,6 +59,7 @@ export class JsonRecordReader {
   private readonly seen: Uint32Array
   private unknown: Set<string> | undefined = undefined
   private record = 0
+  private faultsHere = 0
   private bytes: Uint8Array = new Uint8Array(0)
   private end = 0
   /** Where reading stands. */
@@ -84,6 +90,7 @@ export class JsonRecordReader {
     this.record = record
     this.broken = false
     this.stopped = false
+    this.faultsHere = 0
     this.unknown = undefined
     this.at = skipSpace(bytes, start, end)
     if (this.at >= end || bytes[this.at] !== openBrace) return this.noObject()
@@ -121,6 +128,7 @@ export class JsonRecordReader {
         const builder = this.columns.builders[column]
         if (plan !== undefined && builder !== undefined && !this.value(plan, builder, 2)) return -1
       }
+      if (this.faultsHere >= maxFaults) return -1
       at = skipSpace(bytes, this.at, end)
       const next = at < end ? bytes[at] : 0
       if (next === closeBrace) {
@@ -164,8 +172,12 @@ export class JsonRecordReader {
     if (string.escaped) {
       const fault = unescapeString(scratch, bytes, string.start, string.end)
       if (fault !== undefined) {
-        this.keyEnd = this.keyStart
-        return this.checkerFault(this.checker.badEscape(fault, at, after))
+        // The name is no text, so no pointer can say it.
+        const { checker } = this
+        this.stopped = checker.badEscape(fault, at, after) < 0
+        this.broken = checker.kind === 'MalformedRecord'
+        this.addFault(checker.kind, checker.message, at, after)
+        return unknownName
       }
     }
     const column = this.columns.plan.byName.get(foldAscii(this.keyText())) ?? unknownName
@@ -192,6 +204,10 @@ export class JsonRecordReader {
     this.unknown ??= new Set()
     if (this.unknown.has(folded)) return this.duplicate(keyAt)
     this.unknown.add(folded)
+    if (this.unknown.size > maxUnknown) {
+      this.note('TooManyFields', `The record has more than ${maxUnknown} members that are no columns.`, keyAt, keyEnd)
+      return false
+    }
     const isNull = this.bytes[this.at] === 0x6e
     if (!this.pass()) return false
     if (column === reservedName) {
@@ -282,7 +298,7 @@ export class JsonRecordReader {
     else {
       for (let index = 0; ; index++) {
         this.below = `${outer}/${index}`
-        if (!this.value(item, items, depth + 1)) return false
+        if (!this.value(item, items, depth + 1) || this.faultsHere >= maxFaults) return false
         const at = skipSpace(bytes, this.at, end)
         const next = at < end ? bytes[at] : 0
         this.at = at + 1
@@ -356,6 +372,7 @@ export class JsonRecordReader {
     names: { readonly column?: string; readonly pointer?: string } = {},
   ): void {
     this.columns.fail()
+    this.faultsHere += 1
     this.faults.add({ kind, message, bytes: this.bytes, at, end, ...names }, this.record, this.place)
   }
 }

@@ -209,6 +209,10 @@ describe('faults of CSV', () => {
     }
   })
 
+  it('say TooManyFields for a record of commas', () => {
+    expect(kinds('csv', `1,x,2\n${','.repeat(100_000)}\nq,x,2\n`, options)).toEqual(['TooManyFields@1', 'WrongType@2'])
+  })
+
   it('end the reading where the header itself is faulty', () => {
     expect(kinds('csv', '"a,b\n1,2', present)).toEqual(['UnclosedQuote@header'])
     expect(failure(() => read('csv', 'a"b,c\n1,2\n', options)).kind).toBe('RecordsDoNotFit')

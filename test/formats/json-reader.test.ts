@@ -145,6 +145,35 @@ describe('faults of NDJSON', () => {
     expect(error.details.errorsTotal).toBe(250)
   })
 
+  it('reads a record no further than its hundredth fault, and goes on with the next', () => {
+    const twice = `{"n":1${',"n":1'.repeat(5000)}}`
+    const items = readerOptions([optionalField('v', { kind: 'List', itemType: { kind: 'Int64' } })])
+    const nulls = `{"v":[${'null,'.repeat(5000)}1]}`
+    for (const [text, settings] of [
+      [twice, options],
+      [nulls, items],
+    ] as const) {
+      const error = failure(() => read('json', `[${text},{"x":1}]`, settings))
+      expect(error.details.errorsTotal).toBe(101)
+    }
+    const ignoring = readerOptions(fields, { unknownFields: 'ignore' })
+    const many = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
+    expect(read('ndjson', many(16_384), ignoring).records).toBe(1)
+    expect(kinds('ndjson', many(16_385), ignoring)).toEqual(['TooManyFields@0'])
+  })
+
+  it('refuses names that are no text', () => {
+    const [bad, ...rest] = faults('json', '[{"\\ud800":1},{"n":"x"}]', options)
+    expect(bad).toMatchObject({ record: 0, byteOffset: 2, kind: 'InvalidUtf8' })
+    expect(bad).not.toHaveProperty('pointer')
+    expect(rest).toMatchObject([{ record: 1, kind: 'WrongType' }])
+    expect(kinds('ndjson', '{"a\\q":1}\n{"a\tb":1}\n{"n":1', options)).toEqual([
+      'MalformedRecord@0',
+      'MalformedRecord@1',
+      'MalformedRecord@2',
+    ])
+  })
+
   it('takes __proto__, constructor and the like for names like any other', () => {
     expect(kinds('ndjson', '{"__proto__":1}\n{"constructor":{}}\n{"toString":"x"}', options)).toEqual([
       'UnknownField@0',
