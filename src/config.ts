@@ -17,8 +17,10 @@ export interface OptionRow {
   readonly text: string
 }
 
+const defaultDataDir = './proofstream-data'
+
 const fixedOptions: readonly OptionRow[] = [
-  { name: 'data', type: 'text', default: './proofstream-data', text: 'data directory' },
+  { name: 'data', type: 'text', default: defaultDataDir, text: 'data directory' },
   {
     name: 'listen',
     type: 'text',
@@ -122,20 +124,20 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
   return assemble(values)
 }
 
-/** Address, token and colour settings of the command line, from the environment. */
-export function clientEnvironment(): {
-  server: string | undefined
-  token: string | undefined
-  data: string | undefined
-  noColor: boolean
-} {
-  const env = process.env
-  return {
-    server: env['PROOFSTREAM_SERVER'],
-    token: env['PROOFSTREAM_TOKEN'],
-    data: env['PROOFSTREAM_DATA'],
-    noColor: (env['NO_COLOR'] ?? '') !== '',
-  }
+/** What the environment says to the commands that are clients of a node; empty values count as absent. */
+export interface ClientEnvironment {
+  /** Base address of the node. */
+  readonly server: string | undefined
+  /** Text of a token. */
+  readonly token: string | undefined
+  /** Data directory, in which a node on this machine keeps its first token. */
+  readonly dataDir: string
+}
+
+/** Reads `PROOFSTREAM_SERVER`, `PROOFSTREAM_TOKEN`, `PROOFSTREAM_DATA`. */
+export function clientEnvironment(): ClientEnvironment {
+  const { PROOFSTREAM_SERVER: server, PROOFSTREAM_TOKEN: token, PROOFSTREAM_DATA: data } = process.env
+  return { server: server || undefined, token: token || undefined, dataDir: data || defaultDataDir }
 }
 
 function assemble(values: ReadonlyMap<string, unknown>): Config {

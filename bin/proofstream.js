@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// The command. Runs the build where there is one, else the sources, on a Node.js that can: this one, or the one that
+// is installed beside the packages. Plain JavaScript that parses on Node.js 18.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url))
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const canRun = major > 22 || (major === 22 && minor >= 18)
+const program = ['../dist/main.js', '../src/main.ts'].map(pathOf).find(existsSync)
+const otherNode = pathOf('../node_modules/.bin/node')
+
+if (program === undefined) {
+  process.stderr.write('error: Neither dist/main.js nor src/main.ts is here: the installation is incomplete.\n')
+  process.exitCode = 9
+} else if (canRun) {
+  process.argv[1] = program
+  await import(pathToFileURL(program).href)
+} else if (!existsSync(otherNode)) {
+  process.stderr.write(
+    `error: Proofstream needs Node.js 22.18 or newer; this is ${process.versions.node} (${process.execPath}).\n` +
+      'hint: Install a newer Node.js, or run npm ci in the checkout, which brings its own.\n',
+  )
+  process.exitCode = 9
+} else {
+  const child = spawn(otherNode, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
+  // A terminal sends SIGINT to both processes; every other signal is sent to this one and meant for the child.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => {
+    process.stderr.write(`error: ${otherNode} cannot be started: ${error.message}\n`)
+    process.exitCode = 9
+  })
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + constants.signals[signal ?? 'SIGTERM']
+  })
+}

@@ -1,0 +1,125 @@
+// The node as a client sees it: where it is, with which token, and its answers as values or failures.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { type JsonValue, jsonText, parseJson } from '../index.ts'
+import type { CommandContext } from './context.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+import { type HttpAnswer, sendRequest } from './http-request.ts'
+import { problemFailure } from './problem.ts'
+
+const defaultServer = 'http://127.0.0.1:8080'
+/** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
+const maxDepth = 256
+
+export interface Call {
+  readonly method?: string
+  /** Absolute path, segments escaped. */
+  readonly path: string
+  /** Members that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** A value is sent as JSON. */
+  readonly json?: JsonValue | Uint8Array
+  readonly stream?: Readable
+  /** Text of a query, so that a failure can point into it. */
+  readonly sql?: string
+}
+
+export interface Answer extends HttpAnswer {
+  /** The body as a value; number tokens are kept. */
+  readonly json: () => JsonValue
+}
+
+export interface NodeClient {
+  readonly server: string
+  /** Throws CommandFailure for every status from 400 and for a node that does not answer. */
+  readonly call: (call: Call) => Promise<Answer>
+}
+
+/** The node that options and environment name. Throws CommandFailure (usage; a token file that is missing). */
+export async function openClient(context: CommandContext): Promise<NodeClient> {
+  const text = context.server ?? context.environment.server ?? defaultServer
+  const base = URL.canParse(text) ? new URL(text) : undefined
+  if (base === undefined || !/^https?:$/.test(base.protocol)) {
+    throw new CommandFailure(exitCodes.usage, `'${text}' is no address of a node.`, {
+      hint: `An address is like ${defaultServer}.`,
+    })
+  }
+  const token = await findToken(context, base)
+  const authorization: Readonly<Record<string, string>> =
+    token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return { server: base.origin, call: (call) => callNode(base, authorization, call) }
+}
+
+/** `--token-file`, the environment, and for a node on this machine the token that it left in its data directory. */
+async function findToken(context: CommandContext, base: URL): Promise<string | undefined> {
+  const { environment, tokenFile } = context
+  if (tokenFile !== undefined) return checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile)
+  if (environment.token !== undefined) return checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN')
+  if (!isLoopback(base.hostname)) return undefined
+  const path = join(environment.dataDir, 'token')
+  const local = await readFile(path, 'utf8').catch(() => undefined)
+  return local === undefined ? undefined : checkToken(local.trim(), path)
+}
+
+/** A token goes into a header: anything but visible ASCII would be refused there with a worse message. */
+function checkToken(token: string, place: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+async function callNode(base: URL, authorization: Readonly<Record<string, string>>, call: Call): Promise<Answer> {
+  const url = new URL(base.href.replace(/\/$/, '') + call.path)
+  for (const [name, value] of Object.entries(call.query ?? {}))
+    if (value !== undefined) url.searchParams.set(name, value)
+  const bytes = bodyBytes(call)
+  const body = call.stream ?? bytes
+  const answer = await sendRequest({
+    method: call.method ?? 'GET',
+    url,
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'proofstream-cli',
+      ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+      ...authorization,
+      ...call.headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  })
+  if (answer.status >= 400) throw problemFailure(answer, call.sql)
+  return { ...answer, json: () => parseAnswer(answer, url) }
+}
+
+function bodyBytes({ json }: Call): Uint8Array | undefined {
+  if (json === undefined || json instanceof Uint8Array) return json
+  return Buffer.from(jsonText(json))
+}
+
+function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
+  try {
+    return parseJson(bytes, { maxDepth })
+  } catch (cause) {
+    throw new CommandFailure(exitCodes.failed, `${url.origin} answered ${status} with something that is not JSON.`, {
+      hint: 'Is this the address of a Proofstream node?',
+      cause,
+    })
+  }
+}
+
+/** `/account/dataset` of a name as a person writes it. Throws CommandFailure (usage). */
+export function datasetPath(name: string): string {
+  const match = /^"?([^/"]+)\/([^/"]+)"?$/.exec(name)
+  const [, account = '', dataset = ''] = match ?? []
+  if (match === null) {
+    throw new CommandFailure(exitCodes.usage, `'${name}' is no name of a dataset.`, {
+      hint: 'A name is account/dataset, for instance me/lab.',
+    })
+  }
+  return `/${encodeURIComponent(account)}/${encodeURIComponent(dataset)}`
+}

@@ -1,0 +1,152 @@
+// `dataset create | list | show | log`.
+
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../index.ts'
+import { datasetPath, openClient } from '../client.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
+import { printObject, printObjects } from '../output.ts'
+import { columnTypes } from '../schema-text.ts'
+
+export interface CreateOptions {
+  /** File with a schema in ODF JSON (`-`: stdin). */
+  readonly schema?: string
+  /** `name:type`, such as `temp:Float64?`. */
+  readonly column?: readonly string[]
+  readonly description?: string
+  readonly keyword?: readonly string[]
+  readonly private?: boolean
+}
+
+export async function createDataset(context: CommandContext, name: string, options: CreateOptions): Promise<number> {
+  const path = datasetPath(name)
+  const body = await creationBody(options)
+  const client = await openClient(context)
+  const answer = await client.call({ method: 'PUT', path, json: body })
+  note(answer.status === 201 ? `created dataset ${name}` : `dataset ${name} was there already, just like this`)
+  const made = answer.json()
+  if (made instanceof Map) printObject(context.form, made)
+  return exitCodes.done
+}
+
+async function creationBody(options: CreateOptions): Promise<JsonObject> {
+  const { schema, column, description, keyword } = options
+  if (schema !== undefined && column !== undefined) {
+    throw new CommandFailure(exitCodes.usage, 'A schema comes from --schema or from --column, not from both.')
+  }
+  const info = objectOf({ description, keywords: keyword === undefined ? undefined : [...keyword] })
+  return objectOf({
+    schema: schema === undefined ? columnsSchema(column) : await schemaFile(schema),
+    info: info.size === 0 ? undefined : info,
+    visibility: options.private === true ? 'private' : undefined,
+  })
+}
+
+function columnsSchema(columns: readonly string[] | undefined): JsonValue | undefined {
+  if (columns === undefined) return undefined
+  const fields = columns.map((text) => {
+    // The type has no colon: everything before the last one is the name.
+    const colon = text.lastIndexOf(':')
+    if (colon < 1) {
+      throw new CommandFailure(exitCodes.usage, `'${text}' is no column.`, {
+        hint: 'A column is name:type, for instance --column temp:Float64?',
+      })
+    }
+    return objectOf({ name: text.slice(0, colon), type: text.slice(colon + 1) })
+  })
+  return objectOf({ fields })
+}
+
+async function schemaFile(file: string): Promise<JsonValue> {
+  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
+  try {
+    return parseJson(bytes)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandFailure(exitCodes.refused, `The schema in ${file} is not JSON: ${reason}.`, { cause })
+  }
+}
+
+/** Every dataset that the caller may read. */
+export async function listDatasets(context: CommandContext, options: { readonly account?: string }): Promise<number> {
+  const client = await openClient(context)
+  const datasets: JsonValue[] = []
+  let after: string | undefined
+  do {
+    const answer = await client.call({ path: '/datasets', query: { account: options.account, after, limit: '1000' } })
+    const page = answer.json()
+    datasets.push(...itemsAt(page, 'datasets'))
+    const next = textAt(page, 'next')
+    after = next === after ? undefined : next
+  } while (after !== undefined)
+  printObjects(context.form, ['alias', 'rows', 'lastCommit', 'visibility', 'head', 'id'], datasets)
+  return exitCodes.done
+}
+
+/** What a dataset says of itself, and where it stands. */
+export async function showDataset(context: CommandContext, name: string): Promise<number> {
+  const path = datasetPath(name)
+  const client = await openClient(context)
+  const query = { include: 'attachments,info,license,refs,schema,seed,vocab', schemaFormat: 'ArrowJson' }
+  const output = memberAt((await client.call({ path: `${path}/metadata`, query })).json(), 'output')
+  const id = textAt(output, 'seed', 'datasetId')
+  const listed = id === undefined ? null : (await client.call({ path: `/datasets/${encodeURIComponent(id)}` })).json()
+  const fields = itemsAt(output, 'schema', 'fields')
+  printObject(
+    context.form,
+    objectOf({
+      alias: memberAt(listed, 'alias'),
+      id,
+      rows: memberAt(listed, 'rows'),
+      head: memberAt(listed, 'head'),
+      lastCommit: memberAt(listed, 'lastCommit'),
+      visibility: memberAt(listed, 'visibility'),
+      info: memberAt(output, 'info'),
+      license: memberAt(output, 'license'),
+      attachments: memberAt(output, 'attachments'),
+      vocab: memberAt(output, 'vocab'),
+      // A person reads names and types; a program gets the schema as the node gave it.
+      schema: context.form === 'table' ? columnTypes(fields) : memberAt(output, 'schema'),
+    }),
+  )
+  return exitCodes.done
+}
+
+export interface LogOptions {
+  readonly limit?: number
+  /** Hash of the block before which to begin. */
+  readonly before?: string
+}
+
+/** The chain, newest block first. */
+export async function logDataset(context: CommandContext, name: string, options: LogOptions): Promise<number> {
+  const path = `${datasetPath(name)}/blocks`
+  const client = await openClient(context)
+  const limit = options.limit === undefined ? undefined : String(options.limit)
+  const page = (await client.call({ path, query: { limit, before: options.before } })).json()
+  const blocks = itemsAt(page, 'blocks')
+  if (context.form === 'json' || context.form === 'ndjson') printObjects(context.form, [], blocks)
+  else {
+    const rows = blocks.map((block) =>
+      objectOf({
+        sequence: memberAt(block, 'sequence'),
+        hash: memberAt(block, 'hash'),
+        time: memberAt(block, 'systemTime'),
+        event: memberAt(block, 'event', 'kind'),
+        offsets: offsetsText(memberAt(block, 'event', 'newData', 'offsetInterval')),
+      }),
+    )
+    printObjects(context.form, ['sequence', 'time', 'event', 'offsets', 'hash'], rows)
+  }
+  const next = textAt(page, 'next')
+  if (next !== undefined) note(`There are older blocks: --before ${next}`)
+  return exitCodes.done
+}
+
+function offsetsText(interval: JsonValue | undefined): string | undefined {
+  const ends = ['start', 'end'].map((name) => memberAt(interval, name))
+  const tokens = ends.flatMap((end) => (end instanceof JsonNumber ? [end.token] : []))
+  return tokens.length === 2 ? tokens.join('–') : undefined
+}

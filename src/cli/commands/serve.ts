@@ -1,0 +1,72 @@
+// `serve`: runs a node in this process until a signal stops it.
+
+import { styleText } from 'node:util'
+import type { RunningNode } from '../../index.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
+
+export interface ServeOptions {
+  /** Values by option name of the options table; absent where no flag was given. */
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly configFile: string | undefined
+}
+
+/** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
+export async function serve(context: CommandContext, options: ServeOptions): Promise<number> {
+  const config = context.entry.loadConfig(options.flags, options.configFile)
+  const { startNode } = await import('../../node.ts')
+  const node = await startNode(config)
+  const stopped = stopSignal()
+  announce(node)
+  const failure = await Promise.race([stopped.then(() => undefined), node.failed.then((error) => ({ error }))])
+  await node.stop()
+  if (failure === undefined) return exitCodes.done
+  const reason = failure.error instanceof Error ? failure.error.message : String(failure.error)
+  throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  let asked = false
+  return new Promise((resolve) => {
+    const onSignal = (): void => {
+      if (asked) process.exit(exitCodes.interrupted)
+      asked = true
+      if (process.stderr.isTTY) note('\nStopping: finishing what is under way. Again to stop at once.')
+      resolve()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}
+
+/** A few lines for a person, or one line of JSON for a program. */
+function announce(node: RunningNode): void {
+  if (process.stdout.isTTY) note(bannerLines(node).join('\n'))
+  else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
+}
+
+type Facts = Pick<RunningNode, 'url' | 'did' | 'version' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'>
+
+/** At most 12 aligned lines: what runs, where, who may do what, what to do next. */
+export function bannerLines(node: Facts): string[] {
+  const label = (text: string): string => styleText('dim', text.padEnd(9), { stream: process.stderr })
+  const { url, dataDir } = node
+  const client = url === 'http://127.0.0.1:8080' ? 'proofstream' : `proofstream --server ${url}`
+  const access = node.anonymousRead
+    ? 'anyone may read public datasets; writing needs a token'
+    : 'everything needs a token'
+  return [
+    `${styleText('bold', 'Proofstream', { stream: process.stderr })} ${node.version}`,
+    `${label('URL')}  ${url}`,
+    `${label('Swagger')}  ${url}/swagger`,
+    `${label('Data')}  ${dataDir}`,
+    `${label('Node')}  ${node.did}`,
+    `${label('Log')}  ${node.logKind}`,
+    `${label('Access')}  ${access}`,
+    `${label('Token')}  ${node.tokenFile} (admin; commands on this machine find it by themselves)`,
+    `${label('Next')}  ${client} ingest me/lab readings.csv`,
+    `${label('')}  ${client} query 'select count(*) from "me/lab"' --proof answer.json`,
+    `${label('')}  ${client} verify answer.json --offline`,
+  ]
+}

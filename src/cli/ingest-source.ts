@@ -1,0 +1,94 @@
+// What `ingest` sends: files that can be read more than once, so that a lost connection costs nothing. What can be
+// read only once (stdin, a pipe) is written to a temporary file first.
+
+import { randomUUID } from 'node:crypto'
+import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { CommandFailure, exitCodes } from './failure.ts'
+
+const mediaTypes = { csv: 'text/csv', json: 'application/json', ndjson: 'application/x-ndjson' } as const
+
+export const ingestFormats = ['csv', 'json', 'ndjson'] as const
+export type IngestFormat = (typeof ingestFormats)[number]
+
+const formatOfExtension: Readonly<Record<string, IngestFormat>> = {
+  csv: 'csv',
+  json: 'json',
+  jsonl: 'ndjson',
+  ndjson: 'ndjson',
+}
+const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst: 'zstd', br: 'br' }
+
+export interface IngestSource {
+  /** As the person named it. */
+  readonly label: string
+  readonly mediaType: string
+  readonly contentEncoding: string | undefined
+  readonly bytes: number
+  /** A fresh stream over all bytes; `onBytes` is told how many have been handed on. */
+  readonly open: (onBytes: (doneBytes: number) => void) => Readable
+}
+
+/**
+ * The source of one FILE argument (`-`: stdin). The format comes from `format` or the extension, also before `.gz`,
+ * `.zst`, `.br`; stdin is NDJSON unless told otherwise. Throws CommandFailure (usage, not found).
+ */
+export async function openSource(file: string, format: IngestFormat | undefined): Promise<IngestSource> {
+  const isStdin = file === '-'
+  const extensions = isStdin ? [] : file.toLowerCase().split('.').slice(1)
+  const contentEncoding = encodingOfExtension[extensions.at(-1) ?? '']
+  const extension = extensions.at(contentEncoding === undefined ? -1 : -2) ?? ''
+  const found = format ?? (isStdin ? 'ndjson' : formatOfExtension[extension])
+  if (found === undefined) {
+    throw new CommandFailure(exitCodes.usage, `The name ${file} does not tell its format.`, {
+      hint: `Say --format ${ingestFormats.join(' or --format ')}.`,
+    })
+  }
+  const path = isStdin ? await spool(process.stdin) : await regularFile(file)
+  const { size: bytes } = await stat(path)
+  return {
+    label: isStdin ? 'stdin' : file,
+    mediaType: mediaTypes[found],
+    contentEncoding,
+    bytes,
+    open: (onBytes) => Readable.from(chunksOf(path, { file, bytes, onBytes }), { objectMode: false }),
+  }
+}
+
+/** The path itself, or that of a copy where it is a pipe. */
+async function regularFile(file: string): Promise<string> {
+  const found = await stat(file)
+  if (found.isFile()) return file
+  if (found.isDirectory()) throw new CommandFailure(exitCodes.usage, `${file} is a directory.`)
+  return spool(createReadStream(file))
+}
+
+/** Writes a stream to a file that only this user can read and that ends with this process. */
+async function spool(stream: Readable): Promise<string> {
+  const path = join(tmpdir(), `proofstream-${randomUUID()}`)
+  process.once('exit', () => rmSync(path, { force: true }))
+  await pipeline(stream, createWriteStream(path, { mode: 0o600, flags: 'wx' }))
+  return path
+}
+
+interface Reading {
+  readonly file: string
+  readonly bytes: number
+  readonly onBytes: (doneBytes: number) => void
+}
+
+/** Exactly `bytes` bytes: they were promised in the header of the request. */
+async function* chunksOf(path: string, { file, bytes, onBytes }: Reading): AsyncGenerator<Uint8Array> {
+  if (bytes === 0) return
+  let done = 0
+  for await (const chunk of createReadStream(path, { end: bytes - 1, highWaterMark: 256 * 1024 })) {
+    yield chunk as Uint8Array // no encoding is set
+    done += (chunk as Uint8Array).length // as above
+    onBytes(done)
+  }
+  if (done < bytes) throw new CommandFailure(exitCodes.failed, `${file} became shorter while it was read.`)
+}

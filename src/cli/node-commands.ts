@@ -1,0 +1,111 @@
+// The commands about the node: serve, token, key, fsck, version. Declarations only; the code is loaded when a command
+// runs.
+
+import { type Command, Option } from 'commander'
+import type { OptionRow } from '../index.ts'
+import type { TokenOptions } from './commands/token.ts'
+import { collect, type Runner } from './options.ts'
+
+/** `serve`, with a flag for each row of the options table. */
+export function addServeCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const command = program
+    .command('serve')
+    .description('run a node')
+    .option('--config <file>', 'JSON file with options by name, for those that are neither flag nor environment')
+  for (const row of table) command.addOption(serveOption(row))
+  command
+    .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
+    .action(
+      runner(async (context, _, options) => {
+        const { serve } = await import('./commands/serve.ts')
+        const given = table.map((row) => [row.name, options[serveOption(row).attributeName()]] as const)
+        const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+        const { config } = options
+        return serve(context, { flags, configFile: typeof config === 'string' ? config : undefined })
+      }),
+    )
+}
+
+const placeholders: Readonly<Record<OptionRow['type'], string>> = {
+  text: '<text>',
+  integer: '<number>',
+  boolean: '[true|false]',
+  list: '<a,b,…>',
+  'duration-ms': '<duration>',
+}
+
+/** The flag of a row. Its value is checked with those from environment and file, in one place: not here. */
+function serveOption(row: OptionRow): Option {
+  const placeholder = row.values === undefined ? placeholders[row.type] : `<${row.values.join('|')}>`
+  const unit = row.type === 'duration-ms' ? ' ms' : ''
+  const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
+  const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  return row.type === 'boolean' ? option.preset('true') : option
+}
+
+export function addNodeCommands(program: Command, runner: Runner): void {
+  addTokenCommands(program, runner)
+  program
+    .command('key')
+    .description('the keys of the node')
+    .command('show')
+    .description('keys with which the node signs')
+    .action(
+      runner(async (context) => {
+        const { showKeys } = await import('./commands/node-facts.ts')
+        return showKeys(context)
+      }),
+    )
+  program
+    .command('fsck [dir]')
+    .description('check all that a data directory stores; no node is asked (default: PROOFSTREAM_DATA)')
+    .action(
+      runner(async (context, [dir]) => {
+        const { fsck } = await import('./commands/fsck.ts')
+        return fsck(context, typeof dir === 'string' ? dir : undefined)
+      }),
+    )
+  program
+    .command('version')
+    .description('version of this program (also --version)')
+    .action(
+      runner(async (context) => {
+        const { showVersion } = await import('./commands/node-facts.ts')
+        return showVersion(context)
+      }),
+    )
+}
+
+function addTokenCommands(program: Command, runner: Runner): void {
+  const token = program.command('token').description('make, list and revoke tokens (needs the scope admin)')
+  token
+    .command('create <name>')
+    .description('make a token; its text is shown once')
+    .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
+    .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
+    .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
+    .action(
+      runner(async (context, [name], options) => {
+        const { createToken } = await import('./commands/token.ts')
+        return createToken(context, String(name), options as unknown as TokenOptions) // as declared above
+      }),
+    )
+  token
+    .command('list')
+    .description('tokens, without their text')
+    .action(
+      runner(async (context) => {
+        const { listTokens } = await import('./commands/token.ts')
+        return listTokens(context)
+      }),
+    )
+  token
+    .command('revoke <id>')
+    .description('end a token')
+    .action(
+      runner(async (context, [id]) => {
+        const { revokeToken } = await import('./commands/token.ts')
+        return revokeToken(context, String(id))
+      }),
+    )
+}

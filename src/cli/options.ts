@@ -1,0 +1,43 @@
+// Options that more than one command has, and how commander's values become those of a command.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type CommandContext, type Entry, type OutputForm, outputForms } from './context.ts'
+
+/** A command's code: context, positional arguments, its own options. Resolves to the exit code. */
+export type CommandCode = (
+  context: CommandContext,
+  args: readonly unknown[],
+  options: Readonly<Record<string, unknown>>,
+) => Promise<number>
+
+/** Makes commander's action of a command's code. */
+export type Runner = (code: CommandCode) => (...args: unknown[]) => Promise<void>
+
+export function outputOption(): Option {
+  return new Option('-o, --output <form>', 'form of the data (default: table on a terminal, ndjson elsewhere)').choices(
+    outputForms,
+  )
+}
+
+/** What the options that all commands share come to. */
+export function contextOf(command: Command, entry: Entry): CommandContext {
+  // The tree declares these options, with these types.
+  const { server, tokenFile, output } = command.optsWithGlobals<{
+    server?: string
+    tokenFile?: string
+    output?: OutputForm
+  }>()
+  const form = output ?? (process.stdout.isTTY ? 'table' : 'ndjson')
+  return { environment: entry.clientEnvironment(), server, tokenFile, form, entry }
+}
+
+/** Parser of a whole number of at least 0. */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is not a whole number.')
+}
+
+/** Parser of an option that may be given more than once. */
+export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), text]
+}

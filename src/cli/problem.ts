@@ -1,0 +1,111 @@
+// A node's problem body as a failure of the command: exit code, sentence, place in the SQL, faulty records, hint.
+
+import { type JsonValue, parseJson } from '../index.ts'
+import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
+import type { HttpAnswer } from './http-request.ts'
+import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { cleanText, displayWidth, plainTable } from './table.ts'
+
+const maxErrorsShown = 10
+/** A node may ask for any pause; more than this is no longer waiting. */
+const longestPauseMs = 30_000
+
+/** The failure that an answer with a status from 400 is. */
+export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure {
+  const { status, headers } = answer
+  const body = bodyOf(answer)
+  const kind = textAt(body, 'error', 'kind')
+  const message = textAt(body, 'message') ?? `The node answered ${status} without saying why.`
+  const requestId = headers['request-id']
+  const hint = textAt(body, 'hint') ?? (status === 401 || status === 403 ? tokenHint : undefined)
+  const pause = retryAfterMs(headers['retry-after'])
+  return new CommandFailure(exitCodeOf(status, kind), cleanText(message), {
+    kind: kind === undefined ? String(status) : `${status} ${kind}`,
+    facts: [
+      ...caretLines(body, sql),
+      ...candidateLines(body),
+      ...recordLines(body),
+      ...(status >= 500 && typeof requestId === 'string' ? [`request id: ${cleanText(requestId)}`] : []),
+    ],
+    ...(hint === undefined ? {} : { hint: cleanText(hint) }),
+    retryable: memberAt(body, 'retryable') === true || retryableStatus.has(status),
+    ...(pause === undefined ? {} : { retryAfterMs: pause }),
+  })
+}
+
+const tokenHint = 'Name a token with --token-file or PROOFSTREAM_TOKEN.'
+const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
+
+function bodyOf({ bytes }: HttpAnswer): JsonValue | undefined {
+  try {
+    return parseJson(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function retryAfterMs(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Math.min(Number(header) * 1000, longestPauseMs) : undefined
+}
+
+const impossible =
+  /^(?:VerificationInconclusive::|VerificationFailed::(?:Dataset|NotReproducible)|InvalidRequest::UnpinnedDataset$)/
+const failedProof = /^(?:VerificationFailed::|InvalidRequest::)/
+
+/** Exit code of a status, and of the kinds that say more than their status. */
+export function exitCodeOf(status: number, kind: string | undefined): ExitCode {
+  if (kind === 'OutcomeUnknown') return exitCodes.unreachable
+  if (kind !== undefined && impossible.test(kind)) return exitCodes.verificationImpossible
+  if (kind !== undefined && failedProof.test(kind)) return exitCodes.verificationFailed
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return exitCodes.refused
+    case 401:
+    case 403:
+      return exitCodes.notAllowed
+    case 404:
+      return exitCodes.notFound
+    case 409:
+    case 412:
+      return exitCodes.conflict
+    default:
+      return retryableStatus.has(status) ? exitCodes.unreachable : exitCodes.failed
+  }
+}
+
+/** The line of the SQL that the position names, and a caret under it. */
+function caretLines(body: JsonValue | undefined, sql: string | undefined): string[] {
+  const [line, column] = [numberAt(body, 'position', 'line'), numberAt(body, 'position', 'column')]
+  if (line === undefined || column === undefined) return []
+  const text = sql?.split(/\r\n|\n|\r/)[line - 1]
+  if (text === undefined) return [`at line ${line}, column ${column}`]
+  const before = Array.from(text).slice(0, column - 1)
+  const indent = before.map((character) => (character === '\t' ? '\t' : ' '.repeat(displayWidth(character))))
+  return [cleanText(text, '\t'), `${indent.join('')}^`]
+}
+
+function candidateLines(body: JsonValue | undefined): string[] {
+  const candidates = itemsAt(body, 'candidates').filter((item) => typeof item === 'string')
+  return candidates.length === 0 ? [] : [`candidates: ${cleanText(candidates.join(', '))}`]
+}
+
+/** The first of the records that do not fit, as a table. */
+function recordLines(body: JsonValue | undefined): string[] {
+  const errors = itemsAt(body, 'errors')
+  if (errors.length === 0) return []
+  const total = numberAt(body, 'errorsTotal') ?? errors.length
+  const rows = errors
+    .slice(0, maxErrorsShown)
+    .map((error) => [
+      String(numberAt(error, 'record') ?? ''),
+      String(numberAt(error, 'line') ?? ''),
+      textAt(error, 'column') ?? textAt(error, 'pointer') ?? '',
+      textAt(error, 'kind') ?? '',
+      textAt(error, 'message') ?? '',
+    ])
+  const table = plainTable(['record', 'line', 'column', 'kind', 'message'], rows)
+  return [...table, ...(total > rows.length ? [`… and ${total - rows.length} more`] : [])]
+}

@@ -1,0 +1,65 @@
+// The command line: the tree of commands, and what happens around each of them. A command's code is loaded when it is
+// run, so that help and short commands start at once.
+
+import { Command, CommanderError } from 'commander'
+import type { CommandContext, Entry } from './context.ts'
+import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
+import { exitCodes, failureOf, printFailure } from './failure.ts'
+import { addNodeCommands, addServeCommand } from './node-commands.ts'
+import { contextOf, outputOption, type Runner } from './options.ts'
+
+/** Runs the command that `args` name. Resolves to the exit code; everything is told on stderr by then. */
+export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
+  endQuietlyWithoutReader()
+  let exitCode: number = exitCodes.done
+  const program = createProgram(entry, async (command, run) => {
+    if (command.name() !== 'serve') process.on('SIGINT', () => process.exit(exitCodes.interrupted))
+    exitCode = await run(contextOf(command, entry))
+  })
+  try {
+    await program.parseAsync(args[0] === '--version' ? ['version', '-o', 'table'] : args, { from: 'user' })
+  } catch (error) {
+    // Commander has told what is wrong (or printed the help that was asked for).
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    const failure = failureOf(error)
+    printFailure(failure)
+    return failure.exitCode
+  }
+  return exitCode
+}
+
+/** `proofstream … | head`: who stops reading ends the program, without an error. */
+function endQuietlyWithoutReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(exitCodes.done)
+    throw error
+  })
+}
+
+/** The tree of commands; `run` is called with the command's code. */
+export function createProgram(entry: Entry, run: (command: Command, code: CommandCode) => Promise<void>): Command {
+  const program = new Command('proofstream')
+    .description('Streams of records in, provable datasets out.')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .helpCommand('help [command]', 'help for a command')
+    .option('--server <url>', 'node to talk to (PROOFSTREAM_SERVER; default http://127.0.0.1:8080)')
+    .option('--token-file <file>', 'file with the token (else PROOFSTREAM_TOKEN; else that of a node on this machine)')
+    .addOption(outputOption())
+    .addHelpText('after', '\nData goes to stdout, everything else to stderr. Exit codes: docs/cli.md.')
+  const runner: Runner =
+    (code) =>
+    async (...args) => {
+      // Commander calls an action with the arguments, the options and the command.
+      const command = args.at(-1) as Command
+      await run(command, (context) => code(context, args.slice(0, -2), command.opts()))
+    }
+  addServeCommand(program, runner, entry.optionTable)
+  addDatasetCommands(program, runner)
+  addIngestCommand(program, runner)
+  addDataCommands(program, runner)
+  addNodeCommands(program, runner)
+  return program
+}
+
+type CommandCode = (context: CommandContext) => Promise<number>

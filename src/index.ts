@@ -1,0 +1,60 @@
+// Public interface of the package: run a node inside another program, check a stored one. Light to load: the node and
+// the checker come in when they are called. Proofs are checked through the sub-path `proofstream/verify`.
+
+import { stat } from 'node:fs/promises'
+import type { Config } from './config.ts'
+import type { Logger } from './lib/logger.ts'
+import { NodeError } from './model/errors.ts'
+import type { RunningNode } from './node.ts'
+import type { FsckOptions } from './store/fsck.ts'
+import type { StoreReport } from './store/fsck-report.ts'
+
+export { jsonText, parseJson, toPlain } from './codec/json.ts'
+export type { PlainJson } from './codec/json.ts'
+export { loadConfig, optionTable } from './config.ts'
+export type { ClientEnvironment, Config, OptionRow } from './config.ts'
+export { systemClock } from './lib/clock.ts'
+export type { Clock } from './lib/clock.ts'
+export { silentLogger } from './lib/logger.ts'
+export type { Logger } from './lib/logger.ts'
+export { DecodeError, HaltError, NodeError } from './model/errors.ts'
+export { JsonNumber } from './model/json.ts'
+export type { JsonObject, JsonValue } from './model/json.ts'
+export type { RunningNode } from './node.ts'
+export { packageVersion } from './ops/package-version.ts'
+export type { FsckOptions } from './store/fsck.ts'
+export type { DatasetReport, FsckProgress, Problem, StoreReport } from './store/fsck-report.ts'
+
+/**
+ * Starts a node; it is ready when this resolves. Without a logger it writes JSON lines to stderr. Throws NodeError,
+ * HaltError and what the file system throws.
+ */
+export async function startNode(config: Config, logger?: Logger): Promise<RunningNode> {
+  const node = await import('./node.ts')
+  return node.startNode(config, logger)
+}
+
+/**
+ * Checks all that the store of a data directory holds: every chain from seed to head, every slice, name and floor.
+ * Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
+ */
+export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
+  const [{ fsck }, { openDirectoryStore }, { dataPaths }] = await Promise.all([
+    import('./store/fsck.ts'),
+    import('./store/directory-store.ts'),
+    import('./store/layout.ts'),
+  ])
+  const paths = dataPaths(dataDir)
+  const found = await stat(paths.store).catch(() => undefined)
+  if (found?.isDirectory() !== true) {
+    throw new NodeError('ObjectNotFound', `There is no store in ${dataDir}.`, {
+      hint: `Name the data directory of a node (the one with 'store' in it).`,
+    })
+  }
+  const store = await openDirectoryStore(paths.store)
+  try {
+    return await fsck(store, options)
+  } finally {
+    await store.close()
+  }
+}
