@@ -16,18 +16,18 @@ const endless =
 
 describe('deadline', () => {
   test('a query over its time is 504, even where the engine ignores interrupts, and the next one is answered', async () => {
-    const { engine } = await bench({ queryMs: 500 })
+    const { engine } = await bench({ queryMs: 300 })
     const stubborn = "SELECT levenshtein(repeat('ab', 100000), repeat('ba', 100000))"
     for (const sql of [endless, stubborn]) {
       const error = await refusal(ask(engine, sql))
       expect(error.kind).toBe('QueryTimeout')
-      expect(error.details.limit).toEqual({ name: 'queryMs', value: 500, unit: 'ms' })
+      expect(error.details.limit).toEqual({ name: 'queryMs', value: 300, unit: 'ms' })
       expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
     }
   })
 
   test('planning that never ends is stopped too', async () => {
-    const { engine } = await bench({ queryMs: 500, memoryBytes: 256 * 1024 * 1024 })
+    const { engine } = await bench({ queryMs: 300, memoryBytes: 256 * 1024 * 1024 })
     const doubling = Array.from({ length: 30 }, (_, i) => `a${i} + a${i} AS a${i + 1}`)
     const error = await refusal(ask(engine, `SELECT 1 AS a0, ${doubling.join(', ')}`))
     expect(['QueryTimeout', 'ResultTooLarge']).toContain(error.kind)
@@ -36,19 +36,19 @@ describe('deadline', () => {
 })
 
 describe('memory', () => {
-  test.each([
-    [
-      'buffers of the engine',
-      'SELECT list(a ORDER BY b) FROM (SELECT range AS a, hash(range) AS b FROM range(50000000))',
-    ],
-    ['a single value', "SELECT length(repeat('x', 3000000000))"],
-    ['values of one call', "SELECT list_transform(range(20000000), lambda x: repeat('abc', 20))[1]"],
-  ])('%s beyond the limit: 413 with the limit, and the next query is answered', async (_, sql) => {
+  test('a query beyond its memory is 413 with the limit, and the next one is answered', async () => {
     const { engine } = await bench({ memoryBytes: 200 * 1024 * 1024 })
-    const error = await refusal(ask(engine, sql))
-    expect(error.kind).toBe('ResultTooLarge')
-    expect(error.details.limit?.name).toBe('queryMemoryBytes')
-    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+    for (const sql of [
+      // Buffers of the engine, which it counts itself.
+      'SELECT list(a ORDER BY b) FROM (SELECT range AS a, hash(range) AS b FROM range(20000000))',
+      // One value, which nobody counts: the process outgrows its bound.
+      "SELECT length(repeat('x', 3000000000))",
+    ]) {
+      const error = await refusal(ask(engine, sql))
+      expect(error.kind).toBe('ResultTooLarge')
+      expect(error.details.limit?.name).toBe('queryMemoryBytes')
+      expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+    }
   })
 })
 
