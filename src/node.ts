@@ -50,7 +50,15 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   for (const dir of [config.dataDir, paths.keys, paths.cache]) await mkdir(dir, { recursive: true, mode: 0o700 })
   await emptyDirectory(paths.cache)
   const failure = createFailure()
-  const log = await openFileLog({ directory: paths.log, clock: systemClock, logger, onFailure: failure.fail })
+  // The log is opened first; until the builder runs, nothing is known to be open.
+  let running: Builder | undefined
+  const log = await openFileLog({
+    directory: paths.log,
+    clock: systemClock,
+    logger,
+    onFailure: failure.fail,
+    openBytes: () => running?.openBytes() ?? 0,
+  })
   const opened: (() => Promise<void>)[] = [() => log.close()]
   try {
     const store = await openDirectoryStore(paths.store)
@@ -73,6 +81,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       },
       options: config.cut,
     })
+    running = builder
     opened.push(() => builder.stop())
     const parts = { config, logger, paths, log, store, engine, announcements, catalog, builder }
     return await serve(parts, { opened, failed: failure.failed })
@@ -134,6 +143,7 @@ async function serve(
     health,
     metrics,
     limits: config.limits,
+    clock: systemClock,
     logger,
     anonymousRead: config.anonymousRead,
     loopbackOnly: config.loopbackOnly,

@@ -42,7 +42,7 @@ export function readControls(headers: Headers, query: Query): IngestControls {
   return {
     contentType: header(headers, 'content-type'),
     contentLength: length === undefined ? undefined : Number(length),
-    contentEncoding: encoding(header(headers, 'content-encoding')),
+    contentEncoding: contentEncoding(header(headers, 'content-encoding')),
     waiting: waiting(header(headers, 'prefer')),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,
@@ -77,7 +77,8 @@ function flag(query: Query, name: string): boolean {
   return choice(query, name, ['true', 'false']) === 'true'
 }
 
-function encoding(text: string | undefined): ContentEncoding | undefined {
+/** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */
+export function contentEncoding(text: string | undefined): ContentEncoding | undefined {
   const name = text?.trim().toLowerCase()
   if (name === undefined || name === '' || name === 'identity') return undefined
   if (name === 'x-gzip') return 'gzip'

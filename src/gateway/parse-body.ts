@@ -181,6 +181,7 @@ function readWhole(stream: Readable): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     const ended = (cause?: unknown): void => {
+      if (cause instanceof NodeError) return reject(cause)
       reject(
         new NodeError('MalformedBody', 'The body ended before its end.', {
           hint: 'Send it again; nothing was stored.',

@@ -1,11 +1,21 @@
-// Who asks: the principal of each request, before names are looked at.
+// Who asks: the principal of each request, and the right without which a route does not look at names or bodies.
 
 import type { FastifyInstance } from 'fastify'
 import { bearerToken } from '../access/authorization.ts'
-import { anonymousPrincipal } from '../access/scopes.ts'
+import { type Right, anonymousPrincipal, demandAdmin, demandToken } from '../access/scopes.ts'
 import type { HttpContext } from './context.ts'
 
-/** Sets `request.principal`. Throws NodeError `BadAuthorization`, `Unauthenticated` on every route. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route does. Routes without it are open to all. */
+    readonly right?: Right | 'admin'
+  }
+}
+
+/**
+ * Sets `request.principal` and demands what the route's `right` says of the token alone.
+ * Throws NodeError `BadAuthorization`, `Unauthenticated` on every route; `Forbidden` where only an admin may ask.
+ */
 export function registerAuthentication(
   app: FastifyInstance,
   context: Pick<HttpContext, 'tokens' | 'anonymousRead'>,
@@ -16,5 +26,8 @@ export function registerAuthentication(
   app.addHook('onRequest', async (request) => {
     const token = bearerToken(request.headers.authorization)
     request.principal = token === undefined ? anonymous : await context.tokens.authenticate(token)
+    const { right } = request.routeOptions.config
+    if (right === 'admin') demandAdmin(request.principal)
+    else if (right !== undefined) demandToken(request.principal, right)
   })
 }

@@ -4,6 +4,7 @@ import type { Principal } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { DataFormat } from '../model/query.ts'
@@ -29,6 +30,7 @@ export interface HttpContext {
   readonly health: Health
   readonly metrics: Metrics
   readonly limits: Limits
+  readonly clock: Clock
   readonly logger: Logger
   readonly anonymousRead: boolean
   readonly loopbackOnly: boolean

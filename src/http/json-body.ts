@@ -4,6 +4,9 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { JsonError } from '../codec/json-parser.ts'
 import { parseJson, toPlain } from '../codec/json.ts'
+import { contentEncoding } from '../gateway/controls.ts'
+import { bodyChunks } from '../gateway/read-body.ts'
+import type { Limits } from '../lib/limits.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 
 declare module 'fastify' {
@@ -12,16 +15,18 @@ declare module 'fastify' {
     readonly tokens?: boolean
     /** The handler reads the body as a stream, whatever its media type. */
     readonly stream?: boolean
+    /** The limit of the JSON body, inflated; `requestJsonBytes` by default. */
+    readonly jsonLimit?: 'verifyBytes'
   }
 }
 
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
-export function registerJsonBodies(app: FastifyInstance): void {
+export function registerJsonBodies(app: FastifyInstance, context: { readonly limits: Limits }): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
     if (request.routeOptions.config.stream === true) return payload
     if (!isJson(request.headers['content-type'])) throw unsupported(request)
-    return parseBody(await readAll(payload, request.routeOptions.bodyLimit), request)
+    return parseBody(await readAll(payload, request, context.limits), request)
   })
 }
 
@@ -30,31 +35,39 @@ function parseBody(bytes: Uint8Array, request: FastifyRequest): unknown {
     const value = parseJson(bytes, { duplicateKeys: 'reject' })
     return request.routeOptions.config.tokens === true ? value : toPlain(value, { largeIntegers: 'bigint' })
   } catch (cause) {
-    if (cause instanceof JsonError) {
-      throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, {
-        position: cause.position,
-        cause,
-      })
-    }
-    if (cause instanceof DecodeError)
-      throw new NodeError('MalformedJson', `The body is not well-formed JSON: ${cause.message}.`, { cause })
-    throw cause
+    if (!(cause instanceof DecodeError)) throw cause
+    throw new NodeError('MalformedJson', `The body is not well-formed JSON: it ${reasonOf(cause)}.`, {
+      ...(cause instanceof JsonError ? { position: cause.position } : {}),
+      cause,
+    })
   }
 }
 
-async function readAll(payload: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
+/** `DecodeError` says what, why and where in one text; the body of the answer has members for the first and the last. */
+function reasonOf(error: DecodeError): string {
+  return error.message.slice(`${error.what}: `.length).replace(/ \(at byte \d+\)$/, '')
+}
+
+/** The inflated body, counted while it is read. Throws NodeError `BodyTooLarge`, `MalformedBody`, `UnsupportedEncoding`. */
+async function readAll(payload: Readable, request: FastifyRequest, limits: Limits): Promise<Uint8Array> {
+  const name = request.routeOptions.config.jsonLimit ?? 'requestJsonBytes'
+  const encoding = contentEncoding(request.headers['content-encoding'])
+  if (Number(request.headers['content-length'] ?? 0) > limits[name]) throw tooLarge(name, limits[name])
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of payload) {
+  for await (const chunk of bodyChunks(payload, encoding, limits)) {
     bytes += chunk.length
-    if (bytes > limitBytes) {
-      throw new NodeError('BodyTooLarge', `The body is larger than ${limitBytes} bytes.`, {
-        limit: { name: 'requestJsonBytes', value: limitBytes, unit: 'bytes' },
-      })
-    }
+    if (bytes > limits[name]) throw tooLarge(name, limits[name])
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+function tooLarge(name: string, value: number): NodeError {
+  return new NodeError('BodyTooLarge', `The body is larger than ${value} bytes.`, {
+    limit: { name, value, unit: 'bytes' },
+    hint: 'GET /limits lists every limit.',
+  })
 }
 
 function isJson(contentType: string | undefined): boolean {
@@ -63,12 +76,12 @@ function isJson(contentType: string | undefined): boolean {
 }
 
 function unsupported(request: FastifyRequest): NodeError {
+  const type = request.headers['content-type']
   return new NodeError(
     'UnsupportedMediaType',
-    `This route takes JSON, not '${request.headers['content-type'] ?? 'nothing'}'.`,
-    {
-      hint: "Send -H 'Content-Type: application/json'.",
-      candidates: ['application/json'],
-    },
+    type === undefined
+      ? 'The request has no Content-Type; this route takes JSON.'
+      : `This route takes JSON, not '${type.slice(0, 100)}'.`,
+    { hint: "Send -H 'Content-Type: application/json'.", candidates: ['application/json'] },
   )
 }

@@ -5,6 +5,8 @@ import { NodeError } from '../model/errors.ts'
 
 interface KnownPath {
   readonly pattern: RegExp
+  /** Parts of the path that are not fixed: the fewer, the more the path is this one. */
+  readonly variables: number
   readonly methods: Set<string>
 }
 
@@ -12,28 +14,31 @@ interface KnownPath {
 export function registerMethodRules(app: FastifyInstance): void {
   const known = new Map<string, KnownPath>()
   app.addHook('onRoute', (route) => {
-    const pattern = new RegExp(
-      `^${route.url
-        .replace(/[.]/g, '\\.')
-        .replace(/:[A-Za-z]+/g, '[^/]+')
-        .replace(/\*/g, '.*')}/?$`,
-    )
-    const entry = known.get(route.url) ?? { pattern, methods: new Set<string>() }
+    const entry = known.get(route.url) ?? knownPath(route.url)
     for (const method of [route.method].flat()) entry.methods.add(method)
     known.set(route.url, entry)
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? ''
-    const methods = new Set<string>()
-    for (const entry of known.values())
-      if (entry.pattern.test(path)) for (const method of entry.methods) methods.add(method)
-    if (methods.size === 0)
+    const matching = [...known.values()].filter((entry) => entry.pattern.test(path))
+    const [nearest] = matching.sort((a, b) => a.variables - b.variables)
+    if (nearest === undefined) {
       throw new NodeError('RouteNotFound', `There is no route ${path.slice(0, 200)}.`, {
         hint: 'GET / lists the routes.',
       })
-    void reply.header('allow', [...methods].sort().join(', '))
+    }
+    const methods = [...nearest.methods].sort()
+    void reply.header('allow', methods.join(', '))
     throw new NodeError('MethodNotAllowed', `${path.slice(0, 200)} does not take ${request.method}.`, {
-      candidates: [...methods].sort(),
+      candidates: methods,
     })
   })
+}
+
+function knownPath(url: string): KnownPath {
+  const pattern = url
+    .replace(/[.]/g, '\\.')
+    .replace(/:[A-Za-z]+/g, '[^/]+')
+    .replace(/\*/g, '.*')
+  return { pattern: new RegExp(`^${pattern}$`), variables: url.split(/[:*]/).length - 1, methods: new Set() }
 }

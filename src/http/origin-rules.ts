@@ -1,6 +1,6 @@
 // Who may call from where: Host names that a loopback node answers to, and CORS for reads (contract.md §1).
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
 
@@ -11,10 +11,11 @@ type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOr
 
 export function registerOriginRules(app: FastifyInstance, context: OriginContext): void {
   app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw hostMissing()
     checkHost(request.headers.host, context)
     const origin = request.headers.origin
     if (origin === undefined) return
-    void reply.header('vary', 'Origin')
+    addVary(reply, 'Origin')
     const allowed = isOriginAllowed(origin, context)
     const isRead = ['GET', 'HEAD'].includes(request.method) || (request.method === 'POST' && isReadRoute(request.url))
     if (allowed && isRead && !isPrivateRoute(request.url)) {
@@ -30,6 +31,18 @@ export function registerOriginRules(app: FastifyInstance, context: OriginContext
       }
       return reply.code(204).send()
     }
+  })
+}
+
+/** Adds to Vary what the answer depends on. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const held = reply.getHeader('vary')
+  void reply.header('vary', held === undefined ? name : `${String(held)}, ${name}`)
+}
+
+function hostMissing(): NodeError {
+  return new NodeError('InvalidParameter', 'The request has no Host header.', {
+    hint: 'HTTP/1.1 asks for one (RFC 9112 §3.2).',
   })
 }
 

@@ -1,18 +1,21 @@
 // The HTTP server: fastify with the contract's rules around it, and one file per route.
 
 import { randomUUID } from 'node:crypto'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { type ErrorKind } from '../model/error-table.ts'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { registerAuthentication } from './authenticate.ts'
+import { answerBrokenRequest } from './broken-requests.ts'
 import type { HttpContext } from './context.ts'
+import { registerDocument } from './document.ts'
+import { frameworkError, schemaError } from './framework-error.ts'
 import { registerJsonBodies } from './json-body.ts'
 import { registerMethodRules } from './method-rules.ts'
 import { registerOriginRules } from './origin-rules.ts'
+import { registerParameterRules } from './parameters.ts'
 import { problemOf } from './problem.ts'
+import { lingeringAnswer } from './refused-body.ts'
+import { registerBlocks } from './routes/blocks.ts'
 import { registerDatasetData } from './routes/dataset-data.ts'
 import { registerDatasets } from './routes/datasets.ts'
 import { registerIngest } from './routes/ingest.ts'
@@ -22,6 +25,7 @@ import { registerQuery } from './routes/query.ts'
 import { registerReceipts } from './routes/receipts.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerVerify } from './routes/verify.ts'
+import { hasBody, registerSlowBodies } from './slow-bodies.ts'
 
 const maxParamChars = 1500
 
@@ -37,11 +41,16 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   const app = fastify({
     logger: false,
     genReqId: () => randomUUID(),
-    bodyLimit: context.limits.requestJsonBytes,
     routerOptions: { maxParamLength: maxParamChars, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
     requestTimeout: context.limits.bodyMs,
-    http: { headersTimeout: context.limits.requestHeaderMs, connectionsCheckingInterval: 1000 },
+    http: {
+      headersTimeout: context.limits.requestHeaderMs,
+      connectionsCheckingInterval: 1000,
+      // A request without Host is answered by the rules for it, not by Node with an empty body.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerBrokenRequest,
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: false } },
     schemaErrorFormatter: (errors, where) => schemaError(errors[0], where),
     frameworkErrors: (error, request, reply) => void sendProblem(context, error, { request, reply }),
@@ -52,7 +61,9 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   registerErrorsAndMetrics(app, context)
   registerOriginRules(app, context)
   registerAuthentication(app, context)
-  registerJsonBodies(app)
+  registerParameterRules(app)
+  registerSlowBodies(app, context)
+  registerJsonBodies(app, context)
   registerMethodRules(app)
   await registerDocument(app, context)
   for (const register of [
@@ -63,12 +74,12 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     registerQuery,
     registerVerify,
     registerObjects,
+    registerBlocks,
     registerReceipts,
     registerTokens,
   ]) {
     register(app, context)
   }
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
   await app.ready()
   return {
     async listen(host, port) {
@@ -82,7 +93,9 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 }
 
 function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): void {
-  app.addHook('onRequest', async (request, reply) => void reply.header('request-id', request.id))
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('request-id', request.id).header('x-content-type-options', 'nosniff')
+  })
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     context.metrics.requests.inc({ route, status: String(reply.statusCode) })
@@ -110,73 +123,12 @@ function sendProblem(
     )
   }
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
-  // A refused body is not read to its end: the connection closes after the answer.
-  if (!request.raw.complete && request.raw.readable && request.method !== 'GET')
-    void reply.header('connection', 'close')
-  return reply
+  const text = JSON.stringify(problem.body)
+  void reply
     .code(problem.status)
     .headers({ ...problem.headers, 'request-id': request.id })
     .type(problem.mediaType)
-    .send(JSON.stringify(problem.body))
-}
-
-const frameworkKinds: Readonly<Record<string, ErrorKind>> = {
-  FST_ERR_BAD_URL: 'InvalidName',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'BodyTooLarge',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'MalformedJson',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UnsupportedMediaType',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'MalformedBody',
-  FST_ERR_VALIDATION: 'InvalidRequest',
-}
-
-/** The kind of an error that fastify itself raised, or undefined when it is none. */
-function frameworkError(error: unknown): NodeError | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined
-  const { code } = error as FastifyError // has a code
-  const kind = frameworkKinds[code]
-  return kind === undefined ? undefined : new NodeError(kind, error.message, { cause: error })
-}
-
-function schemaError(
-  first: { instancePath: string; message?: string; params?: unknown } | undefined,
-  where: string,
-): NodeError {
-  const extra =
-    first?.params !== undefined &&
-    typeof first.params === 'object' &&
-    first.params !== null &&
-    'additionalProperty' in first.params
-      ? ` '${String(first.params.additionalProperty)}'`
-      : ''
-  const member = first?.instancePath.slice(1).replaceAll('/', '.') ?? ''
-  const message = `${where === 'body' ? 'The body' : where === 'params' ? 'The path' : 'The query string'}${member === '' ? '' : `, member ${member},`} ${first?.message ?? 'is not valid'}${extra}.`
-  return new NodeError(
-    where === 'body' ? 'InvalidRequest' : where === 'params' ? 'InvalidName' : 'InvalidParameter',
-    message,
-    {
-      hint: 'GET /openapi.json describes every parameter.',
-    },
-  )
-}
-
-async function registerDocument(app: FastifyInstance, context: HttpContext): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Proofstream',
-        version: context.facts.version,
-        description: 'A data node that can be held to account.',
-        license: { name: 'Apache-2.0' },
-      },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
-      security: [{}, { token: [] }],
-    },
-  })
-  await app.register(swaggerUi, {
-    routePrefix: '/swagger',
-    uiConfig: { validatorUrl: null, persistAuthorization: true },
-    staticCSP:
-      "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  })
+  if (request.raw.complete || !hasBody(request.raw)) return reply.send(text)
+  void reply.header('connection', 'close').header('content-length', Buffer.byteLength(text))
+  return reply.send(lingeringAnswer(text, request.raw, context.clock))
 }

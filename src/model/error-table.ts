@@ -8,7 +8,7 @@ interface KindRow {
 export const errorTable = {
   InvalidName: { status: 400, title: 'The name is malformed' },
   ReservedName: { status: 400, title: 'The account name is reserved' },
-  InvalidParameter: { status: 400, title: 'A query parameter is wrong' },
+  InvalidParameter: { status: 400, title: 'A parameter or header is wrong' },
   BadAuthorization: { status: 400, title: 'The Authorization header is malformed' },
   MalformedJson: { status: 400, title: 'The body is not well-formed JSON' },
   MalformedBody: { status: 400, title: 'The body is not what its media type says' },

@@ -3,6 +3,7 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { normalHash } from '../codec/multihash.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
+import type { Hash } from '../model/events.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -22,7 +23,7 @@ export class Objects {
     kind: ObjectKind,
     text: string,
   ): Promise<{ hash: string; sizeBytes: number; key: string }> {
-    const hash = parseHash(text)
+    const hash = hashOf(text)
     const key = keyOf[kind](chain.name.id, hash)
     const sizeBytes = await this.#store.size(key)
     // A block that was stored but not committed is none of the chain.
@@ -43,7 +44,8 @@ export class Objects {
   }
 }
 
-function parseHash(text: string): string {
+/** The normal form of a hash in any multibase. Throws NodeError `InvalidParameter`. */
+export function hashOf(text: string): Hash {
   try {
     return normalHash(text)
   } catch (cause) {

@@ -69,13 +69,14 @@ export function aliasOfParts(parts: readonly string[]): string {
 
 /**
  * Binds each distinct name to the head, or to the block that `pins` names (then no other names resolve).
- * Throws NodeError `DatasetNotFound`, `BlockNotFound`.
+ * Throws NodeError `DatasetNotFound`, `BlockNotFound`, `InvalidRequest`.
  */
 export async function pinNames(
   reader: Reader,
   names: readonly NameInSql[],
   pins: readonly DatasetPin[] | undefined,
 ): Promise<Binding[]> {
+  checkPins(pins ?? [])
   const bindings = new Map<string, Binding>()
   for (const name of names) {
     const alias = aliasOfParts(name.parts)
@@ -87,11 +88,41 @@ export async function pinNames(
     const view = pin?.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
     bindings.set(key, {
       parts: name.parts,
-      pinned: { id: chain.name.id, alias: pin?.alias ?? alias, blockHash: view.block.hash },
+      pinned: { id: chain.name.id, alias, blockHash: view.block.hash },
       view,
     })
   }
   return [...bindings.values()]
+}
+
+/** A name must not stand for two snapshots. */
+function checkPins(pins: readonly DatasetPin[]): void {
+  const seen = new Map<string, DatasetPin>()
+  for (const pin of pins) {
+    const held = seen.get(foldAscii(pin.alias))
+    if (held !== undefined && (held.id !== pin.id || held.blockHash !== pin.blockHash)) {
+      throw new NodeError('InvalidRequest', `datasets pins '${pin.alias.slice(0, 210)}' twice, and differently.`)
+    }
+    seen.set(foldAscii(pin.alias), pin)
+  }
+}
+
+/** Pins that no name of the statement uses: checked as the others are, because they are signed as well. */
+export async function pinUnused(
+  reader: Reader,
+  pins: readonly DatasetPin[],
+  used: readonly Binding[],
+): Promise<PinnedDataset[]> {
+  const names = new Set(used.map((binding) => foldAscii(binding.pinned.alias)))
+  const unused: PinnedDataset[] = []
+  for (const pin of pins) {
+    if (names.has(foldAscii(pin.alias))) continue
+    const chain = await reader.find(pin.id)
+    if (chain === undefined) throw datasetNotFound(pin.alias)
+    const view = pin.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
+    unused.push({ id: chain.name.id, alias: pin.alias, blockHash: view.block.hash })
+  }
+  return unused
 }
 
 /** The dataset at a block by hash; looks in the store once before it says `BlockNotFound`. */
@@ -107,7 +138,7 @@ export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string
 }
 
 /** The entries of `input.datasets`: distinct, ordered by id, then alias; pins that the SQL does not use stay. */
-export function pinnedList(bindings: readonly Binding[], unused: readonly PinnedDataset[] = []): PinnedDataset[] {
+export function pinnedList(bindings: readonly Binding[], unused: readonly PinnedDataset[]): PinnedDataset[] {
   const distinct = new Map<string, PinnedDataset>()
   for (const pinned of [...bindings.map((binding) => binding.pinned), ...unused]) {
     distinct.set(`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned)

@@ -7,12 +7,12 @@ import type { Limits } from '../lib/limits.ts'
 import type { EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
 import { NodeError } from '../model/errors.ts'
-import { type QueryRequest, checkDialect } from '../model/query.ts'
+import { type PinnedDataset, type QueryRequest, checkDialect } from '../model/query.ts'
 import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type Binding, type MayRead, Reader, pinNames, pinnedList } from './pin.ts'
+import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewFiles } from './view-files.ts'
 
@@ -35,7 +35,8 @@ export interface ReplicaDeps {
 export interface Execution {
   readonly output: Uint8Array
   readonly truncated: boolean
-  readonly bindings: readonly Binding[]
+  /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
+  readonly pinned: readonly PinnedDataset[]
 }
 
 /** How the output is to be spelled. */
@@ -69,7 +70,7 @@ export async function answerQuery(
   )
   const { output, truncated } = execution
   if (!request.include.includes('Input')) return { body: members([['output', output]]), truncated }
-  const input = canonicalBytes(fromPlain(inputOf(request, execution.bindings, deps.engine.dialect)))
+  const input = canonicalBytes(fromPlain(inputOf(request, execution.pinned, deps.engine.dialect)))
   if (!withProof)
     return {
       body: members([
@@ -107,6 +108,7 @@ export async function execute(
   }
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
+  const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
   const tables: EngineTable[] = bindings.map((binding) => ({
     parts: binding.parts,
     files: viewFiles(deps.store, binding.view),
@@ -131,24 +133,18 @@ export async function execute(
   if (answer.schemaJson !== undefined) parts.push(['schema', answer.schemaJson])
   if (spelling.schemaFormatText !== undefined)
     parts.push(['schemaFormat', utf8(JSON.stringify(spelling.schemaFormatText))])
-  return { output: members(parts), truncated: answer.truncated, bindings }
+  return { output: members(parts), truncated: answer.truncated, pinned }
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */
-function inputOf(request: QueryRequest, bindings: readonly Binding[], dialect: string): object {
-  const unused = (request.datasets ?? []).filter(
-    (pin) => pin.blockHash !== undefined && !bindings.some((one) => one.pinned.alias === pin.alias),
-  )
+function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialect: string): object {
   return {
     query: request.query,
     queryDialect: dialect,
     dataFormat: request.dataFormatText,
     include: request.include,
     schemaFormat: request.schemaFormat,
-    datasets: pinnedList(
-      bindings,
-      unused.map((pin) => ({ id: pin.id, alias: pin.alias, blockHash: pin.blockHash ?? '' })),
-    ),
+    datasets: pinned,
     skip: request.skip,
     limit: request.limit,
   }

@@ -178,11 +178,20 @@ export function readInput(input: JsonObject): QueryRequest {
     dataFormat,
     dataFormatText,
     schemaFormat,
-    include: normaliseInclude(include, false),
+    include: readInclude(include),
     includeAbsent: false,
     datasets: readPins(input.get('datasets') ?? []),
     skip: integerOf(input, 'skip', 0),
     limit: integerOf(input, 'limit', 100),
+  }
+}
+
+function readInclude(names: readonly string[]): QueryRequest['include'] {
+  try {
+    return normaliseInclude(names, false)
+  } catch (cause) {
+    if (cause instanceof NodeError) throw wrong('include', 'names what this node does not know')
+    throw cause
   }
 }
 

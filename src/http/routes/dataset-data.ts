@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import { NodeError } from '../../model/errors.ts'
 import { type SchemaFormat, dataFormatOf, schemaFormatOf } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
+import { hashOf } from '../../replica/objects.ts'
 import { answerTail } from '../../replica/tail.ts'
 import { clientSignal } from '../abort.ts'
 import type { HttpContext } from '../context.ts'
@@ -43,6 +44,7 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
   app.get(
     '/:account/:dataset/metadata',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'What a dataset says of itself',
         tags: ['datasets'],
@@ -58,7 +60,7 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
       const { output, view } = await answerMetadata(context.catalog, chain, {
         aspects,
         schemaFormat: schemaFormat(query.schemaFormat) ?? 'ArrowJson',
-        at: query.at,
+        at: query.at === undefined ? undefined : hashOf(query.at),
       })
       void reply
         .header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
@@ -70,6 +72,7 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
   app.get(
     '/:account/:dataset/tail',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'The newest rows, ascending by offset',
         tags: ['datasets'],
@@ -124,7 +127,7 @@ function tailRequest(
     limit,
     dataFormat,
     schemaFormat: schemaFormat(query.schemaFormat),
-    at: query.at,
+    at: query.at === undefined ? undefined : hashOf(query.at),
   }
 }
 

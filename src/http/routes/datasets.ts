@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { canSee, demandCreate, demandToken } from '../../access/scopes.ts'
+import { canSee, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { viewOf } from '../../catalog/view.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
@@ -11,6 +11,7 @@ import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { HttpContext } from '../context.ts'
 import { aliasOf, mayRead } from '../dataset-access.ts'
+import { pageSize } from '../page-size.ts'
 import { DatasetParams, DecimalText, problemResponses } from '../schemas.ts'
 
 const Made = Type.Object({ id: Type.String(), alias: Type.String(), blockHash: Type.String() })
@@ -27,7 +28,28 @@ const ListQuery = Type.Object(
   {
     account: Type.Optional(Type.String({ maxLength: 100 })),
     after: Type.Optional(Type.String({ maxLength: 210, description: 'Alias of the last dataset of the page before.' })),
-    limit: Type.Optional(DecimalText('Datasets of one page; 100 by default, 1,000 at most.')),
+    limit: Type.Optional(DecimalText('Datasets of one page, 1 to 1,000; 100 by default.')),
+  },
+  { additionalProperties: false },
+)
+
+const NewDatasetBody = Type.Object(
+  {
+    schema: Type.Optional(
+      Type.Object({
+        fields: Type.Array(
+          Type.Object({
+            name: Type.String(),
+            type: Type.Unknown({ description: 'OdfJson type, or its short text: Float64, Decimal(18,4), String?' }),
+          }),
+        ),
+      }),
+    ),
+    info: Type.Optional(Type.Unknown()),
+    license: Type.Optional(Type.Unknown()),
+    attachments: Type.Optional(Type.Unknown()),
+    vocab: Type.Optional(Type.Unknown()),
+    visibility: Type.Optional(Type.Union([Type.Literal('public'), Type.Literal('private')])),
   },
   { additionalProperties: false },
 )
@@ -38,6 +60,7 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
   app.get(
     '/datasets/:id',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'One dataset by its DID',
         tags: ['datasets'],
@@ -46,7 +69,6 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
       },
     },
     async (request, reply) => {
-      demandToken(request.principal, 'read')
       const { id } = request.params as { id: string } // validated above
       const chain = id.startsWith('did:odf:') ? await context.catalog.byId(id) : undefined
       if (chain === undefined || !mayRead(request)(chain.name)) {
@@ -63,21 +85,20 @@ function registerPut(app: FastifyInstance, context: HttpContext): void {
   app.put(
     '/:account/:dataset',
     {
-      config: { tokens: true },
+      config: { right: 'create', tokens: true, describes: { body: NewDatasetBody, consumes: ['application/json'] } },
+      // Name and right come before the body is read.
+      onRequest: async (request) => demandCreate(request.principal, aliasOf(request).text),
       schema: {
         summary: 'Make a dataset',
-        description:
-          'Body: {schema?, info?, license?, attachments?, vocab?, visibility?}. schema.fields[] = {name, type}, type an OdfJson type or its short text.',
+        description: 'An identical repeat answers 200. Without a schema the first batch decides it, by inference.',
         tags: ['datasets'],
         params: DatasetParams,
         response: { 200: Made, 201: Made, ...problemResponses },
       },
     },
     async (request, reply) => {
-      demandToken(request.principal, 'create')
       const alias = aliasOf(request)
       const existing = await context.catalog.byAlias(alias.text)
-      demandCreate(request.principal, alias.text)
       const body = (request.body ?? undefined) as JsonValue | undefined // the content type parser keeps tokens on this route
       const asked = newDatasetOf(alias, body, context.limits.columns)
       const { chain, created } =
@@ -103,6 +124,7 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/datasets',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'Datasets that the caller may read',
         tags: ['datasets'],
@@ -114,23 +136,22 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
       },
     },
     async (request, reply) => {
-      demandToken(request.principal, 'read')
       const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it
-      const pageRows = Math.max(1, Math.min(Number(limit ?? 100), 1000))
+      const items = pageSize(limit)
       const names = (await context.catalog.names()).filter(
         (name) =>
           mayRead(request)(name) &&
           (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
           (after === undefined || foldAscii(name.alias) > foldAscii(after)),
       )
-      const chains = await Promise.all(names.slice(0, pageRows).map((name) => context.catalog.byAlias(name.alias)))
+      const chains = await Promise.all(names.slice(0, items).map((name) => context.catalog.byAlias(name.alias)))
       const datasets = chains.filter((chain) => chain !== undefined).map(listed)
-      const next = names.length > pageRows ? datasets.at(-1)?.alias : undefined
+      const next = names.length > items ? datasets.at(-1)?.alias : undefined
       if (next !== undefined) {
         const query = new URLSearchParams({
           ...(account === undefined ? {} : { account }),
           after: next,
-          limit: String(pageRows),
+          limit: String(items),
         })
         void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
       }

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { canCreate, canSee, datasetNotFound, demand, demandCreate, demandToken } from '../../access/scopes.ts'
+import { canCreate, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import { schemaToJson } from '../../codec/odf-json.ts'
 import { toPlain } from '../../codec/json.ts'
 import { readControls } from '../../gateway/controls.ts'
@@ -26,11 +26,23 @@ const IngestQuery = Type.Object({
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 
+const describes = {
+  consumes: ['application/x-ndjson', 'application/json', 'text/csv'],
+  body: Type.String({ description: 'One object a line; an array of objects, or one; RFC 4180.' }),
+  headers: Type.Object({
+    prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
+    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
+    'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
+    'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
+    'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
+  }),
+} as const
+
 export function registerIngest(app: FastifyInstance, context: HttpContext): void {
   app.post(
     '/:account/:dataset/ingest',
     {
-      config: { stream: true },
+      config: { right: 'ingest', stream: true, looseParameters: true, describes },
       schema: {
         summary: 'Store a batch of records',
         description:
@@ -42,7 +54,6 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      demandToken(request.principal, 'ingest')
       const alias = aliasOf(request)
       // IngestQuery validated it
       const query = request.query as Record<string, unknown>

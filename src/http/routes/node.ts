@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { demandToken } from '../../access/scopes.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../../model/error-table.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { HttpContext } from '../context.ts'
+import { addVary } from '../origin-rules.ts'
 import { problemResponses } from '../schemas.ts'
 
 const links = {
@@ -29,7 +29,7 @@ const open = { tags: ['node'], response: { 200: Type.Unknown(), ...problemRespon
 export function registerNode(app: FastifyInstance, context: HttpContext): void {
   app.get('/', { schema: { ...open, summary: 'Links' } }, (request, reply) => {
     const wantsHtml = (request.headers.accept ?? '').includes('text/html')
-    void reply.header('vary', 'Accept')
+    addVary(reply, 'Accept')
     if (!wantsHtml) return reply.send({ name: 'proofstream', version: context.facts.version, links })
     const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
     return reply
@@ -46,7 +46,9 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
 }
 
 function registerHealth(app: FastifyInstance, context: HttpContext): void {
-  app.get('/healthz', { schema: { ...open, summary: 'The process is up' } }, () => ({ ok: true }))
+  app.get('/healthz', { config: { looseParameters: true }, schema: { ...open, summary: 'The process is up' } }, () => ({
+    ok: true,
+  }))
   const ready = async (reply: FastifyReply): Promise<FastifyReply> => {
     const reasons = await context.health.reasons()
     const ok = Object.keys(reasons).length === 0
@@ -57,15 +59,25 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
   }
   app.get(
     '/readyz',
-    { schema: { ...open, summary: 'The node can honour a durable accept and answer queries' } },
+    {
+      config: { looseParameters: true },
+      schema: { ...open, summary: 'The node can honour a durable accept and answer queries' },
+    },
     (_request, reply) => ready(reply),
   )
-  app.get('/system/health', { schema: { ...open, summary: 'As /readyz' } }, (_request, reply) => ready(reply))
+  app.get(
+    '/system/health',
+    { config: { looseParameters: true }, schema: { ...open, summary: 'As /readyz' } },
+    (_request, reply) => ready(reply),
+  )
   for (const path of ['/metrics', '/system/metrics']) {
-    app.get(path, { schema: { ...open, summary: 'Prometheus metrics' } }, async (request, reply) => {
-      demandToken(request.principal, 'read')
-      return reply.type(context.metrics.contentType).send(await context.metrics.text())
-    })
+    app.get(
+      path,
+      { config: { right: 'read', looseParameters: true }, schema: { ...open, summary: 'Prometheus metrics' } },
+      async (_request, reply) => {
+        return reply.type(context.metrics.contentType).send(await context.metrics.text())
+      },
+    )
   }
 }
 
@@ -87,6 +99,7 @@ function registerErrors(app: FastifyInstance): void {
       const found = catalogue.find((entry) => entry.page === `/errors/${kind}`)
       if (found === undefined)
         throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
+      addVary(reply, 'Accept')
       if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(found)
       return reply
         .type('text/html; charset=utf-8')

@@ -1,13 +1,20 @@
 // The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them.
 
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { NodeError } from '../../model/errors.ts'
-import type { ObjectKind } from '../../replica/objects.ts'
+import { decodedBlock } from '../../replica/blocks.ts'
+import type { ObjectKind, Objects } from '../../replica/objects.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf } from '../dataset-access.ts'
 import { isUnchanged } from '../etag.ts'
+import { addVary } from '../origin-rules.ts'
 import { DatasetHashParams, DatasetParams, problemResponses } from '../schemas.ts'
+
+/** Objects up to this size are sent from memory. */
+const pieceBytes = 1024 * 1024
 
 const mediaTypes: Readonly<Record<ObjectKind, string>> = {
   blocks: 'application/octet-stream',
@@ -19,6 +26,7 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
   app.get(
     '/:account/:dataset/refs/head',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'Hash of the newest block',
         tags: ['odf'],
@@ -37,6 +45,7 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
     app.get(
       `/:account/:dataset/${kind}/:hash`,
       {
+        config: { right: 'read' },
         schema: {
           summary: `Stored bytes of one of the ${kind}`,
           tags: ['odf'],
@@ -61,31 +70,69 @@ async function sendObject(
   const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
   const found = await context.objects.find(chain, kind, text)
   const scope = chain.name.visibility === 'public' && context.anonymousRead ? 'public' : 'private'
-  void reply
-    .header('cache-control', `${scope}, max-age=31536000, immutable`)
-    .header('accept-ranges', 'bytes')
-    .type(mediaTypes[kind])
+  void reply.header('cache-control', `${scope}, max-age=31536000, immutable`)
+  if (kind === 'blocks') {
+    addVary(reply, 'Accept')
+    if (wantsJson(request)) return sendDecoded(context, { request, reply, chain, hash: found.hash })
+  }
+  void reply.header('accept-ranges', 'bytes').type(mediaTypes[kind])
   if (isUnchanged(request, reply, found.hash)) return reply.code(304).send()
-  const range = byteRange(request.headers.range, found.sizeBytes)
+  const range = rangeOf(request, found)
   if (range !== undefined) {
     void reply.code(206).header('content-range', `bytes ${range.start}-${range.end - 1}/${found.sizeBytes}`)
   }
   const { start, end } = range ?? { start: 0, end: found.sizeBytes }
-  if (request.method === 'HEAD') return reply.header('content-length', String(end - start)).send()
-  return reply.send(Buffer.from(await context.objects.read(found.key, start, end)))
+  void reply.header('content-length', end - start)
+  if (request.method === 'HEAD') return reply.send()
+  if (end - start <= pieceBytes) return reply.send(Buffer.from(await context.objects.read(found.key, start, end)))
+  return reply.send(Readable.from(pieces(context.objects, found.key, { start, end }), { objectMode: false }))
 }
 
-/** One byte range (RFC 9110 §14); several, or none that can be met, are answered as the whole object or `InvalidParameter`. */
+/** A large object is read as fast as the client takes it, not into memory. */
+async function* pieces(
+  objects: Objects,
+  key: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): AsyncGenerator<Uint8Array> {
+  for (let at = start; at < end; at += pieceBytes) yield await objects.read(key, at, Math.min(end, at + pieceBytes))
+}
+
+/** The block in JSON, for people; its tag is another than that of the bytes. */
+async function sendDecoded(
+  context: HttpContext,
+  answer: { request: FastifyRequest; reply: FastifyReply; chain: DatasetChain; hash: string },
+): Promise<FastifyReply> {
+  const { request, reply, chain, hash } = answer
+  if (isUnchanged(request, reply, `${hash}.json`)) return reply.code(304).send()
+  return reply.send(await decodedBlock(context.replica.store, chain, hash))
+}
+
+function wantsJson(request: FastifyRequest): boolean {
+  const accepted = (request.headers.accept ?? '').split(',').map((one) => one.split(';')[0]?.trim().toLowerCase())
+  return accepted.includes('application/json') && !accepted.includes(mediaTypes.blocks)
+}
+
+/** The range asked for (RFC 9110 §14); none when If-Range names other bytes than these. */
+function rangeOf(
+  request: FastifyRequest,
+  found: { readonly hash: string; readonly sizeBytes: number },
+): { start: number; end: number } | undefined {
+  const held = request.headers['if-range']
+  if (held !== undefined && held !== `"${found.hash}"`) return undefined
+  return byteRange(request.headers.range, found.sizeBytes)
+}
+
+/** One byte range; several, or what is no range, is answered as the whole object. Throws NodeError `InvalidParameter` outside it. */
 function byteRange(header: string | undefined, sizeBytes: number): { start: number; end: number } | undefined {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return undefined
-  const start = match[1] === '' ? Math.max(0, sizeBytes - Number(match[2])) : Number(match[1])
-  const end = match[1] === '' || match[2] === '' ? sizeBytes : Math.min(sizeBytes, Number(match[2]) + 1)
-  if (start >= sizeBytes || start >= end) {
-    throw new NodeError(
-      'InvalidParameter',
-      `The range '${(header ?? '').slice(0, 80)}' is outside the object of ${sizeBytes} bytes.`,
-    )
-  }
-  return { start, end }
+  const [, first = '', last = ''] = match
+  const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
+  const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1)
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
+  if (start < end) return { start, end }
+  throw new NodeError(
+    'InvalidParameter',
+    `The range '${(header ?? '').slice(0, 80)}' is outside the object of ${sizeBytes} bytes.`,
+  )
 }

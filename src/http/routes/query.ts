@@ -2,9 +2,16 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { demandToken } from '../../access/scopes.ts'
-import { NodeError } from '../../model/errors.ts'
-import { type QueryRequest, dataFormatOf, normaliseInclude, schemaFormatOf } from '../../model/query.ts'
+import { datasetIdBytes, datasetIdText } from '../../codec/did.ts'
+import { DecodeError, NodeError } from '../../model/errors.ts'
+import {
+  type DatasetPin,
+  type QueryRequest,
+  dataFormatOf,
+  normaliseInclude,
+  schemaFormatOf,
+} from '../../model/query.ts'
+import { hashOf } from '../../replica/objects.ts'
 import { answerQuery } from '../../replica/query.ts'
 import { clientSignal } from '../abort.ts'
 import type { HttpContext } from '../context.ts'
@@ -76,31 +83,35 @@ export function registerQuery(app: FastifyInstance, context: HttpContext): void 
   const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
   app.post(
     '/query',
-    { schema: { ...shared, body: QueryBody } },
+    { config: { right: 'read' }, schema: { ...shared, body: QueryBody } },
     (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
   )
-  app.get('/query', { schema: { ...shared, querystring: QueryString } }, (request, reply) => {
-    const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
-    if (format !== undefined && dataFormat !== undefined) {
-      throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
-    }
-    const chosen = dataFormat ?? format
-    const asked = {
-      ...rest,
-      ...(chosen === undefined ? {} : { dataFormat: chosen }),
-      ...(include === undefined
-        ? {}
-        : {
-            include: include
-              .split(',')
-              .map((name) => name.trim())
-              .filter((name) => name !== ''),
-          }),
-      ...(skip === undefined ? {} : { skip: Number(skip) }),
-      ...(limit === undefined ? {} : { limit: Number(limit) }),
-    }
-    return respond(context, request, { reply, asked })
-  })
+  app.get(
+    '/query',
+    { config: { right: 'read' }, schema: { ...shared, querystring: QueryString } },
+    (request, reply) => {
+      const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
+      if (format !== undefined && dataFormat !== undefined) {
+        throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
+      }
+      const chosen = dataFormat ?? format
+      const asked = {
+        ...rest,
+        ...(chosen === undefined ? {} : { dataFormat: chosen }),
+        ...(include === undefined
+          ? {}
+          : {
+              include: include
+                .split(',')
+                .map((name) => name.trim())
+                .filter((name) => name !== ''),
+            }),
+        ...(skip === undefined ? {} : { skip: Number(skip) }),
+        ...(limit === undefined ? {} : { limit: Number(limit) }),
+      }
+      return respond(context, request, { reply, asked })
+    },
+  )
 }
 
 async function respond(
@@ -108,13 +119,23 @@ async function respond(
   request: FastifyRequest,
   { reply, asked }: { reply: FastifyReply; asked: Static<typeof QueryBody> },
 ): Promise<FastifyReply> {
-  demandToken(request.principal, 'read')
-  const normalised = normalise(asked, context)
+  const normalised = request.method === 'POST' ? inBody(() => normalise(asked, context)) : normalise(asked, context)
   const answer = await answerQuery(context.replica, normalised, mayRead(request), clientSignal(reply))
   if (answer.truncated) void reply.header('result-truncated', 'true')
   return reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(answer.body)
 }
 
+/** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
+function inBody<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof NodeError && error.kind === 'InvalidParameter')) throw error
+    throw new NodeError('InvalidRequest', error.message, error.details)
+  }
+}
+
+/** The request with its defaults. Throws NodeError `InvalidParameter`. */
 function normalise(asked: Static<typeof QueryBody>, context: HttpContext): QueryRequest {
   const dataFormat = dataFormatOf(asked.dataFormat ?? context.defaultDataFormat)
   if (dataFormat === undefined) {
@@ -143,8 +164,26 @@ function normalise(asked: Static<typeof QueryBody>, context: HttpContext): Query
     schemaFormat,
     include: normaliseInclude(asked.include ?? [], schemaAsked),
     includeAbsent: asked.include === undefined,
-    datasets: asked.datasets ?? undefined,
+    datasets: asked.datasets?.map(pinOf),
     skip: asked.skip ?? 0,
     limit,
+  }
+}
+
+function pinOf(pin: Static<typeof Pin>): DatasetPin {
+  return {
+    id: idOf(pin.id),
+    alias: pin.alias,
+    ...(pin.blockHash === undefined ? {} : { blockHash: hashOf(pin.blockHash) }),
+  }
+}
+
+/** The normal form of a dataset id in any multibase. */
+function idOf(text: string): string {
+  try {
+    return datasetIdText(datasetIdBytes(text))
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause
+    throw new NodeError('InvalidParameter', `datasets names '${text}', which is no did:odf.`, { cause })
   }
 }

@@ -11,6 +11,7 @@ export function registerReceipts(app: FastifyInstance, context: HttpContext): vo
   app.get(
     '/receipts/:id',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'The receipt of a batch as of now',
         tags: ['ingest'],

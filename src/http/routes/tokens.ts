@@ -2,7 +2,6 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { demandAdmin } from '../../access/scopes.ts'
 import type { HttpContext } from '../context.ts'
 import { problemResponses } from '../schemas.ts'
 
@@ -30,6 +29,7 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
   app.post(
     '/tokens',
     {
+      config: { right: 'admin' },
       schema: {
         summary: 'Make a token',
         tags: ['tokens'],
@@ -38,7 +38,6 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      demandAdmin(request.principal)
       const { record, token } = await context.tokens.create(request.body as Static<typeof TokenBody>) // TokenBody validated it
       const { lastFour: _, ...shown } = record
       return reply
@@ -50,20 +49,21 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
   app.get(
     '/tokens',
     {
+      config: { right: 'admin' },
       schema: {
         summary: 'List tokens',
         tags: ['tokens'],
         response: { 200: Type.Object({ tokens: Type.Array(Shown) }), ...problemResponses },
       },
     },
-    async (request, reply) => {
-      demandAdmin(request.principal)
+    async (_request, reply) => {
       return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
     },
   )
   app.delete(
     '/tokens/:id',
     {
+      config: { right: 'admin' },
       schema: {
         summary: 'Revoke a token',
         tags: ['tokens'],
@@ -72,7 +72,6 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      demandAdmin(request.principal)
       await context.tokens.revoke((request.params as { id: string }).id) // validated above
       return reply.code(204).send()
     },

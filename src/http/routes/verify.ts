@@ -2,7 +2,6 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { demandToken } from '../../access/scopes.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { clientSignal } from '../abort.ts'
@@ -16,12 +15,27 @@ const Verified = Type.Object({
   engine: Type.Object({ name: Type.String(), version: Type.String(), dialect: Type.String() }),
 })
 
+const SavedAnswer = Type.Object(
+  {
+    input: Type.Unknown(),
+    output: Type.Optional(Type.Unknown()),
+    subQueries: Type.Array(Type.Unknown()),
+    commitment: Type.Unknown(),
+    proof: Type.Unknown(),
+  },
+  { additionalProperties: false },
+)
+
 export function registerVerify(app: FastifyInstance, context: HttpContext): void {
   app.post(
     '/verify',
     {
-      bodyLimit: context.limits.verifyBytes,
-      config: { tokens: true },
+      config: {
+        right: 'read',
+        tokens: true,
+        jsonLimit: 'verifyBytes',
+        describes: { body: SavedAnswer, consumes: ['application/json'] },
+      },
       schema: {
         summary: 'Check a proof by re-execution',
         description: 'Send the whole saved answer: input, output (optional), subQueries, commitment, proof.',
@@ -30,7 +44,6 @@ export function registerVerify(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      demandToken(request.principal, 'read')
       const body = request.body as JsonValue // the content type parser keeps tokens on this route
       const answer = await verifyProof({ ...context.replica, trustedSigners: context.trustedSigners }, body, {
         mayRead: mayRead(request),

@@ -1,0 +1,72 @@
+// The OpenAPI 3.1 document, generated from the schemas that validate, and its pages from local assets.
+
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import type { HttpContext } from './context.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Parts of the request that the handler reads by itself: described, not validated here. */
+    readonly describes?: {
+      readonly body?: object
+      readonly consumes?: readonly string[]
+      readonly headers?: object
+    }
+  }
+}
+
+/** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
+const swaggerPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Register before the routes. */
+export async function registerDocument(app: FastifyInstance, context: Pick<HttpContext, 'facts'>): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Proofstream',
+        version: context.facts.version,
+        description: 'A data node that can be held to account.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      tags: [
+        { name: 'ingest', description: 'Records in' },
+        { name: 'query', description: 'Answers and proofs out' },
+        { name: 'datasets', description: 'What there is' },
+        { name: 'odf', description: 'Stored objects, as Open Data Fabric clients pull them' },
+        { name: 'tokens', description: 'Who may do what' },
+        { name: 'node', description: 'What the node says of itself' },
+      ],
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      security: [{}, { token: [] }],
+    },
+    transform: ({ schema, url, route }) => {
+      const { describes, right } = route.config ?? {}
+      return {
+        url,
+        schema: {
+          ...schema,
+          ...describes,
+          ...(right === undefined ? { security: [{}] } : right === 'read' ? {} : { security: [{ token: [] }] }),
+        },
+      }
+    },
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/swagger',
+    uiConfig: { validatorUrl: null },
+    staticCSP: swaggerPolicy,
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+}

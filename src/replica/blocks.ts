@@ -1,0 +1,58 @@
+// The chain of a dataset as people read it: blocks decoded, newest first.
+
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { toPlain } from '../codec/json.ts'
+import { decodeBlock } from '../codec/odf-block.ts'
+import { eventToJson } from '../codec/odf-json.ts'
+import { must } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import type { Hash } from '../model/events.ts'
+import { blockKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+
+/** A block in the JSON form of ODF, with its hash. */
+export interface DecodedBlock {
+  readonly hash: Hash
+  readonly sequence: number
+  readonly prevBlockHash?: Hash
+  readonly systemTime: string
+  /** `{kind, …}` */
+  readonly event: unknown
+}
+
+export interface BlockPage {
+  /** Newest first. */
+  readonly blocks: readonly DecodedBlock[]
+  /** Hash to go on from; absent on the last page. */
+  readonly next?: Hash
+}
+
+/** At most `limit` blocks that precede block `before` (default: the newest ones). Throws NodeError `BlockNotFound`. */
+export async function blockPage(
+  store: ObjectStore,
+  chain: DatasetChain,
+  page: { readonly limit: number; readonly before: Hash | undefined },
+): Promise<BlockPage> {
+  const end = page.before === undefined ? chain.headSequence + 1 : chain.sequenceOf(page.before)
+  if (end === undefined) throw new NodeError('BlockNotFound', `'${chain.name.alias}' has no block ${page.before}.`)
+  const hashes = chain.blocks
+    .slice(Math.max(0, end - page.limit), end)
+    .map((block) => block.hash)
+    .reverse()
+  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(store, chain, hash)))
+  const last = hashes.at(-1)
+  return { blocks, ...(last === undefined || end <= page.limit ? {} : { next: last }) }
+}
+
+/** The block of the chain with this hash. */
+export async function decodedBlock(store: ObjectStore, chain: DatasetChain, hash: Hash): Promise<DecodedBlock> {
+  const bytes = must(await store.get(blockKey(chain.name.id, hash)), 'blocks of a chain are stored')
+  const { block } = decodeBlock(bytes)
+  return {
+    hash,
+    sequence: Number(block.sequenceNumber),
+    ...(block.prevBlockHash === undefined ? {} : { prevBlockHash: block.prevBlockHash }),
+    systemTime: block.systemTime,
+    event: toPlain(eventToJson(block.event), { largeIntegers: 'bigint' }),
+  }
+}
