@@ -11,6 +11,8 @@ import { reasonOf } from './sql-errors.ts'
 const mebibyte = 1024 * 1024
 /** A process that fails to start is tried again after this time. */
 const restartMs = 1000
+/** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
+const leastWaitMs = 10_000
 
 interface Waiter {
   readonly take: (child: ChildHandle) => void
@@ -95,7 +97,7 @@ export class ChildPool {
         if (at >= 0) this.#queue.splice(at, 1)
         refuse(error)
       }
-      void this.#options.clock.sleep(queryMs, left.signal).then(() => {
+      void this.#options.clock.sleep(Math.max(queryMs, leastWaitMs), left.signal).then(() => {
         if (!left.signal.aborted) leave(saturated('No query process became free in time.'))
       })
       signal?.addEventListener('abort', () => leave(cancelled()), { once: true, signal: left.signal })
