@@ -148,12 +148,12 @@ function hashRows(): number {
 }
 
 const plain = new Uint8Array(hashedBytes(whole))
-const sha3 = best(3, () => sha3256(plain).length)
-const logical = best(3, hashRows)
-const ours = best(3, writeOurs)
+const sha3 = best(5, () => sha3256(plain).length)
+const logical = best(5, hashRows)
+const ours = best(5, writeOurs)
 // JavaScript values come last: nine million of them slow every garbage collection.
 const columns = whole.columns.map(valuesOf)
-const theirs = best(2, writeTheirs)
+const theirs = best(3, writeTheirs)
 const report = {
   rows,
   sliceMs: Math.round(ours.ms),
