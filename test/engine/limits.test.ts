@@ -14,6 +14,11 @@ async function bench(options: Options): Promise<Bench> {
 const endless =
   'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
 
+/** A fresh process may need longer than the short time of these tests for its first answer on a busy machine. */
+async function answersAgain(engine: Bench['engine']): Promise<void> {
+  await expect.poll(async () => await ask(engine, 'SELECT 1').catch(() => ''), { timeout: 20_000 }).toBe('[[1]]')
+}
+
 describe('deadline', () => {
   test('a query over its time is 504, even where the engine ignores interrupts, and the next one is answered', async () => {
     const { engine } = await bench({ queryMs: 500 })
@@ -22,7 +27,7 @@ describe('deadline', () => {
       const error = await refusal(ask(engine, sql))
       expect(error.kind).toBe('QueryTimeout')
       expect(error.details.limit).toEqual({ name: 'queryMs', value: 500, unit: 'ms' })
-      expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+      await answersAgain(engine)
     }
   })
 
@@ -31,7 +36,7 @@ describe('deadline', () => {
     const doubling = Array.from({ length: 30 }, (_, i) => `a${i} + a${i} AS a${i + 1}`)
     const error = await refusal(ask(engine, `SELECT 1 AS a0, ${doubling.join(', ')}`))
     expect(['QueryTimeout', 'ResultTooLarge']).toContain(error.kind)
-    expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')
+    await answersAgain(engine)
   })
 })
 
