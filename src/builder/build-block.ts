@@ -1,9 +1,8 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
 // plan over the same log gives the same bytes, whoever builds.
 
-import { canonicalText } from '../codec/canonical-json.ts'
 import { encodeCheckpoint } from '../codec/checkpoint.ts'
-import { fromPlain } from '../codec/json.ts'
+import { logPositionKind, logPositionText } from '../codec/log-position.ts'
 import { sha3Hash } from '../codec/multihash.ts'
 import type { CheckpointContent } from '../model/checkpoint.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
@@ -13,9 +12,6 @@ import { type BuiltSlice, buildSlice, type SliceDeps, sliceWriterName } from './
 import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './chain-tip.ts'
 import { creationEvents, pushSource, sourceName } from './creation.ts'
 import type { BlockPlan, CreationPlan, DataPlan } from './dataset-state.ts'
-
-/** Kind of the source state that says where the log was read to. */
-export const logPositionKind = 'proofstream.dev/log-position'
 
 /** What one commit stores, and the tip after it. */
 export interface BuiltCommit {
@@ -64,7 +60,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const state: SourceState = {
     sourceName,
     kind: logPositionKind,
-    value: canonicalText(fromPlain({ anchor, log, next: plan.next, partition })),
+    value: logPositionText({ anchor, log, next: plan.next, partition }),
   }
   const event = addData(plan, before.tip, { slice, checkpoint, state })
   const last = nextBlocks(before.tip, [event], plan.timeMs)

@@ -2,7 +2,7 @@
 // blocks and older checkpoints that those name. Never walks the chain.
 
 import { decodeCheckpoint } from '../codec/checkpoint.ts'
-import { parseJson, toPlain } from '../codec/json.ts'
+import { logPositionOf } from '../codec/log-position.ts'
 import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import { must } from '../lib/assert.ts'
@@ -149,20 +149,13 @@ async function fromCheckpoint(store: ObjectStore, at: DataHead): Promise<LoadedD
 
 /** The anchor, after checking that commit, checkpoint and source state agree on where the log was read to. */
 function checkSourceState({ id, commit, event }: DataHead, checkpoint: CheckpointContent): Hash {
-  const state = toPlain(parseJson(event.newSourceState?.value ?? 'null'))
-  if (typeof state !== 'object' || state === null || Array.isArray(state))
-    throw broken(id, 'its head has no source state')
+  const position = logPositionOf(event.newSourceState)
   const { log, next, partition } = commit.record
-  const { anchor } = state
-  const agree =
-    state['next'] === next &&
-    state['log'] === log &&
-    state['partition'] === partition &&
-    checkpoint.next === next &&
-    checkpoint.log === log &&
-    checkpoint.partition === partition
-  if (!agree || typeof anchor !== 'string') throw broken(id, 'commit, source state and checkpoint disagree on the log')
-  return anchor
+  const agree = [position, checkpoint].every(
+    (said) => said?.next === next && said.log === log && said.partition === partition,
+  )
+  if (!agree || position === undefined) throw broken(id, 'commit, source state and checkpoint disagree on the log')
+  return position.anchor
 }
 
 interface Aspects {

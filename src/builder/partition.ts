@@ -18,7 +18,7 @@ import { Committer } from './committer.ts'
 import type { Governor } from './governor.ts'
 import { LogWriter } from './log-writer.ts'
 import type { NameIndex } from './name-index.ts'
-import { checkedFloor } from './resume.ts'
+import { checkFloor } from './resume.ts'
 import { Session } from './session.ts'
 import { openBytes, type Slot } from './slot.ts'
 import { readPayload } from './whole-rows.ts'
@@ -60,6 +60,8 @@ export class Partition {
   #wake = new AbortController()
   #turn: Promise<unknown> = Promise.resolve()
   #floor = 0
+  /** The floor at which reading was last begun. */
+  #tried = 0
   #lostRaces = 0
   halt: { readonly reason: HaltReason; readonly message: string } | undefined
 
@@ -169,8 +171,10 @@ export class Partition {
     this.#lostRaces += this.#running?.committer.lostRaces ?? 0
     this.#running?.stop.abort()
     this.#running = undefined
-    const record = await checkedFloor(store, log, this.number)
+    const record = await newestFloor(store, log.id, this.number)
     const floor = record?.position ?? 0
+    this.#tried = floor
+    await checkFloor(log, this.number, record)
     const { start, end } = await log.range(this.number)
     const halted = record?.halted ?? []
     const replay = halted.filter(({ position }) => position >= start)
@@ -238,7 +242,7 @@ export class Partition {
     if (error.reason !== 'LogTruncated' && error.reason !== 'LogRegressed') return false
     try {
       const record = await newestFloor(this.#deps.store, this.#deps.log.id, this.number)
-      return (record?.position ?? 0) > this.#floor
+      return (record?.position ?? 0) > this.#tried
     } catch {
       return false
     }

@@ -6,7 +6,7 @@ import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import { HaltError } from '../model/errors.ts'
 import type { FloorRecord } from '../model/records.ts'
-import { newestFloor, putLog } from '../store/claims.ts'
+import { putLog } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 
@@ -19,13 +19,8 @@ export async function declareLog(store: ObjectStore, log: EventLog): Promise<voi
   throw new HaltError('LogReplaced', `log ${id} is declared with ${count} partitions, but has ${partitions}`)
 }
 
-/** The newest floor of a partition, undefined before the first, after checking that the log still fits it. */
-export async function checkedFloor(
-  store: ObjectStore,
-  log: EventLog,
-  partition: number,
-): Promise<FloorRecord | undefined> {
-  const floor = await newestFloor(store, log.id, partition)
+/** Checks that the log still fits the newest floor. Throws HaltError `LogTruncated`, `LogRegressed`, `LogReplaced`. */
+export async function checkFloor(log: EventLog, partition: number, floor: FloorRecord | undefined): Promise<void> {
   const position = floor?.position ?? 0
   const { start, end } = await log.range(partition)
   if (position < start) {
@@ -38,7 +33,6 @@ export async function checkedFloor(
       throw new HaltError('LogReplaced', `message ${position - 1} is not the one that was read before`)
     }
   }
-  return floor
 }
 
 /**

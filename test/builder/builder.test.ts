@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeCheckpoint } from '../../src/codec/checkpoint.ts'
 import { sha3Hash } from '../../src/codec/multihash.ts'
 import { decodeBlock } from '../../src/codec/odf-block.ts'
-import { must } from '../../src/lib/assert.ts'
+import { assert, must } from '../../src/lib/assert.ts'
 import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { AddData, MetadataBlock } from '../../src/model/events.ts'
 import { readName } from '../../src/store/claims.ts'
@@ -12,7 +12,7 @@ import { readHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { buildAll, datasetId, quickCuts, start, TestWriter, until, userFields } from './support.ts'
+import { buildAll, datasetId, quickCuts, schemaOf, start, TestWriter, until, userFields } from './support.ts'
 
 const dataset = datasetId('a')
 
@@ -29,6 +29,12 @@ async function chainOf(store: ObjectStore, id: string): Promise<{ hash: string; 
   return blocks
 }
 
+function lastData(chain: readonly { block: MetadataBlock }[]): AddData {
+  const event = must(chain.at(-1), 'a head').block.event
+  assert(event.kind === 'AddData', 'the head has data')
+  return event
+}
+
 describe('a builder', () => {
   test('makes a dataset from a creation and commits rows at a cut', async () => {
     const log = openMemoryLog()
@@ -42,7 +48,7 @@ describe('a builder', () => {
     const { announced } = await buildAll(log, store)
     const chain = await chainOf(store, dataset)
     expect(chain.map(({ block }) => block.event.kind)).toEqual(['Seed', 'SetDataSchema', 'AddPushSource', 'AddData'])
-    const event = chain.at(-1)?.block.event as AddData
+    const event = lastData(chain)
     expect(event.newData?.offsetInterval).toEqual({ start: 0, end: 4 })
     expect(event.newWatermark).toBe('2026-03-01T00:00:00.004Z')
     const hash = must(event.newCheckpoint, 'a checkpoint').physicalHash
@@ -72,7 +78,7 @@ describe('a builder', () => {
     await running.builder.stop()
     const chain = await chainOf(store, dataset)
     expect(chain).toHaveLength(8)
-    expect((chain.at(-1)?.block.event as AddData).newData?.offsetInterval).toEqual({ start: 4, end: 4 })
+    expect(lastData(chain).newData?.offsetInterval).toEqual({ start: 4, end: 4 })
   })
 
   test('adds a column with its rows', async () => {
@@ -80,7 +86,6 @@ describe('a builder', () => {
     const store = openMemoryStore()
     const writer = new TestWriter('w')
     const fields = [...userFields, { name: 'zone', type: { kind: 'Option', inner: { kind: 'String' } } } as const]
-    const { schemaOf } = await import('./support.ts')
     await log.append(0, [
       writer.create(dataset, 'acme/trips'),
       writer.rows(dataset, [{ rows: 3 }]),

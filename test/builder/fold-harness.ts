@@ -106,7 +106,7 @@ export function snapshotOf(state: DatasetState): unknown {
     ...rest,
     writers: [...writers],
     attempts: [...attempts],
-    known: [...ids.known].sort(),
+    known: Object.fromEntries(ids.known),
     groups: ids.groups,
     openIds: ids.open,
   })

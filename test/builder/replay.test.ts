@@ -9,6 +9,7 @@ import { decodeBlock } from '../../src/codec/odf-block.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { fsck } from '../../src/store/fsck.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, dataKey } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
@@ -57,6 +58,9 @@ async function reference({ messages, expected }: Script): Promise<Record<string,
   const store = openMemoryStore()
   const { builder } = await buildAll(await logOf(messages), store)
   expect(builder.status().halted).toEqual([])
+  const report = await fsck(store, {})
+  expect([report.problems, report.datasets.flatMap(({ problems, notes }) => [...problems, ...notes])]).toEqual([[], []])
+  expect(report.orphans).toBe(0)
   for (const [id, rows] of expected) expect(await rowsOf(store, id)).toEqual(rows)
   return contents(store)
 }
@@ -89,7 +93,9 @@ describe('one log', () => {
           const fold = new FoldHarness(id)
           await fold.takeAll(messages)
           const loaded = must(await loadDataset(store, id), 'a chain')
-          if (fold.state.firstChange === undefined) expect(snapshotOf(loaded.state)).toEqual(fold.snapshot())
+          // A chain holds no open parts of a batch that never became whole after its last block.
+          const isOpen = fold.state.firstChange !== undefined
+          expect(isOpen ? undefined : snapshotOf(loaded.state)).toEqual(isOpen ? undefined : fold.snapshot())
         }
       }),
       { numRuns: 120 },
