@@ -16,32 +16,11 @@ import { createSha3256 } from '../codec/native-crypto.ts'
 import { createSliceWriter } from '../codec/slice-writer.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
-import type { Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
+import type { BuiltSlice, Compressor } from './built-slice.ts'
 import { checkSlice } from './check-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
-
-/** Named in every checkpoint: slices are byte-identical between builders that share both names. */
-export const sliceWriterName = 'slice-1'
-
-/** How slices are compressed (Zstandard); `name` says what decides the bytes (`zstd 1.5.7`). */
-export interface Compressor {
-  readonly name: string
-  compress(bytes: Uint8Array): Uint8Array
-  /** The `length` bytes that were compressed. */
-  decompress(bytes: Uint8Array, length: number): Uint8Array
-}
-
-export interface BuiltSlice {
-  readonly chunks: readonly Uint8Array[]
-  readonly sizeBytes: number
-  readonly rows: number
-  readonly physicalHash: Hash
-  readonly logicalHash: Hash
-  /** Latest event time, milliseconds since 1970 UTC; undefined when none lies in the years 0000 to 9999. */
-  readonly latestEventMs: number | undefined
-}
 
 export interface SliceDeps {
   /** The payloads of the messages at these positions, joined. */
@@ -53,6 +32,7 @@ const systemColumnCount = 3
 /** Messages read before the event loop turns, however small they are. */
 const sourcesPerTurn = 64
 const pieceRows = 8192
+const pieceBatches = 1024
 const pieceBytes = 1024 * 1024
 const dayMs = 86_400_000
 const earliestMs = Date.parse('0000-01-01T00:00:00Z')
@@ -133,7 +113,9 @@ class SliceStream {
     this.#waiting.push(batch)
     this.#waitingRows += batch.rows
     this.#waitingBytes += batchBytes(batch)
-    if (this.#waitingRows < pieceRows && this.#waitingBytes < pieceBytes) return false
+    const isFull =
+      this.#waitingRows >= pieceRows || this.#waitingBytes >= pieceBytes || this.#waiting.length >= pieceBatches
+    if (!isFull) return false
     this.#flush()
     return true
   }

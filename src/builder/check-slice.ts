@@ -7,7 +7,7 @@ import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import { sameType } from '../model/schema-rules.ts'
-import type { BuiltSlice, Compressor } from './build-slice.ts'
+import type { BuiltSlice, Compressor } from './built-slice.ts'
 
 const what = 'slice to commit'
 /** Up to this size the rows are read back and hashed again; above it the footer alone is. */
