@@ -70,7 +70,8 @@ function checkToken(token: string, place: string): string {
   throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
 }
 
-function isLoopback(host: string): boolean {
+/** True for a host name that can only be this machine. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 

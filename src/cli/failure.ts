@@ -29,6 +29,8 @@ export interface FailureDetails {
   readonly hint?: string
   /** True when the same request may succeed later. */
   readonly retryable?: boolean
+  /** True when no connection came about, so that nothing was asked of the node. */
+  readonly neverConnected?: boolean
   /** What a node asks for before the next try. */
   readonly retryAfterMs?: number
   readonly cause?: unknown

@@ -25,8 +25,7 @@ const idleMs = 300_000
 
 /**
  * Sends a request over a connection of its own. Rejects with a retryable CommandFailure (unreachable) when no answer
- * came: details.kind is `NotConnected` if nothing was sent, `ConnectionLost` if the node may have acted on it. A fault
- * of reading the body's source rejects as it is.
+ * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
  */
 export function sendRequest(asked: HttpRequest): Promise<HttpAnswer> {
   const { method, url, headers, body } = asked
@@ -78,14 +77,13 @@ function connectionFailure(url: URL, connected: boolean, error: unknown): Comman
   const reason = error instanceof Error ? reasonOf(error) : String(error)
   if (connected) {
     return new CommandFailure(exitCodes.unreachable, `The connection to ${url.origin} was lost: ${reason}.`, {
-      kind: 'ConnectionLost',
       retryable: true,
       cause: error,
     })
   }
   return new CommandFailure(exitCodes.unreachable, `${url.origin} cannot be reached: ${reason}.`, {
-    kind: 'NotConnected',
     retryable: true,
+    neverConnected: true,
     hint: 'Start a node with: proofstream serve. Another one is named by --server or PROOFSTREAM_SERVER.',
     cause: error,
   })

@@ -34,7 +34,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
 
 function mayRetry(error: unknown, { reconnect }: RetryOptions): error is CommandFailure {
   if (!(error instanceof CommandFailure) || error.details.retryable !== true) return false
-  return reconnect || error.details.kind !== 'NotConnected'
+  return reconnect || error.details.neverConnected !== true
 }
 
 /** Doubles from try to try; the random quarter keeps many clients from coming back at once. */

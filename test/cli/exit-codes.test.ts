@@ -1,0 +1,188 @@
+// What a script relies on: exit codes, and that only data is on stdout.
+
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exitCodeOf } from '../../src/cli/problem.ts'
+import { errorTable } from '../../src/model/error-table.ts'
+import { type Finished, runCommand } from '../helpers/run-node.ts'
+import { problem, startStub } from './stub-node.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
+
+function run(...args: string[]): Promise<Finished> {
+  return runCommand(args, { cwd: folder })
+}
+
+describe.concurrent('the command line', () => {
+  test('ends with 2 for an unknown command, and names the one that was meant', async () => {
+    const { code, stdout, stderr } = await run('qery', 'select 1')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('Did you mean query?')
+  })
+
+  test.each([
+    ['a missing argument', ['query']],
+    ['an unknown option', ['tail', 'me/lab', '--limits', '3']],
+    ['a value that is no number', ['tail', 'me/lab', '-n', 'many']],
+    ['an unknown form', ['query', 'select 1', '-o', 'xml']],
+    ['a name that is no dataset', ['tail', 'lab']],
+    ['an address that is none', ['tail', 'me/lab', '--server', 'localhost:1']],
+    ['a file whose format cannot be told', ['ingest', 'me/lab', 'records.dat', '--server', 'http://127.0.0.1:1']],
+    ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
+  ])('ends with 2 for %s', async (_, args) => {
+    const { code, stdout, stderr } = await run(...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: /)
+  })
+
+  test('ends with 0 for help, on stdout', async () => {
+    const { code, stdout, stderr } = await run('ingest', '--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('Usage: proofstream ingest')
+  })
+
+  test.each([
+    ['a file that is not there', ['verify', 'none.json', '--offline']],
+    ['a file to ingest that is not there', ['ingest', 'me/lab', 'none.csv']],
+    ['a token file that is not there', ['tail', 'me/lab', '--token-file', 'none']],
+    ['a config file that is not there', ['serve', '--config', 'none.json']],
+    ['a data directory without a store', ['fsck', folder]],
+  ])('ends with 3 for %s', async (_, args) => {
+    const { code, stderr } = await run(...args)
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/^error: /)
+  })
+
+  test('ends with 6 at once when no node is there, and says how to start one', async () => {
+    const { code, stderr } = await run('ingest', 'me/lab', '--server', 'http://127.0.0.1:1')
+    expect(code).toBe(6)
+    expect(stderr).toContain('proofstream serve')
+    expect(stderr).not.toContain('Trying again')
+  })
+
+  test('ends with 6 when the connection breaks', async () => {
+    await using stub = await startStub({ 'GET /me/lab/tail': 'lost' })
+    expect((await run('tail', 'me/lab', '--server', stub.url)).code).toBe(6)
+  })
+
+  test('ends with 1 when what answers is no node', async () => {
+    await using stub = await startStub({ 'GET /me/lab/tail': { body: '<html>' } })
+    const { code, stderr } = await run('tail', 'me/lab', '--server', stub.url)
+    expect(code).toBe(1)
+    expect(stderr).toContain('not JSON')
+  })
+
+  test.each([
+    [401, 'Unauthenticated', 4],
+    [404, 'DatasetNotFound', 3],
+    [500, 'Internal', 1],
+    [504, 'QueryTimeout', 6],
+  ])('ends as the status %i (%s) says: %i', async (status, kind, expected) => {
+    await using stub = await startStub({ 'GET /me/lab/tail': problem(status, kind, 'It is so.', { hint: 'Do so.' }) })
+    const { code, stdout, stderr } = await run('tail', 'me/lab', '--server', stub.url)
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    const requestId = status >= 500 ? '  request id: b1c9\n' : ''
+    expect(stderr).toBe(`error: It is so.  (${status} ${kind})\n${requestId}hint: Do so.\n`)
+  })
+
+  test('points at the place in the SQL, in columns of the terminal', async () => {
+    const fault = problem(400, 'SqlUnknownName', 'There is no column tmep.', {
+      position: { offset: 20, line: 2, column: 12 },
+      candidates: ['temp', 'time'],
+    })
+    await using stub = await startStub({ 'POST /query': fault })
+    const { code, stderr } = await runCommand(['query', '-', '--server', stub.url], {
+      input: "select '温度',\n\tx, '温' || tmep\nfrom y",
+      cwd: folder,
+    })
+    expect(code).toBe(5)
+    expect(stderr.split('\n').slice(1, 4)).toEqual([
+      "  \tx, '温' || tmep",
+      `  \t${' '.repeat(11)}^`,
+      '  candidates: temp, time',
+    ])
+  })
+
+  test('shows the first ten records that do not fit, without their control characters', async () => {
+    const errors = Array.from({ length: 12 }, (_, at) => ({
+      record: at,
+      line: at + 2,
+      column: 'temp',
+      kind: 'WrongType',
+      message: `value \u001b[31m${at}`,
+    }))
+    await using stub = await startStub({
+      'GET /me/lab/metadata': { body: {} },
+      'POST /me/lab/ingest': problem(422, 'RecordsDoNotFit', '40 records do not fit.', { errors, errorsTotal: 40 }),
+    })
+    const { code, stderr } = await runCommand(['ingest', 'me/lab', '--server', stub.url], { input: '{}', cwd: folder })
+    expect(code).toBe(5)
+    const lines = stderr.split('\n')
+    expect(lines[1]).toMatch(/^ {2}record +line +column +kind +message$/)
+    expect(lines[2]).toMatch(/^ {2}0 +2 +temp +WrongType +value \\u001b\[31m0$/)
+    expect(lines[12]).toBe('  … and 30 more')
+  })
+
+  test('gives every kind of the error table an exit code that is not that of success', () => {
+    const codes = Object.entries(errorTable).map(([kind, { status }]) => [kind, exitCodeOf(status, kind)] as const)
+    expect(codes.filter(([, code]) => ![1, 3, 4, 5, 6, 8, 10, 11].includes(code))).toEqual([])
+    expect(Object.fromEntries(codes)).toMatchObject({
+      SqlSyntax: 5,
+      RecordsDoNotFit: 5,
+      BodyTooLarge: 5,
+      Forbidden: 4,
+      ReceiptNotFound: 3,
+      IdempotencyKeyReused: 8,
+      HeadMoved: 8,
+      Saturated: 6,
+      OutcomeUnknown: 6,
+      StorageFull: 1,
+      'InvalidRequest::BadSignature': 10,
+      'VerificationFailed::OutputMismatch': 10,
+      'VerificationFailed::DatasetBlockNotFound': 11,
+      'VerificationInconclusive::EngineUnavailable': 11,
+    })
+  })
+})
+
+describe.concurrent('the token', () => {
+  const empty = { 'GET /me/lab/tail': { body: { data: [], schema: { fields: [] } } } }
+
+  test('is that of the file, else of the environment, else of a node on this machine', async () => {
+    await using stub = await startStub(empty)
+    const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
+    await writeFile(join(dataDir, 'token'), 'pst_local\n')
+    await writeFile(join(dataDir, 'other'), 'pst_file\n')
+    const args = ['tail', 'me/lab', '--server', stub.url]
+    const env = { PROOFSTREAM_DATA: dataDir }
+    await runCommand(args, { env, cwd: folder })
+    await runCommand(args, { env: { ...env, PROOFSTREAM_TOKEN: 'pst_environment' }, cwd: folder })
+    await runCommand([...args, '--token-file', join(dataDir, 'other')], {
+      env: { ...env, PROOFSTREAM_TOKEN: 'pst_environment' },
+      cwd: folder,
+    })
+    await runCommand(args, { cwd: folder })
+    expect(stub.asked.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer pst_local',
+      'Bearer pst_environment',
+      'Bearer pst_file',
+      undefined,
+    ])
+  })
+
+  test('of a node on this machine goes to no other machine', async () => {
+    const { isLoopback } = await import('../../src/cli/client.ts')
+    expect(['localhost', '127.0.0.1', '127.8.8.8', '[::1]'].filter((host) => !isLoopback(host))).toEqual([])
+    expect(['example.org', '127.0.0.1.example.org', '10.0.0.1', 'localhost.example.org'].filter(isLoopback)).toEqual([])
+  })
+
+  test('file that holds none is refused before anything is sent', async () => {
+    await using stub = await startStub(empty)
+    const file = join(folder, 'blank')
+    await writeFile(file, '\n')
+    const { code } = await run('tail', 'me/lab', '--server', stub.url, '--token-file', file)
+    expect({ code, asked: stub.asked.length }).toEqual({ code: 2, asked: 0 })
+  })
+})

@@ -1,0 +1,215 @@
+// `ingest`: one key however often it is sent, formats, creation, several files.
+
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { type Finished, type RunOptions, runCommand } from '../helpers/run-node.ts'
+import { problem, type Replies, receipt, startStub } from './stub-node.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'proofstream-ingest-'))
+const there = { 'GET /me/lab/metadata': { body: { output: {} } } } satisfies Replies
+const rows = '{"temp":1}\n{"temp":2}\n'
+
+function ingest(url: string, args: readonly string[], options: RunOptions = { input: rows }): Promise<Finished> {
+  return runCommand(['ingest', 'me/lab', ...args, '--server', url], { cwd: folder, ...options })
+}
+
+describe.concurrent('ingest', () => {
+  test('sends stdin as NDJSON, waits for the block and prints the receipt', async () => {
+    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    const { code, stdout, stderr } = await ingest(stub.url, [])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual(receipt())
+    const [sent] = stub.of('POST', '/me/lab/ingest')
+    expect(sent?.body).toBe(rows)
+    expect(sent?.headers).toMatchObject({
+      'content-type': 'application/x-ndjson',
+      'content-length': String(rows.length),
+      prefer: 'wait=30',
+    })
+    expect(sent?.headers['idempotency-key']).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    expect(sent?.query.size).toBe(0)
+  })
+
+  test('repeats what may succeed later, under one key, and says so', async () => {
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': [
+        { ...problem(503, 'Saturated', 'The node is busy.'), headers: { 'retry-after': '0' } },
+        'lost',
+        problem(500, 'OutcomeUnknown', 'The outcome is unknown.'),
+        { body: receipt(), headers: { 'idempotent-replayed': 'true' } },
+      ],
+    })
+    const { code, stdout, stderr } = await ingest(stub.url, ['-o', 'table'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('stdin: 2 rows committed in block 3 (f1620aaaaaaaaaaa…), offsets 5–6 (an earlier try')
+    expect(stderr.match(/Trying again/g)).toHaveLength(3)
+    const sent = stub.of('POST', '/me/lab/ingest')
+    expect(sent.map(({ body }) => body)).toEqual([rows, rows, rows, rows])
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+  })
+
+  test('gives up after the tries it has, and names the key that makes another one safe', async () => {
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': { ...problem(429, 'QuotaExceeded', 'Enough.'), headers: { 'retry-after': '0' } },
+    })
+    const { code, stderr } = await ingest(stub.url, ['--retries', '2'])
+    const sent = stub.of('POST', '/me/lab/ingest')
+    expect({ code, tries: sent.length }).toEqual({ code: 6, tries: 3 })
+    expect(stderr).toContain(`--key ${String(sent[0]?.headers['idempotency-key'])}`)
+  })
+
+  test('does not repeat what was refused', async () => {
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': problem(409, 'IdempotencyKeyReused', 'The key was used for another body.'),
+    })
+    const { code } = await ingest(stub.url, ['--key', 'k1'])
+    expect(code).toBe(8)
+    expect(stub.of('POST', '/me/lab/ingest').map(({ headers }) => headers['idempotency-key'])).toEqual(['k1'])
+  })
+
+  test('makes a missing dataset, and says with which columns', async () => {
+    const fields = [
+      { name: 'temp', nullable: true, data_type: 'Float64' },
+      { name: 'at', nullable: false, data_type: { Timestamp: ['Millisecond', 'UTC'] } },
+    ]
+    await using stub = await startStub({
+      'GET /me/lab/metadata': [
+        problem(404, 'DatasetNotFound', 'There is none.'),
+        { body: { output: { schema: { fields } } } },
+      ],
+      'POST /me/lab/ingest': { body: receipt() },
+    })
+    await writeFile(join(folder, 'a.csv'), 'temp\n1\n')
+    await writeFile(join(folder, 'b.json'), '[]')
+    const { code, stderr } = await ingest(stub.url, ['a.csv', 'b.json'])
+    expect(code).toBe(0)
+    expect(stderr).toBe('created dataset me/lab: temp Float64?, at Timestamp(Millisecond, UTC)\n')
+    const sent = stub.of('POST', '/me/lab/ingest')
+    expect(sent.map(({ query }) => query.get('create'))).toEqual(['true', null])
+    expect(sent.map(({ headers }) => headers['content-type'])).toEqual(['text/csv', 'application/json'])
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
+  })
+
+  test('with --no-create makes nothing', async () => {
+    await using stub = await startStub({ 'GET /me/lab/metadata': problem(404, 'DatasetNotFound', 'There is none.') })
+    const { code } = await ingest(stub.url, ['--no-create'])
+    expect({ code, sent: stub.of('POST', '/me/lab/ingest').length }).toEqual({ code: 3, sent: 0 })
+  })
+
+  test('sends although the token may not read, as long as it may write', async () => {
+    await using stub = await startStub({
+      'GET /me/lab/metadata': problem(403, 'Forbidden', 'The token lacks the scope read.'),
+      'POST /me/lab/ingest': { body: receipt() },
+    })
+    expect((await ingest(stub.url, [])).code).toBe(0)
+  })
+
+  test('takes format and encoding from the name, and the parameters from the options', async () => {
+    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await writeFile(join(folder, 'c.CSV.gz'), gzipSync('1\n2\n'))
+    const options = [
+      '--header',
+      'absent',
+      '--unknown-fields',
+      'ignore',
+      '--time-zone',
+      'UTC',
+      '--event-time-unit',
+      'ms',
+    ]
+    const { code } = await ingest(stub.url, ['c.CSV.gz', '--no-wait', ...options])
+    expect(code).toBe(0)
+    const [sent] = stub.of('POST', '/me/lab/ingest')
+    expect(sent?.headers).toMatchObject({
+      'content-type': 'text/csv; header=absent',
+      'content-encoding': 'gzip',
+      prefer: 'respond-async',
+    })
+    expect(Object.fromEntries(sent?.query ?? [])).toEqual({
+      unknownFields: 'ignore',
+      timeZone: 'UTC',
+      eventTimeUnit: 'ms',
+    })
+  })
+
+  test('asks after batches that were not in a block yet, and ends with 8 when one was rejected', async () => {
+    const [first, second] = ['A'.repeat(40), 'B'.repeat(40)]
+    await writeFile(join(folder, 'd.ndjson'), rows)
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': [
+        { status: 202, body: receipt({ receiptId: first, status: 'accepted', block: undefined, offsets: undefined }) },
+        { status: 202, body: receipt({ receiptId: second, status: 'accepted', block: undefined, offsets: undefined }) },
+      ],
+      [`GET /receipts/${first}`]: { body: receipt({ receiptId: first }) },
+      [`GET /receipts/${second}`]: {
+        body: receipt({
+          receiptId: second,
+          status: 'rejected',
+          errors: [{ kind: 'SchemaConflict', message: 'The schema changed.' }],
+        }),
+      },
+    })
+    const { code, stdout } = await ingest(stub.url, ['d.ndjson', 'd.ndjson', '-o', 'csv'])
+    expect(code).toBe(8)
+    expect(stdout.split('\n').map((line) => line.split(',')[1])).toEqual(['status', 'committed', 'rejected', undefined])
+  })
+
+  test('prints what was stored before a file was refused', async () => {
+    await writeFile(join(folder, 'e.ndjson'), rows)
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': [{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'No.')],
+    })
+    const { code, stdout } = await ingest(stub.url, ['e.ndjson', 'e.ndjson'])
+    expect(code).toBe(5)
+    expect(stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('takes an answer that comes while a large file is still being sent', async () => {
+    const large = join(folder, 'large.ndjson')
+    await writeFile(large, rows.repeat(1_000_000))
+    const { createServer } = await import('node:http')
+    const server = createServer((request, response) => {
+      if (request.method === 'GET') response.end('{}')
+      else {
+        const { status, body } = problem(422, 'RecordsDoNotFit', 'Line 1 does not fit.')
+        response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+        response.end(JSON.stringify(body))
+      }
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { code, stderr } = await ingest(`http://127.0.0.1:${port}`, ['large.ndjson', '--retries', '0'])
+    server.closeAllConnections()
+    server.close()
+    expect(stderr).toContain('Line 1 does not fit.')
+    expect(code).toBe(5)
+  })
+
+  test('when it is interrupted ends with 130 and names the key', async () => {
+    let interrupt = (): unknown => undefined
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': () => {
+        interrupt()
+        return { ...problem(503, 'Saturated', 'Busy.'), headers: { 'retry-after': '20' } }
+      },
+    })
+    const { code, stderr } = await ingest(stub.url, [], {
+      input: rows,
+      onStart: (child) => {
+        interrupt = () => child.kill('SIGINT')
+      },
+    })
+    expect(code).toBe(130)
+    expect(stderr).toContain(`--key ${String(stub.of('POST', '/me/lab/ingest')[0]?.headers['idempotency-key'])}`)
+  })
+})

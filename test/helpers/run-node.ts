@@ -1,0 +1,95 @@
+// Starts the program as a process of its own: a command that runs to its end, or a node that serves until it is
+// stopped.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { repository } from './sources.ts'
+
+export const programPath = join(repository, 'src', 'main.ts')
+
+export interface RunOptions {
+  /** Added to an environment without any variable of Proofstream. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Written to stdin, which then ends; default: nothing. */
+  readonly input?: string | Uint8Array
+  readonly cwd?: string
+  /** Called with the process as soon as it runs. */
+  readonly onStart?: (child: ChildProcess) => void
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `proofstream <args>` to its end. */
+export function runCommand(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  return runProgram([programPath, ...args], options)
+}
+
+/** Runs this Node.js with `args` to its end. */
+export async function runProgram(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(process.execPath, args, {
+    cwd: options.cwd ?? repository,
+    env: { ...cleanEnvironment(), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  options.onStart?.(child)
+  // A command that does not read its input may be gone before it is written.
+  child.stdin.on('error', () => {})
+  child.stdin.end(options.input ?? '')
+  const ended = new Promise<Pick<Finished, 'code' | 'signal'>>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+  const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { ...end, stdout, stderr }
+}
+
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(?:PROOFSTREAM_|FORCE_COLOR|NODE_|VITEST)/.test(name))
+  return Object.fromEntries(kept)
+}
+
+export interface ServedNode {
+  readonly url: string
+  readonly did: string
+  readonly pid: number
+  /** What it wrote to stderr so far. */
+  readonly log: () => string
+  /** Sends `signal` and waits for the end. */
+  readonly end: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<Pick<Finished, 'code' | 'signal'>>
+}
+
+/** Runs `proofstream serve` on a free port over `dataDir`; resolves when it says that it is ready. */
+export async function serveNode(dataDir: string, args: readonly string[] = []): Promise<ServedNode> {
+  const child = spawn(process.execPath, [programPath, 'serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args], {
+    cwd: repository,
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (log += chunk))
+  const ended = new Promise<Pick<Finished, 'code' | 'signal'>>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    void ended.then(({ code }) => reject(new Error(`the node ended with ${code} before it was ready:\n${log}`)))
+  })
+  const ready = JSON.parse(line) as { event: string; url: string; did: string; pid: number }
+  return {
+    url: ready.url,
+    did: ready.did,
+    pid: ready.pid,
+    log: () => log,
+    end: (signal) => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
