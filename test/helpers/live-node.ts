@@ -14,8 +14,9 @@ export interface Answer {
   readonly bytes: Uint8Array
   readonly text: string
   /** The body read as JSON; undefined when it is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
-  readonly json: any
+  readonly json: unknown
+  /** A member of the JSON body by its path, `errors.0.kind`; undefined where there is none. */
+  at(path: string): unknown
 }
 
 export interface Call {
@@ -104,15 +105,24 @@ export function send(url: string, path: string, call: Call): Promise<Answer> {
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.on('error', reject)
         response.on('end', () => {
-          const bytes = Buffer.concat(chunks)
-          const text = bytes.toString('utf8')
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, json: jsonOf(text) })
+          resolve(answerOf(response, Buffer.concat(chunks)))
         })
       },
     )
     request.on('error', reject)
     request.end(body)
   })
+}
+
+function answerOf(response: IncomingMessage, bytes: Buffer): Answer {
+  const text = bytes.toString('utf8')
+  const json = jsonOf(text)
+  const at = (path: string): unknown => path.split('.').reduce<unknown>((value, name) => memberOf(value, name), json)
+  return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, json, at }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 function jsonOf(text: string): unknown {

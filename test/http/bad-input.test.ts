@@ -1,0 +1,368 @@
+// What is wrong is named, with its kind and its place, and nothing of it is stored. Each case is sent to a real node.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+let headBefore: string | undefined
+
+beforeAll(async () => {
+  live = await startLiveNode()
+  const fields = [
+    { name: 'id', type: 'Int64' },
+    { name: 'name', type: 'String?' },
+    { name: 'at', type: 'Timestamp(Microsecond)?' },
+    { name: 'day', type: 'Date?' },
+    { name: 'price', type: 'Float64?' },
+    { name: 'small', type: 'Int8?' },
+  ]
+  await live.call('/acme/goods', { method: 'PUT', json: { schema: { fields } } })
+  await live.ingest('acme/goods', [{ id: 1, name: 'one' }])
+  headBefore = await live.head('acme/goods')
+})
+afterAll(() => live.stop())
+
+const json = 'application/json'
+const ndjson = 'application/x-ndjson'
+const csv = 'text/csv'
+const notUtf8 = Buffer.concat([Buffer.from('{"id":1}\n{"id":2,"name":"'), Buffer.from([0xff]), Buffer.from('"}\n')])
+
+interface BadRecord {
+  readonly what: string
+  readonly type: string
+  readonly body: string | Uint8Array
+  readonly error: Readonly<Record<string, unknown>>
+}
+
+const badRecords: readonly BadRecord[] = [
+  {
+    what: 'JSON that breaks in its second record',
+    type: json,
+    body: '[{"id":1},\n {"id":2,]',
+    error: { record: 1, line: 2, byteOffset: 20, kind: 'MalformedRecord' },
+  },
+  {
+    what: 'a duplicate key',
+    type: json,
+    body: '[{"id":1,"id":2}]',
+    error: { record: 0, line: 1, byteOffset: 9, pointer: '/id', kind: 'DuplicateField' },
+  },
+  {
+    what: '__proto__',
+    type: json,
+    body: '[{"id":1,"__proto__":{"x":1}}]',
+    error: { record: 0, byteOffset: 9, pointer: '/__proto__', kind: 'UnknownField' },
+  },
+  {
+    what: 'nesting of 70 levels',
+    type: json,
+    body: `[{"id":1,"name":${'['.repeat(70)}${']'.repeat(70)}}]`,
+    error: { record: 0, line: 1, kind: 'TooDeep' },
+  },
+  {
+    what: 'an integer beyond 64 bits',
+    type: json,
+    body: '[{"id":9223372036854775808}]',
+    error: { record: 0, byteOffset: 7, column: 'id', kind: 'OutOfRange', excerpt: '9223372036854775808' },
+  },
+  {
+    what: 'an integer beyond its column',
+    type: ndjson,
+    body: '{"id":1,"small":128}',
+    error: { record: 0, column: 'small', kind: 'OutOfRange' },
+  },
+  {
+    what: '1e400',
+    type: json,
+    body: '[{"id":1,"price":1e400}]',
+    error: { record: 0, column: 'price', kind: 'OutOfRange', excerpt: '1e400' },
+  },
+  { what: 'NaN', type: json, body: '[{"id":1,"price":NaN}]', error: { record: 0, line: 1, kind: 'MalformedRecord' } },
+  {
+    what: 'invalid UTF-8',
+    type: ndjson,
+    body: notUtf8,
+    error: { record: 1, line: 2, byteOffset: 25, kind: 'InvalidUtf8' },
+  },
+  {
+    what: 'a lone surrogate',
+    type: json,
+    body: '{"id":1,"name":"\\ud800"}',
+    error: { record: 0, kind: 'InvalidUtf8' },
+  },
+  {
+    what: 'an unknown column',
+    type: ndjson,
+    body: '{"id":1}\n{"id":2,"colour":"red"}\n',
+    error: { record: 1, line: 2, byteOffset: 17, pointer: '/colour', kind: 'UnknownField' },
+  },
+  {
+    what: 'a missing required column',
+    type: ndjson,
+    body: '{"id":1}\n{"name":"x"}\n',
+    error: { record: 1, line: 2, column: 'id', kind: 'MissingRequired' },
+  },
+  {
+    what: 'a required null',
+    type: ndjson,
+    body: '{"id":null}\n',
+    error: { record: 0, column: 'id', kind: 'MissingRequired' },
+  },
+  {
+    what: '30 February',
+    type: ndjson,
+    body: '{"id":1,"at":"2026-02-30T00:00:00Z"}',
+    error: { record: 0, column: 'at', kind: 'BadTimestamp' },
+  },
+  {
+    what: 'a time without zone',
+    type: ndjson,
+    body: '{"id":1,"at":"2026-02-03T00:00:00"}',
+    error: { record: 0, column: 'at', kind: 'BadTimestamp' },
+  },
+  {
+    what: 'a thirteenth month',
+    type: ndjson,
+    body: '{"id":1,"day":"2026-13-01"}',
+    error: { record: 0, column: 'day', kind: 'BadDate' },
+  },
+  { what: 'a system column', type: ndjson, body: '{"id":1,"offset":7}', error: { record: 0, kind: 'ReservedColumn' } },
+  {
+    what: 'a number with a fraction in an integer column',
+    type: ndjson,
+    body: '{"id":1.5}',
+    error: { record: 0, column: 'id', kind: 'WrongType', excerpt: '1.5' },
+  },
+  {
+    what: 'text in an integer column',
+    type: ndjson,
+    body: '{"id":"7"}',
+    error: { record: 0, column: 'id', kind: 'WrongType' },
+  },
+  {
+    what: 'an element that is no object',
+    type: ndjson,
+    body: '{"id":1}\n[1]\n',
+    error: { record: 1, line: 2, kind: 'MalformedRecord' },
+  },
+  {
+    what: 'CSV with too many cells',
+    type: csv,
+    body: 'id,name\n1,a\n2,b,c\n',
+    error: { record: 1, line: 3, byteOffset: 16, kind: 'TooManyFields' },
+  },
+  {
+    what: 'CSV with too few cells',
+    type: csv,
+    body: 'id,name\n1\n',
+    error: { record: 0, line: 2, kind: 'TooFewFields' },
+  },
+  {
+    what: 'an open quote',
+    type: csv,
+    body: 'id,name\n1,a\n2,"b\n3,c\n',
+    error: { record: 1, line: 3, byteOffset: 14, kind: 'UnclosedQuote' },
+  },
+  {
+    what: 'text after a closing quote',
+    type: csv,
+    body: 'id,name\n1,"a"b\n',
+    error: { record: 0, line: 2, byteOffset: 13, kind: 'MalformedRecord' },
+  },
+  {
+    what: 'NUL',
+    type: csv,
+    body: 'id,name\n1,a\u0000b\n',
+    error: { record: 0, line: 2, byteOffset: 11, kind: 'MalformedRecord' },
+  },
+  {
+    what: 'a CSV header with an unknown column',
+    type: 'text/csv; header=present',
+    body: 'id,colour\n1,a\n',
+    error: { line: 1, kind: 'UnknownField' },
+  },
+]
+
+describe('records that do not fit', () => {
+  it.each(badRecords)('names the place of $what', async ({ type, body, error }) => {
+    const answer = await live.call('/acme/goods/ingest', { method: 'POST', headers: { 'content-type': type }, body })
+    expect(answer.status).toBe(422)
+    expect(answer.json).toMatchObject({ ok: false, error: { kind: 'RecordsDoNotFit' }, retryable: false })
+    expect(answer.at('errors.0')).toMatchObject(error)
+    expect(await live.head('acme/goods')).toBe(headBefore)
+  })
+
+  it('reports the first hundred faults and how many there are', async () => {
+    const answer = await live.ingest(
+      'acme/goods',
+      Array.from({ length: 250 }, () => ({ name: 'x' })),
+    )
+    expect(answer.status).toBe(422)
+    expect(answer.at('errors')).toHaveLength(100)
+    expect(answer.at('errorsTotal')).toBe(250)
+  })
+
+  it('stores none of a batch in which one record is wrong', async () => {
+    const answer = await live.ingest('acme/goods', [{ id: 2 }, { id: 3 }, { id: 'four' }])
+    expect(answer.status).toBe(422)
+    const rows = await live.query('select count(*) from "acme/goods"')
+    expect(rows.at('output.data')).toEqual([[1]])
+    expect(await live.head('acme/goods')).toBe(headBefore)
+  })
+
+  it('creates no dataset for records that cannot be read', async () => {
+    const call = { method: 'POST', headers: { 'content-type': ndjson }, body: '{"a":1}\nnot json\n' }
+    const answer = await live.call('/acme/never/ingest?create=true', call)
+    expect(answer.at('error.kind')).toBe('RecordsDoNotFit')
+    expect((await live.call('/acme/never/metadata')).at('error.kind')).toBe('DatasetNotFound')
+  })
+})
+
+const badBodies = [
+  { what: 'JSON that is neither array nor object', type: json, body: 'hello', status: 400, kind: 'MalformedBody' },
+  { what: 'an unknown media type', type: 'application/xml', body: '<a/>', status: 415, kind: 'UnsupportedMediaType' },
+  {
+    what: "the media type of curl's -d",
+    type: 'application/x-www-form-urlencoded',
+    body: 'a=1',
+    status: 415,
+    kind: 'UnsupportedMediaType',
+  },
+  {
+    what: 'another charset',
+    type: 'text/csv; charset=latin1',
+    body: 'id\n1',
+    status: 415,
+    kind: 'UnsupportedMediaType',
+  },
+] as const
+
+describe('bodies', () => {
+  it.each(badBodies)('refuses $what', async ({ type, body, status, kind }) => {
+    const answer = await live.call('/acme/goods/ingest', { method: 'POST', headers: { 'content-type': type }, body })
+    expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
+    expect(await live.head('acme/goods')).toBe(headBefore)
+  })
+
+  it('lists the media types it takes, and says what curl -d does', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const answer = await live.call('/acme/goods/ingest', { method: 'POST', headers, body: 'a=1' })
+    expect(answer.at('hint')).toMatch(/--data-binary|-d/)
+    expect(answer.at('candidates')).toEqual(expect.arrayContaining(['text/csv', 'application/json']))
+  })
+
+  it('says where a JSON request breaks', async () => {
+    const headers = { 'content-type': json }
+    const answer = await live.call('/query', { method: 'POST', headers, body: '{"query":\n  "select 1",}' })
+    expect(answer.status).toBe(400)
+    expect(answer.json).toMatchObject({
+      error: { kind: 'MalformedJson' },
+      position: { offset: 23, line: 2, column: 14 },
+    })
+  })
+
+  it('refuses duplicate members of a JSON request', async () => {
+    const headers = { 'content-type': json }
+    const answer = await live.call('/query', {
+      method: 'POST',
+      headers,
+      body: '{"query":"select 1","query":"select 2"}',
+    })
+    expect(answer.json).toMatchObject({ error: { kind: 'MalformedJson' }, position: { line: 1, column: 21 } })
+  })
+
+  it.each([
+    ['__proto__', '{"query":"select 1","__proto__":{"limit":1}}', 422, 'InvalidRequest'],
+    ['an unknown member', '{"query":"select 1","speed":9}', 422, 'InvalidRequest'],
+    ['a mistyped member', '{"query":1}', 422, 'InvalidRequest'],
+    ['a missing member', '{}', 422, 'InvalidRequest'],
+    ['a fraction where rows are counted', '{"query":"select 1","limit":1.5}', 422, 'InvalidRequest'],
+    ['an integer beyond 64 bits', '{"query":"select 1","limit":18446744073709551616}', 422, 'InvalidRequest'],
+    ['an unknown include', '{"query":"select 1","include":["Prof"]}', 422, 'InvalidRequest'],
+    ['nesting of 70 levels', `{"query":${'['.repeat(70)}${']'.repeat(70)}}`, 400, 'MalformedJson'],
+    ['1e400', '{"query":"select 1","limit":1e400}', 400, 'MalformedJson'],
+    ['an empty body', '', 400, 'MalformedJson'],
+  ] as const)('refuses a query with %s', async (_what, body, status, kind) => {
+    const answer = await live.call('/query', { method: 'POST', headers: { 'content-type': json }, body })
+    expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
+  })
+})
+
+describe('names and parameters', () => {
+  it.each([
+    ['/acme/nothing/metadata', 404, 'DatasetNotFound'],
+    ['/acme/nothing/tail', 404, 'DatasetNotFound'],
+    ['/acme/-x/metadata', 400, 'InvalidName'],
+    ['/acme%2Fgoods/x/metadata', 400, 'InvalidName'],
+    ['/tokens/x/metadata', 400, 'ReservedName'],
+    [`/${'a'.repeat(101)}/x/metadata`, 400, 'InvalidName'],
+    [`/${'a'.repeat(3000)}/x/metadata`, 400, 'InvalidName'],
+    ['/acme/goods/metadata?include=seed,nope', 400, 'InvalidParameter'],
+    ['/acme/goods/metadata?includes=seed', 400, 'InvalidParameter'],
+    ['/acme/goods/metadata?include=seed&include=info', 400, 'InvalidParameter'],
+    ['/acme/goods/metadata?include=%zz', 400, 'InvalidParameter'],
+    ['/acme/goods/metadata?at=f1620zz', 400, 'InvalidParameter'],
+    [`/acme/goods/metadata?at=f1620${'0'.repeat(64)}`, 404, 'BlockNotFound'],
+    ['/acme/goods/tail?limit=-1', 400, 'InvalidParameter'],
+    ['/acme/goods/tail?limit=100001', 400, 'InvalidParameter'],
+    ['/acme/goods/tail?dataFormat=Xml', 400, 'InvalidParameter'],
+    ['/acme/goods/blocks?limit=0', 400, 'InvalidParameter'],
+    ['/info?verbose=1', 400, 'InvalidParameter'],
+    ['/query', 400, 'InvalidParameter'],
+    ['/query?query=select+1&datasets=x', 400, 'InvalidParameter'],
+    ['/query?query=select+1&include=Prof', 400, 'InvalidParameter'],
+    ['/query?query=select+1&dataFormat=JsonAos&format=JsonAos', 400, 'InvalidParameter'],
+    ['/query?query=select+1&query=select+2', 400, 'InvalidParameter'],
+    ['/query?query=select+1&queryDialect=SqlDataFusion', 400, 'UnsupportedDialect'],
+    ['/query?query=select+1&queryDialect=SqlDuckDb/0.1.0-1', 400, 'EngineUnavailable'],
+    ['/%zz', 400, 'InvalidName'],
+    ['/nothing/at/all/here', 404, 'RouteNotFound'],
+    ['/info/', 404, 'RouteNotFound'],
+    ['/receipts/abc', 404, 'ReceiptNotFound'],
+  ] as const)('answers %s with %i %s', async (path, status, kind) => {
+    const answer = await live.call(path)
+    expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
+  })
+
+  it.each(['?create=yes', '?unknownFields=drop', '?integers=int32', '?create=true&create=true', '?dryRun=1'])(
+    'refuses the ingest parameter %s',
+    async (query) => {
+      const answer = await live.ingest('acme/goods', [{ id: 5 }], query)
+      expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
+    },
+  )
+})
+
+describe('statements', () => {
+  it.each([
+    ['select * fro "acme/goods"', 400, 'SqlSyntax', { offset: 13, line: 1, column: 14 }],
+    ['select\n  nope\nfrom "acme/goods"', 400, 'SqlUnknownName', { offset: 9, line: 2, column: 3 }],
+    ['select * from "acme/nothing"', 404, 'DatasetNotFound', { offset: 14, line: 1, column: 15 }],
+    ['select 1; select 2', 400, 'QueryNotAllowed', { offset: 10, line: 1, column: 11 }],
+    ["COPY (select 1) TO '/tmp/x'", 400, 'QueryNotAllowed', { offset: 0, line: 1, column: 1 }],
+    ["ATTACH '/tmp/x.db'", 400, 'QueryNotAllowed', { offset: 0, line: 1, column: 1 }],
+    ["select * from read_csv('/etc/passwd')", 400, 'QueryNotAllowed', { offset: 14, line: 1, column: 15 }],
+    ["select * from '/etc/passwd'", 404, 'DatasetNotFound', { offset: 14, line: 1, column: 15 }],
+    ['PRAGMA version', 400, 'QueryNotAllowed', { offset: 0, line: 1, column: 1 }],
+    ['call enable_logging()', 400, 'QueryNotAllowed', { offset: 0, line: 1, column: 1 }],
+    ['select * from enable_logging()', 400, 'QueryNotAllowed', { offset: 14, line: 1, column: 15 }],
+    ['', 400, 'SqlSyntax', { offset: 0, line: 1, column: 1 }],
+  ] as const)('refuses %s', async (sql, status, kind, position) => {
+    for (const include of [[], ['Proof']]) {
+      const answer = await live.query(sql, { include })
+      expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
+      expect(answer.at('position')).toEqual(position)
+    }
+  })
+
+  it('counts columns in code points and offsets in bytes', async () => {
+    const answer = await live.query('select \'𝄞é\' as x, nope from "acme/goods"')
+    expect(answer.at('error.kind')).toBe('SqlUnknownName')
+    expect(answer.at('position')).toEqual({ offset: 22, line: 1, column: 19 })
+  })
+
+  it('offers names that are like the unknown one', async () => {
+    const answer = await live.query('select nam from "acme/goods"')
+    expect(answer.at('candidates')).toContain('name')
+  })
+})
