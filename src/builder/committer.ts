@@ -31,7 +31,7 @@ export interface CommitterDeps {
   readonly signal: AbortSignal
   readonly earliestNextCutInMs: (dataset: string) => number
   readonly onHalt: (slot: Slot, halt: DatasetHalt) => void
-  /** The slot's chain has blocks that are not ours: `staleFrom` is set, its plans are gone. */
+  /** The slot's chain has blocks that are not ours: it is stale, its plans are gone. */
   readonly onStale: (slot: Slot) => void
 }
 
@@ -56,7 +56,7 @@ export class Committer {
 
   /** Takes a plan; resolves at once unless too many wait. */
   async enqueue(slot: Slot, plan: BlockPlan): Promise<void> {
-    if (slot.halt !== undefined || slot.staleFrom !== undefined) return
+    if (slot.halt !== undefined || slot.isStale) return
     slot.queue.push(plan)
     this.#waiting++
     if (!slot.committing) void this.#work(slot)
@@ -108,7 +108,7 @@ export class Committer {
 
   async #work(slot: Slot): Promise<void> {
     slot.committing = true
-    while (!this.#deps.signal.aborted && slot.halt === undefined && slot.staleFrom === undefined) {
+    while (!this.#deps.signal.aborted && slot.halt === undefined && !slot.isStale) {
       const plan = slot.queue[0]
       if (plan === undefined) break
       await this.#inTurn(plan, () => this.#commit(slot, plan))
@@ -179,7 +179,8 @@ export class Committer {
         { dataset: slot.id, sequence: plan.sequence },
         'another builder committed other blocks; its chain stands',
       )
-      slot.staleFrom = plan.firstChange
+      slot.isStale = true
+      slot.holdFrom = Math.min(plan.firstChange, slot.holdFrom ?? plan.firstChange)
       this.drop(slot)
       this.#deps.onStale(slot)
       return

@@ -101,7 +101,7 @@ export class Partition {
   /** Plans not committed yet, and datasets whose chain has to be read again. */
   get waitingPlans(): number {
     let waiting = this.#running?.committer.waiting ?? 0
-    for (const { staleFrom } of this.#running?.session.slots ?? []) if (staleFrom !== undefined) waiting++
+    for (const { isStale } of this.#running?.session.slots ?? []) if (isStale) waiting++
     return waiting
   }
 
@@ -207,24 +207,26 @@ export class Partition {
       },
       earliestNextCutInMs: (dataset) => this.earliestNextCutInMs(dataset),
       onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.message), halt.position),
-      onStale: (slot) => void this.#rebase(session, slot),
+      onStale: (slot) => void this.#rebase(running, slot),
     })
     const session = new Session({ ...this.#deps, partition, committer, onDue: () => this.#ring() }, start)
-    return { session, committer, stop }
+    const running: Running = { session, committer, stop }
+    return running
   }
 
-  async #rebase(session: Session, slot: Slot): Promise<void> {
-    try {
-      await this.#inTurn(async (current) => {
-        if (current === session) await session.rebase(slot)
-      })
-    } catch (error) {
-      if (this.#stop.signal.aborted) return
-      const halt =
-        error instanceof HaltError
-          ? error
-          : new HaltError('ChainBroken', `the chain cannot be read again: ${String(error)}`, error)
-      session.halt(slot, halt, session.position)
+  /** Reads a stale dataset's chain again, however long log or store keep it waiting. */
+  async #rebase({ session, stop }: Running, slot: Slot): Promise<void> {
+    const { clock, logger } = this.#deps
+    while (!stop.signal.aborted) {
+      try {
+        return await this.#inTurn(async () => {
+          if (!stop.signal.aborted) await session.rebase(slot)
+        })
+      } catch (error) {
+        if (error instanceof HaltError) return session.halt(slot, error, session.position)
+        logger.warn({ err: error, dataset: slot.id }, 'a chain could not be read again; it is tried again')
+        await clock.sleep(retryMs, stop.signal)
+      }
     }
   }
 
@@ -292,7 +294,7 @@ export class Partition {
       try {
         await this.#keep()
         await this.#endStaleAttempts()
-        this.#running?.session.dropIdle()
+        void this.#inTurn(async (session) => session.dropIdle())
       } catch (error) {
         logger.warn({ err: error, partition: this.number }, 'the floor could not be written')
       }

@@ -13,8 +13,7 @@ import { putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { emptyTip } from './chain-tip.ts'
 import type { Committer } from './committer.ts'
-import type { DatasetState } from './dataset-state.ts'
-import { attemptKey, stateBytes } from './dataset-state.ts'
+import { attemptKey, type DatasetState, stateBytes } from './dataset-state.ts'
 import { completesAttempt, foldAbort, foldCreation, foldCut, type FoldResult, foldRows } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type LoadedDataset, loadDataset } from './load-dataset.ts'
@@ -82,15 +81,31 @@ export class Session {
     }
   }
 
-  /** Reads a dataset's chain again and folds what the log has for it from there up to where the session is. */
+  /**
+   * Reads a stale dataset's chain again and folds what the log has for it from there up to where the session is.
+   * Throws what log and store throw: then the dataset is as stale as before.
+   */
   async rebase(slot: Slot): Promise<void> {
-    const { log, partition, governor } = this.#deps
-    governor.forget(slot.id)
+    if (!slot.isStale || slot.halt !== undefined) return
+    this.#deps.governor.forget(slot.id)
     slot.state = undefined
     slot.tip = emptyTip
-    slot.staleFrom = undefined
+    slot.retold = false
     await this.#fill(slot)
-    const from = slot.state === undefined ? this.position : (slot.state as DatasetState).next // set by #fill
+    slot.isStale = false
+    try {
+      await this.#foldAgain(slot)
+      if (!slot.isStale) slot.holdFrom = undefined
+    } catch (error) {
+      slot.isStale = true
+      this.#deps.committer.drop(slot)
+      throw error
+    }
+  }
+
+  async #foldAgain(slot: Slot): Promise<void> {
+    const { log, partition } = this.#deps
+    const from = slot.state?.next ?? this.position
     if (from >= this.position || slot.halt !== undefined) return
     for await (const entries of log.read(partition, from, { follow: false })) {
       for (const entry of entries) {
@@ -105,7 +120,8 @@ export class Session {
     const first = Math.min(position, firstUncommitted(slot) ?? position)
     this.#deps.committer.drop(slot)
     slot.halt = { reason: error.reason, message: error.message, position: first }
-    slot.staleFrom = undefined
+    slot.isStale = false
+    slot.holdFrom = undefined
     this.#deps.governor.forget(slot.id)
     this.#deps.logger.error({ dataset: slot.id, reason: error.reason, position: first }, error.message)
   }
@@ -170,7 +186,7 @@ export class Session {
 
   /** Keeps a fault of one dataset from the others. */
   async #guard(slot: Slot, position: number, work: () => Promise<void>): Promise<void> {
-    if (slot.halt !== undefined || slot.staleFrom !== undefined) return
+    if (slot.halt !== undefined || slot.isStale) return
     try {
       await work()
     } catch (error) {

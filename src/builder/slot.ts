@@ -23,8 +23,10 @@ export interface Slot {
   /** Plans not committed yet, the one under way first. */
   readonly queue: BlockPlan[]
   committing: boolean
-  /** Another builder has committed other bytes: the chain must be read again. Holds the first message to fold again. */
-  staleFrom: number | undefined
+  /** Another builder has committed other bytes: messages wait until the chain has been read again. */
+  isStale: boolean
+  /** First message to fold again, from the loss of a race until that is done. */
+  holdFrom: number | undefined
   halt: DatasetHalt | undefined
   /** Head and announcement of what the chain had when it was loaded have been written again. */
   retold: boolean
@@ -40,7 +42,8 @@ export function newSlot(id: DatasetId, tip: ChainTip): Slot {
     alias: undefined,
     queue: [],
     committing: false,
-    staleFrom: undefined,
+    isStale: false,
+    holdFrom: undefined,
     halt: undefined,
     retold: false,
     lastUsed: 0,
@@ -49,7 +52,7 @@ export function newSlot(id: DatasetId, tip: ChainTip): Slot {
 
 /** First message of the dataset that is not committed or must stay readable; undefined when there is none. */
 export function firstUncommitted(slot: Slot): number | undefined {
-  let first = slot.staleFrom
+  let first = slot.holdFrom
   const lower = (position: number | undefined): void => {
     if (position !== undefined && (first === undefined || position < first)) first = position
   }
