@@ -39,6 +39,8 @@ export class TokenRegistry {
   private readonly options: TokenRegistryOptions
   private byId = new Map<string, TokenRecord>()
   private byHash = new Map<string, TokenRecord>()
+  /** Principals of texts seen since the last reading, so that checksum and hash are computed once. */
+  private principals = new Map<string, { readonly principal: Principal; readonly expiresMs: number }>()
   /** Monotonic time at which the last reading began. */
   private readAtMs = Number.NEGATIVE_INFINITY
   private reading: Promise<void> | undefined
@@ -90,21 +92,26 @@ export class TokenRegistry {
    * revoked by another process is refused within 5 s; when the store cannot be read, no one is let in.
    */
   async authenticate(text: string): Promise<Principal> {
+    await this.readIfOlderThan(rereadAfterMs)
+    const held = this.principals.get(text)
+    if (held !== undefined && held.expiresMs > this.options.clock.nowMs()) return held.principal
     if (!isTokenText(text)) throw unauthenticated('The token is mistyped or cut short: its checksum is wrong.')
     const hash = tokenHash(text)
-    await this.readIfOlderThan(rereadAfterMs)
     if (!this.byHash.has(hash)) await this.readIfOlderThan(rereadForUnknownAfterMs)
     const record = this.byHash.get(hash)
     if (record === undefined) throw unauthenticated('The token is unknown or revoked.')
     if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= this.options.clock.nowMs()) {
       throw unauthenticated('The token has expired.')
     }
-    return {
+    const principal = {
       tokenId: record.id,
       scopes: new Set(record.scopes),
       ...(record.datasets === undefined ? {} : { datasets: record.datasets }),
       anonymousRead: this.options.anonymousRead,
     }
+    const expiresMs = record.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(record.expiresAt)
+    this.principals.set(text, { principal, expiresMs })
+    return principal
   }
 
   private async readIfOlderThan(ageMs: number): Promise<void> {
@@ -127,6 +134,7 @@ export class TokenRegistry {
       if (this.changes !== changesBefore) continue
       this.byId = new Map()
       this.byHash = new Map()
+      this.principals = new Map()
       for (const record of records) this.remember(record)
       this.readAtMs = startedAtMs
       return
@@ -164,6 +172,7 @@ export class TokenRegistry {
     if (record === undefined) return
     this.byId.delete(id)
     this.byHash.delete(record.hash)
+    this.principals.clear()
   }
 }
 

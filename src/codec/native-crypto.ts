@@ -49,9 +49,22 @@ export function createSha3256(): IncrementalHash {
   }
 }
 
-/** `count` bytes from the system's generator. */
+const pool = new Uint8Array(4096)
+let poolUsed = pool.length
+
+/** `count` bytes from the system's generator, which is asked for many at a time. */
 export function randomBytes(count: number): Uint8Array {
-  return randomFillSync(new Uint8Array(count))
+  if (count > pool.length) return randomFillSync(new Uint8Array(count))
+  if (poolUsed + count > pool.length) {
+    randomFillSync(pool)
+    poolUsed = 0
+  }
+  const end = poolUsed + count
+  const bytes = pool.slice(poolUsed, end)
+  // What was handed out, a key perhaps, stays nowhere else.
+  pool.fill(0, poolUsed, end)
+  poolUsed = end
+  return bytes
 }
 
 /** A signer from the 32-byte seed of RFC 8032. */

@@ -2,10 +2,11 @@
 // so any gateway can answer for it as long as the chain exists, with no table of receipts anywhere.
 // Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of HMAC-SHA256 over all before. base64url.
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
-import { concatBytes, decodeUtf8, utf8 } from '../lib/bytes.ts'
-import { datasetIdBytes, datasetIdText } from '../codec/did.ts'
-import { multihashBytes, multihashText } from '../codec/multihash.ts'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { assert } from '../lib/assert.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
+import { datasetIdText } from '../codec/did.ts'
+import { multihashText } from '../codec/multihash.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 
@@ -14,6 +15,7 @@ const sealBytes = 12
 const didBytes = 34
 const hashBytes = 34
 const idBytes = 32
+const didPrefixChars = 'did:odf:f'.length
 const fixedBytes = 1 + didBytes + idBytes + hashBytes + 2 + 2 + 6 + 6 + 6 + 6 + 6
 
 /** What a receipt id carries. */
@@ -37,22 +39,28 @@ export interface ReceiptNote {
 
 /** The id of a receipt, sealed with `secret`. */
 export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
-  const fixed = Buffer.alloc(fixedBytes)
-  fixed[0] = version
-  fixed.set(datasetIdBytes(note.dataset), 1)
-  fixed.set(Buffer.from(note.batchId, 'base64url'), 1 + didBytes)
-  fixed.set(multihashBytes(note.bodyHash), 1 + didBytes + idBytes)
-  let at = 1 + didBytes + idBytes + hashBytes
-  at = fixed.writeUInt16LE(note.partition, at)
-  at = fixed.writeUInt16LE(note.index, at)
-  for (const value of [note.position, note.rows, note.bytes, note.receivedMs, note.acceptedMs])
-    at = fixed.writeUIntLE(value, at, 6)
-  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''].flatMap((text) => {
-    const bytes = utf8(text)
-    return [Uint8Array.of(bytes.length), bytes]
-  })
-  const body = concatBytes([fixed, ...texts])
-  return Buffer.concat([body, seal(body, secret)]).toString('base64url')
+  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''] as const
+  const textBytes = texts.reduce((sum, text) => sum + 1 + Buffer.byteLength(text), 0)
+  const out = Buffer.allocUnsafe(fixedBytes + textBytes + sealBytes)
+  out[0] = version
+  // Both texts are base16 after a prefix.
+  let at = 1 + out.write(note.dataset.slice(didPrefixChars), 1, 'hex')
+  at += out.write(note.batchId, at, 'base64url')
+  at += out.write(note.bodyHash.slice(1), at, 'hex')
+  assert(at === 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
+  at = out.writeUInt16LE(note.partition, at)
+  at = out.writeUInt16LE(note.index, at)
+  at = out.writeUIntLE(note.position, at, 6)
+  at = out.writeUIntLE(note.rows, at, 6)
+  at = out.writeUIntLE(note.bytes, at, 6)
+  at = out.writeUIntLE(note.receivedMs, at, 6)
+  at = out.writeUIntLE(note.acceptedMs, at, 6)
+  for (const text of texts) {
+    const length = out.write(text, at + 1)
+    at = out.writeUInt8(length, at) + length
+  }
+  out.set(seal(out.subarray(0, at), secret), at)
+  return out.toString('base64url')
 }
 
 /** The note of an id, or undefined when it is not one that `secret` sealed. */
@@ -104,6 +112,14 @@ function readNote(body: Buffer): ReceiptNote {
   }
 }
 
+/** Keys made of secrets, each once: making one costs several times the seal itself. */
+const keys = new WeakMap<Uint8Array, KeyObject>()
+
 function seal(body: Uint8Array, secret: Uint8Array): Uint8Array {
-  return createHmac('sha256', secret).update(body).digest().subarray(0, sealBytes)
+  let key = keys.get(secret)
+  if (key === undefined) {
+    key = createSecretKey(secret)
+    keys.set(secret, key)
+  }
+  return createHmac('sha256', key).update(body).digest().subarray(0, sealBytes)
 }
