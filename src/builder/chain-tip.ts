@@ -3,7 +3,7 @@
 
 import { encodeBlock } from '../codec/odf-block.ts'
 import { sha3Hash } from '../codec/multihash.ts'
-import { assert, must } from '../lib/assert.ts'
+import { assert } from '../lib/assert.ts'
 import { type ChainState, checkNext, emptyChain } from '../model/chain-rules.ts'
 import type { BlockRef, EarlierCheckpoints } from '../model/checkpoint.ts'
 import type { Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
@@ -78,9 +78,4 @@ export function nextBlocks(
     at = next.tip
   }
   return { blocks, tip: at }
-}
-
-/** The head of a chain that has one. */
-export function headOf(tip: ChainTip): { readonly hash: Hash; readonly sequence: number } {
-  return { hash: must(tip.chain.head, 'a chain with blocks has a head'), sequence: tip.chain.length - 1 }
 }
