@@ -1,8 +1,10 @@
-// Writes what is derived from other files of the repository: message types from the stream schemas.
+// Writes what is derived from other files of the repository: message types from the stream schemas,
+// reference pages from the options and the commands.
 // `node scripts/generate.ts` writes; with `--check` it compares instead, names what is stale and exits with 1.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { commandLinePage, configurationPage } from './docs-pages.ts'
 
 interface Generator {
   /** Path of the generated file from the repository's root. */
@@ -12,7 +14,11 @@ interface Generator {
 
 const root = new URL('../', import.meta.url)
 
-const generators: readonly Generator[] = [{ target: 'src/log/messages.gen.ts', generate: generateMessages }]
+const generators: readonly Generator[] = [
+  { target: 'src/log/messages.gen.ts', generate: generateMessages },
+  { target: 'docs/configuration.md', generate: async () => configurationPage() },
+  { target: 'docs/cli.md', generate: async () => commandLinePage() },
+]
 
 /** Types that the model already has: the schema's definition gives way to them. */
 const modelTypes: Readonly<Record<string, string>> = { DataSchema: 'DataSchema' }

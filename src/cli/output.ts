@@ -79,11 +79,16 @@ function cellText(value: JsonValue): string {
   return typeof value === 'string' ? value : jsonText(value)
 }
 
+/** As in the other forms, but a list of words reads as one. */
+function tableCell(value: JsonValue): string {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : cellText(value)
+}
+
 function tableText({ columns, rows }: Rows): string {
   const numeric = (at: number): boolean => rows.some((row) => row[at] instanceof JsonNumber)
   const lines = tableLines(
     columns.map((name, at) => ({ name, alignRight: numeric(at) })),
-    rows.map((row) => row.map(cellText)),
+    rows.map((row) => row.map(tableCell)),
   )
   return lines.map((line) => `${line}\n`).join('')
 }
@@ -94,7 +99,7 @@ export function objectText(form: OutputForm, object: JsonObject): string {
   if (form === 'json') return `${prettyText(object, '')}\n`
   const pairs = flatten(object, '')
   if (form === 'csv') return csvText({ columns: pairs.map(([name]) => name), rows: [pairs.map(([, value]) => value)] })
-  return pairLines(pairs.map(([name, value]) => [name, cellText(value)]))
+  return pairLines(pairs.map(([name, value]) => [name, tableCell(value)]))
     .map((line) => `${line}\n`)
     .join('')
 }

@@ -7,7 +7,7 @@ import { type Answer, type NodeClient, datasetPath, openClient } from '../client
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { type IngestFormat, type IngestSource, openSource } from '../ingest-source.ts'
-import { itemsAt, textAt } from '../json-values.ts'
+import { itemsAt, memberAt, textAt } from '../json-values.ts'
 import { type Ingested, printIngested } from '../receipt-text.ts'
 import { withRetries } from '../retry.ts'
 import { columnTypes } from '../schema-text.ts'
@@ -116,10 +116,14 @@ async function exists({ client, path, options }: Sending): Promise<boolean> {
 }
 
 async function tellCreated({ client, dataset, path }: Sending): Promise<void> {
-  const query = { include: 'schema', schemaFormat: 'ArrowJson' }
+  const query = { include: 'schema,vocab', schemaFormat: 'ArrowJson' }
   const answer = await client.call({ path: `${path}/metadata`, query }).catch(() => undefined)
-  const fields = itemsAt(answer?.json(), 'output', 'schema', 'fields')
-  const columns = [...columnTypes(fields)].map(([name, type]) => `${name} ${type}`).join(', ')
+  const output = memberAt(answer?.json(), 'output')
+  const types = columnTypes(itemsAt(output, 'schema', 'fields'))
+  for (const role of ['offsetColumn', 'operationTypeColumn', 'systemTimeColumn']) {
+    types.delete(textAt(output, 'vocab', role) ?? '')
+  }
+  const columns = [...types].map(([name, type]) => `${name} ${type}`).join(', ')
   note(`created dataset ${dataset}${columns === '' ? ' with an inferred schema' : `: ${columns}`}`)
 }
 

@@ -1,5 +1,6 @@
 // `serve`: runs a node in this process until a signal stops it.
 
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
 import type { CommandContext } from '../context.ts'
@@ -17,7 +18,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const { startNode } = await import('../../node.ts')
   const node = await startNode(config)
   const stopped = stopSignal()
-  announce(node)
+  announce(node, context.environment.dataDir)
   const failure = await Promise.race([stopped.then(() => undefined), node.failed.then((error) => ({ error }))])
   await node.stop()
   if (failure === undefined) return exitCodes.done
@@ -28,12 +29,12 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
 function stopSignal(): Promise<void> {
   let asked = false
-  return new Promise((resolve) => {
+  return new Promise((stop) => {
     const onSignal = (): void => {
       if (asked) process.exit(exitCodes.interrupted)
       asked = true
       if (process.stderr.isTTY) note('\nStopping: finishing what is under way. Again to stop at once.')
-      resolve()
+      stop()
     }
     process.on('SIGINT', onSignal)
     process.on('SIGTERM', onSignal)
@@ -41,21 +42,28 @@ function stopSignal(): Promise<void> {
 }
 
 /** A few lines for a person, or one line of JSON for a program. */
-function announce(node: RunningNode): void {
-  if (process.stdout.isTTY) note(bannerLines(node).join('\n'))
+function announce(node: RunningNode, clientDataDir: string): void {
+  if (process.stdout.isTTY) note(bannerLines(node, clientDataDir).join('\n'))
   else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
 }
 
 type Facts = Pick<RunningNode, 'url' | 'did' | 'version' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'>
 
-/** At most 12 aligned lines: what runs, where, who may do what, what to do next. */
-export function bannerLines(node: Facts): string[] {
+/**
+ * At most 12 aligned lines: what runs, where, who may do what, what to do next. `clientDataDir`: where commands look
+ * for the token.
+ */
+export function bannerLines(node: Facts, clientDataDir: string): string[] {
   const label = (text: string): string => styleText('dim', text.padEnd(9), { stream: process.stderr })
   const { url, dataDir } = node
   const client = url === 'http://127.0.0.1:8080' ? 'proofstream' : `proofstream --server ${url}`
   const access = node.anonymousRead
     ? 'anyone may read public datasets; writing needs a token'
     : 'everything needs a token'
+  const finding =
+    resolve(clientDataDir) === resolve(dataDir)
+      ? 'commands that run here find it'
+      : `commands find it with PROOFSTREAM_DATA=${dataDir}`
   return [
     `${styleText('bold', 'Proofstream', { stream: process.stderr })} ${node.version}`,
     `${label('URL')}  ${url}`,
@@ -64,7 +72,7 @@ export function bannerLines(node: Facts): string[] {
     `${label('Node')}  ${node.did}`,
     `${label('Log')}  ${node.logKind}`,
     `${label('Access')}  ${access}`,
-    `${label('Token')}  ${node.tokenFile} (admin; commands on this machine find it by themselves)`,
+    `${label('Token')}  ${node.tokenFile} (admin; ${finding})`,
     `${label('Next')}  ${client} ingest me/lab readings.csv`,
     `${label('')}  ${client} query 'select count(*) from "me/lab"' --proof answer.json`,
     `${label('')}  ${client} verify answer.json --offline`,
