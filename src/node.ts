@@ -27,6 +27,7 @@ import { Objects } from './replica/objects.ts'
 import { openDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, secretKey } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { createRoomCheck } from './store/space.ts'
 import { packageVersion } from './ops/package-version.ts'
 
 export interface RunningNode {
@@ -113,18 +114,7 @@ async function serve(
   await ensureAdminToken(tokens, paths.token)
   const metrics = new Metrics()
   parts.announcements.subscribe(() => metrics.commits.inc())
-  const gateway = new Gateway({
-    catalog,
-    outcomes: new Outcomes(store),
-    log,
-    announcements: parts.announcements,
-    clock: systemClock,
-    logger,
-    limits: config.limits,
-    spoolDir: paths.cache,
-    receiptSecret: await sharedSecret(store, 'receipts'),
-    haltOf: (dataset) => haltOf(builder, dataset),
-  })
+  const gateway = await createGateway(parts)
   const health = new Health()
   health.add('builder', () =>
     builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
@@ -170,6 +160,27 @@ async function serve(
     failed: life.failed,
     stop: () => closeAll(life.opened),
   }
+}
+
+async function createGateway(parts: Parts): Promise<Gateway> {
+  const { config, logger, paths, log, store, announcements, catalog, builder } = parts
+  return new Gateway({
+    catalog,
+    outcomes: new Outcomes(store),
+    log,
+    announcements,
+    clock: systemClock,
+    logger,
+    limits: config.limits,
+    spoolDir: paths.cache,
+    receiptSecret: await sharedSecret(store, 'receipts'),
+    haltOf: (dataset) => haltOf(builder, dataset),
+    hasRoom: createRoomCheck({
+      freeBytes: () => store.freeBytes(),
+      openBytes: () => builder.openBytes(),
+      clock: systemClock,
+    }),
+  })
 }
 
 /** Why a dataset takes no rows: its own halt, or that of its partition or process. */

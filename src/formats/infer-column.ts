@@ -42,6 +42,8 @@ export class Sample {
   private readonly knownNames: ReadonlySet<string>
   private readonly eventTimeName: string
   private readonly eventTime: SampledColumn
+  /** Columns that came before the event time; undefined until it comes. */
+  private beforeEventTime: number | undefined
   private added = 0
 
   constructor(options: InferOptions) {
@@ -55,7 +57,10 @@ export class Sample {
   /** The column of that name, new or not; undefined for names that inference has nothing to say about. */
   column(name: string): SampledColumn | undefined {
     const folded = foldAscii(name)
-    if (folded === this.eventTimeName) return this.eventTime
+    if (folded === this.eventTimeName) {
+      this.beforeEventTime ??= this.columns.length
+      return this.eventTime
+    }
     if (this.knownNames.has(folded)) return undefined
     const index = this.byName.get(folded)
     if (index !== undefined) return this.columns[index]
@@ -79,12 +84,14 @@ export class Sample {
       else added.push({ name: column.name, type: optional(type) })
     }
     const known = this.options.known ?? []
+    const before = this.columns.slice(0, this.beforeEventTime).filter(({ name }) => !valueless.includes(name))
     const dates = this.eventTime.classes === valueClass.date
     return {
       records: this.records,
       fields: [...known, ...added],
       added,
       eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
+      ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
       ...(csvHeader === undefined ? {} : { csvHeader }),
     }

@@ -81,6 +81,8 @@ export interface Inferred {
   /** The new columns alone. */
   readonly added: readonly Field[]
   readonly eventTimeType: DataType
+  /** How many of `fields` came before the event-time column; absent when the sample has no such column. */
+  readonly eventTimePosition?: number
   /** New columns without any value so far: not in `fields`; hand them to the reader of the same body. */
   readonly valueless: readonly string[]
   /** CSV only. */

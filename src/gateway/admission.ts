@@ -2,6 +2,14 @@
 
 import { NodeError } from '../model/errors.ts'
 
+/** A body that was let in. */
+export interface Admitted {
+  /** The body has turned out to take `bytes`. Throws `Saturated`. */
+  grow(bytes: number): void
+  /** The body takes no memory any more. Idempotent. */
+  leave(): void
+}
+
 export class AdmissionQueue {
   readonly #limitBytes: number
   #openBytes = 0
@@ -10,20 +18,36 @@ export class AdmissionQueue {
     this.#limitBytes = limitBytes
   }
 
-  /** Admits a body of about `bytes`; the function returned lets it go. One body is always admitted. Throws `Saturated`. */
-  enter(bytes: number): () => void {
-    if (this.#openBytes > 0 && this.#openBytes + bytes > this.#limitBytes) {
-      throw new NodeError('Saturated', 'The node has as many bodies under way as it can hold.', {
-        hint: 'Send it again in a moment.',
-        limit: { name: 'openIngestBytes', value: this.#limitBytes, unit: 'bytes' },
-        retryAfterSeconds: 1,
-      })
+  /** Bytes of the bodies under way. */
+  get openBytes(): number {
+    return this.#openBytes
+  }
+
+  /** Admits a body of about `bytes`. A body that is alone is admitted at any size. Throws `Saturated`. */
+  enter(bytes: number): Admitted {
+    let own = 0
+    const grow = (to: number): void => {
+      const more = to - own
+      if (more <= 0) return
+      if (this.#openBytes > own && this.#openBytes + more > this.#limitBytes) throw saturated(this.#limitBytes)
+      own = to
+      this.#openBytes += more
     }
-    this.#openBytes += bytes
-    let open = true
-    return () => {
-      if (open) this.#openBytes -= bytes
-      open = false
+    grow(bytes)
+    return {
+      grow,
+      leave: () => {
+        this.#openBytes -= own
+        own = 0
+      },
     }
   }
+}
+
+function saturated(limitBytes: number): NodeError {
+  return new NodeError('Saturated', 'The node has as many bodies under way as it can hold.', {
+    hint: 'Send it again in a moment.',
+    limit: { name: 'openIngestBytes', value: limitBytes, unit: 'bytes' },
+    retryAfterSeconds: 1,
+  })
 }

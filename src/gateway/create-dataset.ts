@@ -53,6 +53,8 @@ export async function createDataset(
     ended.signal.addEventListener('abort', stop, { once: true })
   })
   try {
+    const taken = await deps.catalog.byAlias(alias.text)
+    if (taken !== undefined) return { chain: taken, created: false }
     await deps.publisher.create(partition, {
       dataset: id,
       alias: alias.text,

@@ -1,22 +1,27 @@
 // The role that lets records in: admit → parse → publish → wait → receipt. Stateless: all it holds is callers under way.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { viewOf } from '../catalog/view.ts'
 import { formatOf } from '../formats/formats.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Receipt } from '../model/receipt.ts'
 import type { Field } from '../model/schema.ts'
-import { AdmissionQueue } from './admission.ts'
+import { type Admitted, AdmissionQueue } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
-import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
 import { type NewDataset, createDataset } from './create-dataset.ts'
-import { type KeyedReply, KeyedBatches } from './keyed.ts'
-import { type TypedBody, typedBody } from './parse-body.ts'
+import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
+import { KeyedBatches } from './keyed.ts'
+import { type TypedBody, demandRecords, typedBody } from './parse-body.ts'
+import { placeBatch } from './place-batch.ts'
 import { Publisher } from './publish.ts'
-import { acceptBatch } from './accept-batch.ts'
+import { tooLarge } from './read-body.ts'
 import { Receipts } from './receipts.ts'
-import { type Shape, shapeOf } from './shape.ts'
+import { noHead } from './refusals.ts'
+import { type BatchToSettle, preferenceApplied, settleBatch, waitSeconds } from './settle-batch.ts'
+import { type Shape, targetOf } from './shape.ts'
 import { Waiters } from './waiters.ts'
+
+/** What a body of unknown length is admitted with; it grows as it is read. */
+const unknownBodyBytes = 64 * 1024
 
 export interface DryRunAnswer {
   readonly dryRun: true
@@ -34,20 +39,26 @@ export interface IngestAnswer {
 
 export class Gateway {
   readonly #deps: GatewayDeps
-  readonly #publisher: Publisher
-  readonly #waiters: Waiters
-  readonly #receipts: Receipts
-  readonly #keyed: KeyedBatches
+  /** What places and settles batches. */
+  readonly #parts: GatewayDeps & {
+    readonly publisher: Publisher
+    readonly waiters: Waiters
+    readonly receipts: Receipts
+    readonly keyed: KeyedBatches
+  }
   readonly #pace: BlockPace
   readonly #admission: AdmissionQueue
   #draining = false
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps
-    this.#publisher = new Publisher({ log: deps.log, clock: deps.clock })
-    this.#waiters = new Waiters(deps)
-    this.#receipts = new Receipts({ secret: deps.receiptSecret, logName: deps.log.kind })
-    this.#keyed = new KeyedBatches()
+    this.#parts = {
+      ...deps,
+      publisher: new Publisher({ log: deps.log, clock: deps.clock }),
+      waiters: new Waiters(deps),
+      receipts: new Receipts({ secret: deps.receiptSecret, logName: deps.log.kind }),
+      keyed: new KeyedBatches(),
+    }
     this.#pace = new BlockPace(deps)
     this.#admission = new AdmissionQueue(deps.limits.openIngestBytes)
   }
@@ -58,45 +69,46 @@ export class Gateway {
   }
 
   close(): void {
-    this.#waiters.close()
+    this.#parts.waiters.close()
     this.#pace.close()
   }
 
   /** Takes one batch: all of it is durable when this resolves, or nothing is stored. Throws NodeErrors of contract.md §6. */
   async ingest(request: IngestRequest): Promise<IngestAnswer> {
     this.#refuse(request.chain)
-    const receivedMs = this.#deps.clock.nowMs()
-    const release = this.#admission.enter(request.controls.contentLength ?? this.#deps.limits.recordBytes)
+    const { controls } = request
+    const { contentLength, waiting } = controls
+    const { bodyBytes } = this.#deps.limits
+    if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
+    if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
+    const admitted = this.#admission.enter(contentLength ?? unknownBodyBytes)
+    let batch: BatchToSettle | DryRunAnswer
     try {
-      const format = formatOf(request.controls.contentType)
-      const body = await typedBody(
-        {
-          stream: request.body,
-          format: format.format,
-          csvHeader: format.csvHeader,
-          controls: request.controls,
-          limits: this.#deps.limits,
-          spoolDir: this.#deps.spoolDir,
-          fallbackMs: request.controls.eventTimeMs ?? receivedMs,
-        },
-        request.chain === undefined ? undefined : headShape(request.chain),
-      )
-      if (request.controls.dryRun) return dryRun(body)
-      return await this.#take(request, { body, mediaType: format.mediaType, receivedMs })
+      await this.#demandRoom()
+      batch = await this.#take(request, admitted)
     } finally {
-      release()
+      // What waits for its block is in the log: it holds no memory here.
+      admitted.leave()
+    }
+    if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined }
+    const settled = await settleBatch(this.#parts, batch)
+    return {
+      status: settled.receipt.status === 'accepted' ? 202 : 200,
+      body: settled.receipt,
+      replayed: settled.replayed,
+      preferenceApplied: preferenceApplied(waiting, settled),
     }
   }
 
   /** Makes a dataset. `created` is false when the name was taken meanwhile. Throws as `createDataset`. */
   async create(dataset: NewDataset): Promise<{ chain: DatasetChain; created: boolean }> {
     this.#refuse(undefined)
-    return createDataset({ ...this.#deps, publisher: this.#publisher }, dataset)
+    return createDataset(this.#parts, dataset)
   }
 
   /** The receipt of `id` as of now, and who sent it; NodeError `ReceiptNotFound`. */
   async receipt(id: string): Promise<{ receipt: Receipt; chain: DatasetChain; tokenId: string | undefined }> {
-    const note = this.#receipts.open(id)
+    const note = this.#parts.receipts.open(id)
     const chain = note === undefined ? undefined : await this.#deps.catalog.byId(note.dataset)
     if (note === undefined || chain === undefined) {
       throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
@@ -105,35 +117,45 @@ export class Gateway {
     }
     const decision = await this.#deps.outcomes.at(chain, { id: note.batchId, position: note.position })
     const first = decision === 'void' ? (await this.#deps.outcomes.known(chain, note.batchId))?.decided : decision
-    return { receipt: this.#receipts.of(note, chain.name, first), chain, tokenId: note.tokenId }
+    return { receipt: this.#parts.receipts.of(note, chain.name, first), chain, tokenId: note.tokenId }
   }
 
-  async #take(
-    request: IngestRequest,
-    read: { readonly body: TypedBody; readonly mediaType: string; readonly receivedMs: number },
-  ): Promise<IngestAnswer> {
-    const chain = request.chain ?? (await this.#makeFor(request, read.body.shape))
-    const reply = await acceptBatch(
-      {
-        ...this.#deps,
-        publisher: this.#publisher,
-        waiters: this.#waiters,
-        receipts: this.#receipts,
-        keyed: this.#keyed,
-        pace: this.#pace,
-      },
-      { chain, request, ...read },
-    )
-    return answerOf(reply)
-  }
-
-  async #makeFor(request: IngestRequest, shape: Shape): Promise<DatasetChain> {
-    const { chain } = await this.create({
-      alias: request.alias,
-      visibility: 'public',
-      ...(shape.schema === undefined ? {} : { schema: shape.schema }),
+  /** Reads a batch and finds it its place. */
+  async #take(request: IngestRequest, admitted: Admitted): Promise<BatchToSettle | DryRunAnswer> {
+    const { controls, tokenId } = request
+    const { limits, spoolDir, clock } = this.#deps
+    const receivedMs = clock.nowMs()
+    const format = formatOf(controls.contentType)
+    const fallbackMs = controls.eventTimeMs ?? receivedMs
+    const onBytes = (bytes: number): void => admitted.grow(bytes)
+    const source = { stream: request.body, format, controls, limits, spoolDir, fallbackMs, onBytes }
+    const body = await typedBody(source, targetOf(request.chain))
+    if (request.chain === undefined) demandRecords(body)
+    if (controls.dryRun) return dryRun(body)
+    const chain = request.chain ?? (await this.#makeFor(request, body.shape))
+    const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
+    const placed = await placeBatch(this.#parts, {
+      chain,
+      controls,
+      tokenId,
+      body,
+      mediaType: format.mediaType,
+      receivedMs,
+      waits: seconds > 0,
     })
+    return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
+  }
+
+  async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
+    const { chain } = await this.create({ alias: request.alias, visibility: 'public', schema })
     return chain
+  }
+
+  async #demandRoom(): Promise<void> {
+    if (await this.#deps.hasRoom(this.#admission.openBytes)) return
+    throw new NodeError('StorageFull', 'The volume of the store is full.', {
+      hint: 'An operator has to make room; nothing was stored.',
+    })
   }
 
   #refuse(chain: DatasetChain | undefined): void {
@@ -158,26 +180,6 @@ export class Gateway {
   }
 }
 
-/** The shape of a dataset at its head; a dataset without schema has none yet. */
-export function headShape(chain: DatasetChain): Shape | undefined {
-  const view = viewOf(chain)
-  return view.schema === undefined ? undefined : shapeOf(view.schema, view.schemaSequence, view.vocabulary)
-}
-
-function dryRun(body: TypedBody): IngestAnswer {
-  return {
-    status: 200,
-    body: { dryRun: true, records: body.rows, fields: body.shape.fields },
-    replayed: false,
-    preferenceApplied: undefined,
-  }
-}
-
-function answerOf(reply: KeyedReply): IngestAnswer {
-  return {
-    status: reply.receipt.status === 'accepted' ? 202 : 200,
-    body: reply.receipt,
-    replayed: reply.replayed,
-    preferenceApplied: reply.preferenceApplied,
-  }
+function dryRun(body: TypedBody): DryRunAnswer {
+  return { dryRun: true, records: body.rows, fields: body.shape.fields }
 }

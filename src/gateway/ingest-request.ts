@@ -26,6 +26,8 @@ export interface GatewayDeps {
   readonly receiptSecret: Uint8Array
   /** Why a dataset takes no rows, or undefined. */
   readonly haltOf: (dataset: DatasetId) => string | undefined
+  /** False while `bytes` more of rows would use space that the store's volume keeps back. */
+  readonly hasRoom: (bytes: number) => Promise<boolean>
 }
 
 export interface IngestRequest {
@@ -33,8 +35,6 @@ export interface IngestRequest {
   /** The dataset, or undefined when there is none and `create` may make it. */
   readonly chain: DatasetChain | undefined
   readonly tokenId: string | undefined
-  /** The caller holds the scope `create` for this name. */
-  readonly mayCreate: boolean
   readonly controls: IngestControls
   readonly body: Readable
 }

@@ -4,17 +4,9 @@ import { sha3256 } from '../codec/native-crypto.ts'
 import { canonicalBytes } from '../codec/canonical-json.ts'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import type { Receipt } from '../model/receipt.ts'
 import type { ReceiptNote } from './receipt-id.ts'
 
 const maxHeld = 100_000
-
-/** What a caller gets. */
-export interface KeyedReply {
-  readonly receipt: Receipt
-  readonly replayed: boolean
-  readonly preferenceApplied: string | undefined
-}
 
 /** A batch that has its place: in the log, or (`decided`) in the chain already. */
 export interface Placed {

@@ -9,7 +9,7 @@ import type { Alias } from '../model/names.ts'
 import { type DataSchema, type Field, type Vocabulary, defaultVocabulary, innerType } from '../model/schema.ts'
 import { checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
 import type { NewDataset } from './create-dataset.ts'
-import { fullSchema } from './shape.ts'
+import { declaredSchema } from './shape.ts'
 
 const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility']
 
@@ -83,8 +83,8 @@ function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number
     }
     if (field.name === vocabulary.eventTimeColumn) checkEventTime(field)
   }
-  checkColumns(fields)
-  const full = fullSchema(fields, { vocabulary })
+  const full = declaredSchema(fields, vocabulary)
+  checkColumns(full.fields)
   return extra === undefined ? full : { ...full, extra }
 }
 

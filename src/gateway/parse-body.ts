@@ -1,19 +1,19 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse.
 // A body is read to its end and found right before anything of it reaches the log.
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { createSha3256 } from '../codec/native-crypto.ts'
 import { hashText, sha3Hash } from '../codec/multihash.ts'
 import { createInferrer, createReader, fillEventTime } from '../formats/formats.ts'
-import type { CsvHeader, Format, FormatOptions, Inferred, ReaderOptions } from '../formats/reader.ts'
+import type { BodyFormat } from '../formats/formats.ts'
+import type { CsvHeader, FormatOptions, Inferred, ParsedBody, RecordReader } from '../formats/reader.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
-import { type Vocabulary, defaultVocabulary } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
-import { bodyChunks, tooLarge } from './read-body.ts'
-import { type Shape, fullSchema, shapeOf } from './shape.ts'
+import { bodyChunks, wholeBody } from './read-body.ts'
+import { type Shape, type Target, fullSchema, shapeOf } from './shape.ts'
 import { Spool } from './spool.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
@@ -21,14 +21,15 @@ const wholeBodyBytes = 64 * 1024
 
 export interface BodySource {
   readonly stream: Readable
-  readonly format: Format
-  readonly csvHeader: CsvHeader | undefined
+  readonly format: BodyFormat
   readonly controls: IngestControls
   readonly limits: Limits
   /** Directory for what does not fit in memory. */
   readonly spoolDir: string
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
+  /** Told the inflated size so far; may throw to end the reading. */
+  readonly onBytes: (bytes: number) => void
 }
 
 /** A body in which every record fits. */
@@ -40,71 +41,63 @@ export interface TypedBody {
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
-  /** What the rows were read against; another than that of the dataset when columns were inferred. */
+  /** What the rows were read against; another than that of the target when columns were inferred. */
   readonly shape: Shape
-  /** True when `shape.schema` is not yet the dataset's. */
-  readonly schemaIsNew: boolean
 }
 
-/** Reads the body against `shape`; undefined, or `unknownFields=add`, infers columns first. Throws NodeErrors of contract.md §6. */
-export async function typedBody(source: BodySource, shape: Shape | undefined): Promise<TypedBody> {
-  const { controls, limits } = source
-  if ((controls.contentLength ?? 0) > limits.bodyBytes) throw tooLarge('bodyBytes', limits.bodyBytes)
-  const known = shape?.schema === undefined ? undefined : shape
-  const infers = known === undefined || controls.unknownFields === 'add'
-  if (!infers) return readAgainst(source, known)
+/**
+ * Reads the body against `target`; without a schema, or with `unknownFields=add`, columns are inferred first.
+ * Throws NodeErrors of contract.md §6.
+ */
+export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
+  const { shape } = target
+  if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, target)
+  const reader = readerOf(source, shape, {})
+  const { contentEncoding, contentLength } = source.controls
+  if (contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes) {
+    const body = await wholeBody(source.stream)
+    if (body.length > 0) reader.push(body)
+    return typed(reader.finish(), source, { shape, bodyHash: sha3Hash(body), bytes: body.length })
+  }
+  const read = await readThrough(source, (chunk) => reader.push(chunk))
+  return typed(reader.finish(), source, { shape, ...read })
+}
+
+/** Spools the body, because it is read twice: for its columns, then for its rows. */
+async function readInferred(source: BodySource, target: Target): Promise<TypedBody> {
   const spool = new Spool(source.spoolDir)
   try {
-    const hash = createSha3256()
-    for await (const chunk of bodyChunks(source.stream, controls.contentEncoding, limits)) {
-      hash.update(chunk)
-      await spool.append(chunk)
-    }
-    const inferred = await infer(source, known, spool)
-    const target = targetShape(inferred, shape)
-    const reader = createReader(source.format, readerOptions(source, target, inferred.valueless, inferred.csvHeader))
+    const read = await readThrough(source, (chunk) => spool.append(chunk))
+    const inferred = await infer(source, target, spool)
+    const shape = shapeWith(inferred, target)
+    const reader = readerOf(source, shape, inferred)
     for await (const piece of spool.pieces()) reader.push(piece)
-    return finished(reader.finish(), source, {
-      shape: target,
-      schemaIsNew: target !== known,
-      bodyHash: hashText(hash.digest()),
-      bytes: spool.bytes,
-    })
+    return typed(reader.finish(), source, { shape, ...read })
   } finally {
     await spool.discard()
   }
 }
 
-async function readAgainst(source: BodySource, shape: Shape): Promise<TypedBody> {
-  const { controls, limits } = source
-  const reader = createReader(source.format, readerOptions(source, shape, undefined, source.csvHeader))
-  if (
-    controls.contentEncoding === undefined &&
-    (controls.contentLength ?? Number.POSITIVE_INFINITY) <= wholeBodyBytes
-  ) {
-    const body = await readWhole(source.stream)
-    if (body.length > 0) reader.push(body)
-    return finished(reader.finish(), source, {
-      shape,
-      schemaIsNew: false,
-      bodyHash: sha3Hash(body),
-      bytes: body.length,
-    })
-  }
+/** Hands every inflated chunk to `take`; the hash and size of the whole. */
+async function readThrough(
+  source: BodySource,
+  take: (chunk: Uint8Array) => void | Promise<void>,
+): Promise<{ readonly bodyHash: Hash; readonly bytes: number }> {
   const hash = createSha3256()
   let bytes = 0
-  for await (const chunk of bodyChunks(source.stream, controls.contentEncoding, limits)) {
+  for await (const chunk of bodyChunks(source.stream, source.controls.contentEncoding, source.limits)) {
     hash.update(chunk)
     bytes += chunk.length
-    reader.push(chunk)
+    source.onBytes(bytes)
+    await take(chunk)
   }
-  return finished(reader.finish(), source, { shape, schemaIsNew: false, bodyHash: hashText(hash.digest()), bytes })
+  return { bodyHash: hashText(hash.digest()), bytes }
 }
 
-function finished(
-  parsed: { readonly records: number; readonly batches: readonly RecordBatch[]; readonly csvHeader?: CsvHeader },
+function typed(
+  parsed: ParsedBody,
   source: BodySource,
-  facts: Pick<TypedBody, 'shape' | 'schemaIsNew' | 'bodyHash' | 'bytes'>,
+  facts: Pick<TypedBody, 'shape' | 'bodyHash' | 'bytes'>,
 ): TypedBody {
   return {
     rows: parsed.records,
@@ -114,86 +107,63 @@ function finished(
   }
 }
 
-async function infer(source: BodySource, known: Shape | undefined, spool: Spool): Promise<Inferred> {
-  const vocabulary = known?.vocabulary ?? defaultVocabulary
-  const inferrer = createInferrer(source.format, {
-    ...formatOptions(source, vocabulary, source.csvHeader),
+async function infer(source: BodySource, { vocabulary, shape }: Target, spool: Spool): Promise<Inferred> {
+  const { integers } = source.controls
+  const inferrer = createInferrer(source.format.format, {
+    ...formatOptions(source),
+    vocabulary,
     columns: source.limits.columns,
-    ...(source.controls.integers === undefined ? {} : { integers: source.controls.integers }),
-    ...(known === undefined ? {} : { known: known.payloadFields.slice(1), eventTimeType: known.eventTimeType }),
+    ...(integers === undefined ? {} : { integers }),
+    ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
   })
   for await (const piece of spool.pieces()) if (!inferrer.push(piece)) break
-  const inferred = inferrer.finish()
-  if (inferred.records === 0 && known === undefined) {
-    throw new NodeError(
-      'NothingToInfer',
-      'The body has no records, so there are no columns to create the dataset with.',
-      {
-        hint: 'Send records, or declare the schema with PUT.',
-      },
-    )
+  return inferrer.finish()
+}
+
+/** The target's shape with the columns that were inferred; the same one when there are none. */
+function shapeWith(inferred: Inferred, { vocabulary, shape }: Target): Shape {
+  if (shape === undefined) {
+    const eventTime = { type: inferred.eventTimeType, position: inferred.eventTimePosition }
+    return shapeOf(fullSchema(inferred.fields, vocabulary, eventTime), -1, vocabulary)
   }
-  return inferred
+  if (inferred.added.length === 0) return shape
+  const schema = { ...shape.schema, fields: [...shape.schema.fields, ...inferred.added] }
+  return shapeOf(schema, shape.schemaSequence, vocabulary)
 }
 
-function targetShape(inferred: Inferred, shape: Shape | undefined): Shape {
-  if (shape?.schema !== undefined && inferred.added.length === 0) return shape
-  const base = shape?.schema
-  const schema =
-    base === undefined
-      ? fullSchema(inferred.fields, {
-          eventTimeType: inferred.eventTimeType,
-          ...(shape === undefined ? {} : { vocabulary: shape.vocabulary }),
-        })
-      : { ...base, fields: [...base.fields, ...inferred.added] }
-  return shapeOf(schema, shape?.schemaSequence ?? -1, shape?.vocabulary ?? defaultVocabulary)
-}
-
-function readerOptions(
+function readerOf(
   source: BodySource,
   shape: Shape,
-  valueless: readonly string[] | undefined,
-  csvHeader: CsvHeader | undefined,
-): ReaderOptions {
-  return {
-    ...formatOptions(source, shape.vocabulary, csvHeader),
+  inferred: Pick<Partial<Inferred>, 'valueless' | 'csvHeader'>,
+): RecordReader {
+  return createReader(source.format.format, {
+    ...formatOptions(source),
+    vocabulary: shape.vocabulary,
     fields: shape.fields,
     eventTimeType: shape.eventTimeType,
     unknownFields: source.controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
-    ...(valueless === undefined ? {} : { valueless }),
-  }
+    ...(inferred.valueless === undefined ? {} : { valueless: inferred.valueless }),
+    ...(inferred.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
+  })
 }
 
-function formatOptions(source: BodySource, vocabulary: Vocabulary, csvHeader: CsvHeader | undefined): FormatOptions {
-  const { controls, limits } = source
+function formatOptions({ controls, limits, format }: BodySource): Omit<FormatOptions, 'vocabulary'> {
+  const { timeZone, eventTimeUnit } = controls
   return {
-    vocabulary,
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
-    ...(controls.timeZone === undefined ? {} : { timeZone: controls.timeZone }),
-    ...(controls.eventTimeUnit === undefined ? {} : { eventTimeUnit: controls.eventTimeUnit }),
-    ...(csvHeader === undefined ? {} : { csvHeader }),
+    ...(timeZone === undefined ? {} : { timeZone }),
+    ...(eventTimeUnit === undefined ? {} : { eventTimeUnit }),
+    ...(format.csvHeader === undefined ? {} : { csvHeader: format.csvHeader }),
   }
 }
 
-/** All bytes of a small body, without the cost of an async iterator. */
-function readWhole(stream: Readable): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
-    const ended = (cause?: unknown): void => {
-      if (cause instanceof NodeError) return reject(cause)
-      reject(
-        new NodeError('MalformedBody', 'The body ended before its end.', {
-          hint: 'Send it again; nothing was stored.',
-          cause,
-        }),
-      )
-    }
-    stream.on('data', (chunk: Uint8Array) => chunks.push(chunk))
-    stream.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
-    stream.on('error', ended)
-    stream.on('close', () => {
-      if (!stream.readableEnded) ended()
-    })
-  })
+/** Throws NodeError `NothingToInfer` unless there are records to make a dataset of. */
+export function demandRecords(body: TypedBody): void {
+  if (body.rows > 0) return
+  throw new NodeError(
+    'NothingToInfer',
+    'The body has no records, so there are no columns to create the dataset with.',
+    { hint: 'Send records, or declare the schema with PUT.' },
+  )
 }

@@ -24,11 +24,8 @@ const attemptMs = 5 * 60_000
 
 /** Where a batch is in the log. */
 export interface Published {
-  readonly partition: number
-  /** Position of the message that completes the batch. */
+  /** Position of the message that holds the batch. */
   readonly position: number
-  /** Position of the message that carries its batch header; same as `position` unless the batch came in parts. */
-  readonly headerPosition: number
   /** Index in that message's batches. */
   readonly index: number
 }
@@ -75,24 +72,24 @@ export class Publisher {
     return this.#append(partition, (writer) => encodeMessage({ kind: 'create', ...this.#identity(writer), ...header }))
   }
 
-  /** Publishes a small batch, sharing a message with others of its dataset. Durable when it resolves. */
-  small(rows: RowsToPublish, columns: RecordBatch): Promise<Published> {
+  /** Publishes a batch of about `bytes`, sharing a message with others of its dataset. Durable when it resolves. */
+  small(rows: RowsToPublish, columns: RecordBatch, bytes: number): Promise<Published> {
     const writer = this.#writer(rows.partition)
-    let bytes = 0
-    for (const column of columns.columns) bytes += column.values.length + 8
     return new Promise((resolve, reject) => {
       writer.waiting.push({ rows, columns, bytes, resolve, reject })
       if (!writer.running) void this.#drain(rows.partition, writer)
     })
   }
 
-  /** Publishes a spooled Arrow stream in parts. Durable when it resolves; `OutcomeUnknown` after 5 minutes. */
-  async large(rows: RowsToPublish, spool: Spool): Promise<Published> {
+  /**
+   * Publishes a spooled Arrow stream in parts. Durable when it resolves, with the position of the last part; NodeError
+   * `OutcomeUnknown` after 5 minutes.
+   */
+  async large(rows: RowsToPublish, spool: Spool): Promise<number> {
     const { partition, dataset, schemaSequence, schema, batch } = rows
     const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
     const startedMs = this.#clock.monotonicMs()
     let attempt: { writer: string; n: number } | undefined
-    let headerPosition = 0
     let position = 0
     try {
       for (let number = 1; number <= count; number++) {
@@ -104,7 +101,6 @@ export class Publisher {
           const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
           return encodeMessage({ kind: 'rows', ...identity, dataset, schemaSequence, part, ...first }, payload)
         })
-        if (number === 1) headerPosition = position
       }
     } catch (error) {
       if (attempt !== undefined) await this.#abort(partition, dataset, attempt)
@@ -119,7 +115,7 @@ export class Publisher {
         },
       )
     }
-    return { partition, position, headerPosition, index: 0 }
+    return position
   }
 
   async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
@@ -167,7 +163,7 @@ export class Publisher {
         const first = await this.#log.append(partition, messages)
         for (const [offset, group] of groups.entries()) {
           for (const [index, one] of group.entries()) {
-            one.resolve({ partition, position: first + offset, headerPosition: first + offset, index })
+            one.resolve({ position: first + offset, index })
           }
         }
       } catch (error) {
@@ -194,23 +190,27 @@ export class Publisher {
   }
 }
 
-/** Groups in order of first appearance; one schema per group; bounded bytes and batches per group. */
+/** Groups in order of first appearance; one dataset and one set of columns per group; bounded bytes and batches. */
 function groupByDataset(waiting: readonly Waiting[]): Waiting[][] {
   const groups: Waiting[][] = []
-  const open = new Map<string, { group: Waiting[]; bytes: number }>()
+  const open = new Map<readonly Field[], { group: Waiting[]; bytes: number }>()
   for (const one of waiting) {
-    const key = `${one.rows.dataset} ${one.rows.schemaSequence}`
-    const held = open.get(key)
-    const alone = one.rows.schema !== undefined
-    if (alone || held === undefined || held.bytes + one.bytes > partBytes || held.group.length >= groupBatches) {
-      const group = [one]
-      groups.push(group)
-      if (alone) open.delete(key)
-      else open.set(key, { group, bytes: one.bytes })
-    } else {
+    const { fields, dataset, schema } = one.rows
+    const held = schema === undefined ? open.get(fields) : undefined
+    if (
+      held !== undefined &&
+      held.group[0]?.rows.dataset === dataset &&
+      held.bytes + one.bytes <= partBytes &&
+      held.group.length < groupBatches
+    ) {
       held.group.push(one)
       held.bytes += one.bytes
+      continue
     }
+    const group = [one]
+    groups.push(group)
+    // Rows that bring a schema stand alone: others must not depend on whether it is taken.
+    if (schema === undefined) open.set(fields, { group, bytes: one.bytes })
   }
   return groups
 }

@@ -53,12 +53,30 @@ async function* countSent(stream: Readable, sent: { bytes: number }, limits: Lim
       yield chunk as Uint8Array // request bodies are Buffers
     }
   } catch (cause) {
-    if (cause instanceof NodeError) throw cause
-    throw new NodeError('MalformedBody', 'The body ended before its end.', {
-      hint: 'Send it again; nothing was stored.',
-      cause,
-    })
+    throw cutOff(cause)
   }
+}
+
+/** All bytes of a small body, without the cost of an async iterator. Throws NodeError `MalformedBody`. */
+export function wholeBody(stream: Readable): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    if (stream.destroyed) return reject(cutOff(undefined))
+    const chunks: Uint8Array[] = []
+    stream.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+    stream.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+    stream.on('error', (cause) => reject(cutOff(cause)))
+    stream.on('close', () => {
+      if (!stream.readableEnded) reject(cutOff(undefined))
+    })
+  })
+}
+
+function cutOff(cause: unknown): NodeError {
+  if (cause instanceof NodeError) return cause
+  return new NodeError('MalformedBody', 'The body ended before its end.', {
+    hint: 'Send it again; nothing was stored.',
+    cause,
+  })
 }
 
 /** The error for a declared Content-Length over the cap, or a body that grew over it. */

@@ -1,5 +1,6 @@
 // A dataset's schema as the readers and the log need it, computed once per schema. Pure.
 
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { must } from '../lib/assert.ts'
 import {
   type DataSchema,
@@ -9,7 +10,10 @@ import {
   defaultVocabulary,
   innerType,
   systemFields,
+  timestampMs,
 } from '../model/schema.ts'
+import { foldAscii } from '../model/names.ts'
+import { sameType } from '../model/schema-rules.ts'
 
 /** Attribute of the event-time field that says where among the user columns the dataset declares it (0-based). */
 export const columnPositionKey = 'proofstream.dev/column-position'
@@ -18,15 +22,28 @@ const systemColumnsBeforeEventTime = 3
 
 export interface Shape {
   readonly vocabulary: Vocabulary
-  /** Full schema, system columns included; undefined before the first. */
-  readonly schema: DataSchema | undefined
-  /** Sequence of the block that set it; -1 when there is none. */
+  /** Full schema, system columns included. */
+  readonly schema: DataSchema
+  /** Sequence of the block that set it; -1 while no block has. */
   readonly schemaSequence: number
   readonly eventTimeType: DataType
   /** What the readers match against: user columns, with the event-time column where the schema declares it. */
   readonly fields: readonly Field[]
   /** What a message carries: event time, then user columns. */
   readonly payloadFields: readonly Field[]
+}
+
+/** What rows are read against: the shape is absent before the first schema. */
+export interface Target {
+  readonly vocabulary: Vocabulary
+  readonly shape: Shape | undefined
+}
+
+/** The target of a dataset at its head; of a dataset that is yet to be made when `chain` is undefined. */
+export function targetOf(chain: DatasetChain | undefined): Target {
+  const vocabulary = chain?.vocabularies.at(-1)?.value ?? defaultVocabulary
+  const schema = chain?.schemas.at(-1)
+  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema.value, schema.sequence, vocabulary) }
 }
 
 const shapes = new WeakMap<DataSchema, Map<number, Shape>>()
@@ -47,33 +64,43 @@ export function shapeOf(schema: DataSchema, schemaSequence: number, vocabulary: 
   return shape
 }
 
-/** The full schema of user columns; an event-time column among them moves to the fourth place and its place is kept. */
-export function fullSchema(
-  userFields: readonly Field[],
-  options: { vocabulary?: Vocabulary; eventTimeType?: DataType } = {},
-): DataSchema {
-  const vocabulary = options.vocabulary ?? defaultVocabulary
-  const at = userFields.findIndex((field) => field.name === vocabulary.eventTimeColumn)
-  const declared = userFields[at]
-  const eventTimeType =
-    options.eventTimeType ?? (declared === undefined ? undefined : storedEventTimeType(declared.type))
-  const [offset, op, systemTime, eventTime] = systemFields(vocabulary, eventTimeType)
-  const system = [
-    offset,
-    op,
-    systemTime,
-    declared === undefined ? eventTime : { ...must(eventTime, 'event time'), extra: { [columnPositionKey]: at } },
-  ]
-  return {
-    fields: [
-      ...system.map((field) => must(field, 'a system column')),
-      ...userFields.filter((_, index) => index !== at),
-    ],
-  }
+/** The event-time column of a schema to be made: its type, and its place among the user columns where it is declared. */
+export interface EventTime {
+  readonly type: DataType
+  readonly position: number | undefined
 }
 
-/** Event time is stored in milliseconds, whatever unit was declared; a Date stays a Date. */
-function storedEventTimeType(type: DataType): DataType {
-  const inner = innerType(type)
-  return inner.kind === 'Date' ? inner : { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' }
+/** The full schema of `userFields`, which do not hold the event-time column. */
+export function fullSchema(userFields: readonly Field[], vocabulary: Vocabulary, eventTime: EventTime): DataSchema {
+  const { type, position } = eventTime
+  const system = systemFields(vocabulary, type)
+  const last = must(system.pop(), 'an event-time column')
+  const extra = position === undefined ? {} : { extra: { [columnPositionKey]: position } }
+  return { fields: [...system, { ...last, ...extra }, ...userFields] }
+}
+
+/**
+ * The full schema of declared columns. An event-time column among them moves to the fourth place and its place is kept;
+ * it is stored in milliseconds, whatever unit was declared, and a Date stays a Date.
+ */
+export function declaredSchema(declared: readonly Field[], vocabulary: Vocabulary): DataSchema {
+  const name = foldAscii(vocabulary.eventTimeColumn)
+  const at = declared.findIndex((field) => foldAscii(field.name) === name)
+  const field = declared[at]
+  return fullSchema(
+    declared.filter((_, index) => index !== at),
+    vocabulary,
+    field === undefined
+      ? { type: timestampMs, position: undefined }
+      : { type: innerType(field.type).kind === 'Date' ? { kind: 'Date' } : timestampMs, position: at },
+  )
+}
+
+/** True when `schema` has a column of the same name and type for each of `fields`. */
+export function holdsColumns(schema: DataSchema, fields: readonly Field[]): boolean {
+  const byName = new Map(schema.fields.map((field) => [field.name, field]))
+  return fields.every((field) => {
+    const there = byName.get(field.name)
+    return there !== undefined && sameType(innerType(there.type), innerType(field.type))
+  })
 }

@@ -16,7 +16,6 @@ interface Waiter {
 
 export class Waiters {
   readonly #deps: {
-    readonly catalog: Catalog
     readonly outcomes: Outcomes
     readonly clock: Clock
     readonly logger: Logger
@@ -26,11 +25,7 @@ export class Waiters {
 
   constructor(deps: { catalog: Catalog; outcomes: Outcomes; clock: Clock; logger: Logger }) {
     this.#deps = deps
-    this.#stop = deps.catalog.onAdvance(({ chain }) => {
-      this.#settle(chain).catch((cause: unknown) => {
-        deps.logger.error({ dataset: chain.name.alias, cause: String(cause) }, 'Outcomes of a block could not be read')
-      })
-    })
+    this.#stop = deps.catalog.onAdvance(({ chain }) => this.#settle(chain))
   }
 
   /** Ends every wait without a decision. */
@@ -41,34 +36,38 @@ export class Waiters {
   }
 
   /** The decision on a batch in the log, or undefined when `timeoutMs` passes first. */
-  async wait(dataset: DatasetId, batch: Waiter['batch'], timeoutMs: number): Promise<Decision | undefined> {
-    const chain = await this.#deps.catalog.byId(dataset)
-    const already = chain === undefined ? undefined : await this.#deps.outcomes.at(chain, batch)
-    if (already !== undefined) return already
+  async wait(chain: DatasetChain, batch: Waiter['batch'], timeoutMs: number): Promise<Decision | undefined> {
     const ended = new AbortController()
-    const decision = await new Promise<Decision | undefined>((resolve) => {
-      const waiter: Waiter = { batch, resolve }
-      const waiters = this.#waiting.get(dataset) ?? new Set<Waiter>()
-      this.#waiting.set(dataset, waiters.add(waiter))
+    return new Promise<Decision | undefined>((resolve) => {
+      this.#enter(chain.name.id, { batch, resolve }, ended.signal)
       void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
-      // The block may have come between the look and the registration.
-      if (chain !== undefined && chain.head.next > batch.position)
-        void this.#settle(chain).catch(() => resolve(undefined))
-      ended.signal.addEventListener('abort', () => waiters.delete(waiter), { once: true })
-    })
-    ended.abort()
-    return decision
+      // The block may be there already.
+      if (chain.head.next > batch.position) this.#settle(chain)
+    }).finally(() => ended.abort())
   }
 
-  async #settle(chain: DatasetChain): Promise<void> {
-    const waiters = this.#waiting.get(chain.name.id)
-    if (waiters === undefined) return
-    for (const waiter of waiters) {
-      if (chain.head.next <= waiter.batch.position) continue
+  #enter(dataset: DatasetId, waiter: Waiter, ended: AbortSignal): void {
+    const waiters = this.#waiting.get(dataset) ?? new Set<Waiter>()
+    this.#waiting.set(dataset, waiters.add(waiter))
+    const leave = (): void => {
       waiters.delete(waiter)
-      const decision = await this.#deps.outcomes.at(chain, waiter.batch)
-      waiter.resolve(decision)
+      if (waiters.size === 0 && this.#waiting.get(dataset) === waiters) this.#waiting.delete(dataset)
     }
-    if (waiters.size === 0) this.#waiting.delete(chain.name.id)
+    ended.addEventListener('abort', leave, { once: true })
+  }
+
+  /** Answers those whose position the chain has consumed; where outcomes cannot be read, they wait in vain. */
+  #settle(chain: DatasetChain): void {
+    this.#answer(chain).catch((cause: unknown) => {
+      const { logger } = this.#deps
+      logger.error({ dataset: chain.name.alias, cause: String(cause) }, 'Outcomes of a block could not be read')
+    })
+  }
+
+  async #answer(chain: DatasetChain): Promise<void> {
+    for (const waiter of this.#waiting.get(chain.name.id) ?? []) {
+      if (chain.head.next <= waiter.batch.position) continue
+      waiter.resolve(await this.#deps.outcomes.at(chain, waiter.batch))
+    }
   }
 }

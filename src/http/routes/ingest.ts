@@ -72,7 +72,6 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
         alias,
         chain,
         tokenId: request.principal.tokenId,
-        mayCreate,
         controls,
         body: bodyOf(request.body),
       })

@@ -1,0 +1,187 @@
+// The place of a typed batch: in the log, or, where its key is known, that of the first batch with the key.
+// Order: key, If-Match, append (contract.md §6).
+
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import { encodeArrowStream } from '../codec/arrow-ipc.ts'
+import { batchBytes, concatBatches } from '../codec/columns.ts'
+import { normalHash } from '../codec/multihash.ts'
+import { randomBytes } from '../codec/native-crypto.ts'
+import type { Clock } from '../lib/clock.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DataSchema } from '../model/schema.ts'
+import type { IngestControls } from './controls.ts'
+import { type KeyedBatches, type Placed, keyedBatchId } from './keyed.ts'
+import type { TypedBody } from './parse-body.ts'
+import { type Publisher, type RowsToPublish, partBytes } from './publish.ts'
+import type { ReceiptNote } from './receipt-id.ts'
+import { headMoved, keyReused } from './refusals.ts'
+import { holdsColumns } from './shape.ts'
+import { Spool } from './spool.ts'
+
+export interface PlaceDeps {
+  readonly catalog: Catalog
+  readonly outcomes: Outcomes
+  readonly clock: Clock
+  readonly spoolDir: string
+  readonly publisher: Publisher
+  readonly keyed: KeyedBatches
+}
+
+export interface BatchToPlace {
+  readonly chain: DatasetChain
+  readonly controls: IngestControls
+  readonly tokenId: string | undefined
+  readonly body: TypedBody
+  readonly mediaType: string
+  readonly receivedMs: number
+  /** The caller waits for the block. */
+  readonly waits: boolean
+}
+
+/** Throws NodeErrors `IdempotencyKeyReused`, `HeadMoved`, and what the log throws. Durable when it resolves. */
+export async function placeBatch(
+  deps: PlaceDeps,
+  batch: BatchToPlace,
+): Promise<Placed & { readonly replayed: boolean }> {
+  const { chain, body, controls } = batch
+  const key = controls.idempotencyKey
+  if (body.rows === 0) return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
+  if (key === undefined) return { note: await append(deps, batch, randomId()), decided: undefined, replayed: false }
+  const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
+  for (let held = deps.keyed.get(id); held !== undefined; held = deps.keyed.get(id)) {
+    const placed = await held.placed.catch(() => undefined)
+    if (placed === undefined || (await isRejected(deps, chain, placed))) {
+      deps.keyed.forget(id, held)
+      continue
+    }
+    if (held.bodyHash !== body.bodyHash) throw keyReused(key)
+    return { ...placed, replayed: true }
+  }
+  const placed = placeKeyed(deps, batch, { id, key })
+  deps.keyed.set(id, { bodyHash: body.bodyHash, placed })
+  const mine = await placed
+  return { ...mine, replayed: mine.decided !== undefined }
+}
+
+/** A rejected batch occupies no key. */
+async function isRejected(deps: PlaceDeps, chain: DatasetChain, { note, decided }: Placed): Promise<boolean> {
+  const decision = decided ?? (await deps.outcomes.at(chain, { id: note.batchId, position: note.position }))
+  return decision !== undefined && decision !== 'void' && decision.outcome.status.kind === 'rejected'
+}
+
+async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
+  const known = await deps.outcomes.known(batch.chain, keyed.id)
+  if (known === undefined) return { note: await append(deps, batch, keyed.id), decided: undefined }
+  if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
+  return { note: noteOfKnown(batch, keyed.id, known.decided), decided: known.decided }
+}
+
+function noteOfKnown(batch: BatchToPlace, id: string, { outcome }: DecidedOutcome): ReceiptNote {
+  return noteOf(batch, { id, position: outcome.position, index: outcome.index, acceptedMs: batch.receivedMs })
+}
+
+/** A batch without records is judged, but has nothing to store. */
+async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
+  await sequenceAsked(deps, batch)
+  const position = Math.max(0, batch.chain.head.next)
+  return noteOf(batch, { id: randomId(), position, index: 0, acceptedMs: batch.receivedMs })
+}
+
+/** Appends the batch to the log; durable when it resolves. */
+async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise<ReceiptNote> {
+  const { chain, body, controls, tokenId } = batch
+  const after = await sequenceAsked(deps, batch)
+  const rows: RowsToPublish = {
+    dataset: chain.name.id,
+    partition: chain.name.partition,
+    schemaSequence: body.shape.schemaSequence,
+    fields: body.shape.payloadFields,
+    schema: schemaToAsk(batch),
+    batch: {
+      id,
+      ...(tokenId === undefined ? {} : { token: tokenId }),
+      ...(controls.idempotencyKey === undefined ? {} : { key: controls.idempotencyKey }),
+      rows: body.rows,
+      bodyHash: body.bodyHash,
+      mediaType: batch.mediaType,
+      receivedAt: new Date(batch.receivedMs).toISOString(),
+      wait: batch.waits,
+      ...(after === undefined ? {} : { after }),
+    },
+  }
+  const { position, index } = await publish(deps, rows, body)
+  return noteOf(batch, { id, position, index, acceptedMs: deps.clock.nowMs() })
+}
+
+/** The schema that the rows bring: where the dataset has none yet, or lacks columns that the caller may add. */
+function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | undefined {
+  const current = chain.schemas.at(-1)
+  const { schema, payloadFields } = body.shape
+  if (current === undefined) return schema
+  if (controls.unknownFields !== 'add' || current.value === schema) return undefined
+  return holdsColumns(current.value, payloadFields) ? undefined : schema
+}
+
+async function publish(
+  deps: PlaceDeps,
+  rows: RowsToPublish,
+  { batches }: TypedBody,
+): Promise<{ readonly position: number; readonly index: number }> {
+  const bytes = batches.reduce((sum, batch) => sum + batchBytes(batch), 0)
+  if (bytes <= partBytes) return deps.publisher.small(rows, concatBatches(batches), bytes)
+  const spool = new Spool(deps.spoolDir)
+  try {
+    await spool.append(encodeArrowStream(rows.fields, batches))
+    return { position: await deps.publisher.large(rows, spool), index: 0 }
+  } finally {
+    await spool.discard()
+  }
+}
+
+/** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */
+async function sequenceAsked(deps: PlaceDeps, { chain, controls }: BatchToPlace): Promise<number | undefined> {
+  if (controls.ifMatch === undefined) return undefined
+  const hash = sameHash(controls.ifMatch)
+  if (chain.head.hash !== hash) await deps.catalog.refresh(chain)
+  const sequence = chain.sequenceOf(hash)
+  const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.schemas.at(-1)?.sequence ?? -1)
+  if (sequence === undefined || moved > sequence) throw headMoved(chain)
+  return sequence
+}
+
+/** The hash as chains write it; text that is no hash is left as it is, and is then unknown. */
+function sameHash(text: string): string {
+  try {
+    return normalHash(text)
+  } catch (error) {
+    if (error instanceof DecodeError) return text
+    throw error
+  }
+}
+
+function noteOf(
+  { chain, controls, body, tokenId, receivedMs, mediaType }: BatchToPlace,
+  place: { id: string; position: number; index: number; acceptedMs: number },
+): ReceiptNote {
+  return {
+    dataset: chain.name.id,
+    batchId: place.id,
+    bodyHash: body.bodyHash,
+    partition: chain.name.partition,
+    index: place.index,
+    position: place.position,
+    rows: body.rows,
+    bytes: body.bytes,
+    receivedMs,
+    acceptedMs: place.acceptedMs,
+    mediaType,
+    tokenId,
+    key: controls.idempotencyKey,
+  }
+}
+
+function randomId(): string {
+  return Buffer.from(randomBytes(32)).toString('base64url')
+}

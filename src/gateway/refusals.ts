@@ -1,0 +1,43 @@
+// The errors that the chain's state is the reason for: 409 and 412 of contract.md §6. Pure.
+
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { BatchStatus } from '../model/checkpoint.ts'
+import { type ErrorKind, errorTable } from '../model/error-table.ts'
+import { NodeError } from '../model/errors.ts'
+import type { Alias } from '../model/names.ts'
+
+export function headMoved(chain: DatasetChain): NodeError {
+  return new NodeError('HeadMoved', `The head of '${chain.name.alias}' is not the one that If-Match names.`, {
+    hint: 'Read what came since, then send with the current head.',
+    extra: { head: chain.head.hash },
+  })
+}
+
+/** If-Match on a dataset that does not exist. */
+export function noHead(alias: Alias): NodeError {
+  return new NodeError(
+    'HeadMoved',
+    `There is no dataset '${alias.text}', so it has no head that If-Match could name.`,
+    {
+      hint: 'Leave If-Match out to create the dataset.',
+    },
+  )
+}
+
+export function keyReused(key: string): NodeError {
+  return new NodeError('IdempotencyKeyReused', `The Idempotency-Key '${key}' was used for another body.`, {
+    hint: 'Use a new key for each batch; repeat a batch with its own key.',
+  })
+}
+
+/** The error that a rejection in the log means for the caller who waited. */
+export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, chain: DatasetChain): NodeError {
+  if (status.error === 'HeadMoved') return headMoved(chain)
+  const kind = status.error in errorTable ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
+  return new NodeError(kind, status.message, {
+    hint:
+      kind === 'SchemaConflict'
+        ? 'Another batch changed the columns first: look at the schema, then send records that fit it.'
+        : 'Nothing of this batch was stored.',
+  })
+}
