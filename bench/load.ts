@@ -1,0 +1,78 @@
+// Load generator, run as a process of its own: the same HTTP request over and over on some connections, each of which
+// sends the next one when the answer to the last has come. Raw sockets, so that it costs little beside the server.
+// Started by bench/machine.ts with a LoadOrder as JSON; prints a LoadResult as JSON.
+
+import { connect, type Socket } from 'node:net'
+
+export interface LoadOrder {
+  readonly host: string
+  readonly port: number
+  /** The whole request, header and body. */
+  readonly request: string
+  readonly connections: number
+  readonly warmMs: number
+  readonly measureMs: number
+}
+
+export interface LoadResult {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Answers by status. */
+  readonly statuses: Readonly<Record<string, number>>
+}
+
+const order = JSON.parse(process.argv[2] ?? '{}') as LoadOrder // written by bench/machine.ts
+const request = Buffer.from(order.request)
+const statuses: Record<string, number> = {}
+const latencies: number[] = []
+let measuring = false
+let ended = false
+
+function work(socket: Socket): void {
+  let held: Buffer = Buffer.alloc(0)
+  let sentMs = 0
+  const send = (): void => {
+    sentMs = performance.now()
+    socket.write(request)
+  }
+  socket.on('data', (chunk) => {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    const headerEnd = held.indexOf('\r\n\r\n')
+    if (headerEnd < 0) return
+    const header = held.toString('latin1', 0, headerEnd)
+    const length = /\r\ncontent-length: (\d+)/i.exec(header)
+    const size = headerEnd + 4 + Number(length?.[1] ?? 0)
+    if (held.length < size) return
+    held = held.subarray(size)
+    if (measuring) {
+      const status = header.slice(9, 12)
+      statuses[status] = (statuses[status] ?? 0) + 1
+      latencies.push(performance.now() - sentMs)
+    }
+    if (!ended) send()
+  })
+  socket.on('error', (error) => {
+    statuses[error.message] = (statuses[error.message] ?? 0) + 1
+  })
+  socket.setNoDelay(true)
+  send()
+}
+
+const sockets = Array.from({ length: order.connections }, () => {
+  const socket = connect(order.port, order.host, () => work(socket))
+  return socket
+})
+await new Promise((resolve) => setTimeout(resolve, order.warmMs))
+measuring = true
+const startMs = performance.now()
+await new Promise((resolve) => setTimeout(resolve, order.measureMs))
+const seconds = (performance.now() - startMs) / 1000
+measuring = false
+ended = true
+const count = latencies.length
+latencies.sort((a, b) => a - b)
+const at = (share: number): number => latencies[Math.min(count - 1, Math.floor(share * count))] ?? 0
+const result: LoadResult = { perSecond: count / seconds, p50Ms: at(0.5), p99Ms: at(0.99), statuses }
+console.log(JSON.stringify(result))
+for (const socket of sockets) socket.destroy()

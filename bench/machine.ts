@@ -1,0 +1,144 @@
+// Processes of a benchmark: a node, a bare fastify server to measure it against, and the load generator. Where the
+// machine has `taskset`, servers have the first core to themselves and the generator the second.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type NodeProcess, startNodeProcess } from '../test/helpers/node-process.ts'
+import type { LoadOrder, LoadResult } from './load.ts'
+
+export const canPin = availableParallelism() >= 2 && spawnSync('taskset', ['-V']).status === 0
+const serverCore = 0
+const loadCore = 1
+
+/** A node over a data directory that is removed with it. */
+export interface BenchNode extends NodeProcess {
+  readonly data: string
+  call(path: string, init?: CallInit): Promise<Response>
+  /** Posts NDJSON; fails on any answer but 200 and 202. */
+  post(alias: string, body: string, options?: { readonly query?: string; readonly prefer?: string }): Promise<Response>
+  query(sql: string, more?: Readonly<Record<string, unknown>>): Promise<unknown>
+  /** Stops it and removes what it stored. */
+  remove(): Promise<void>
+}
+
+interface CallInit {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export function makeDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'proofstream-bench-'))
+}
+
+export async function startBenchNode(
+  options: Readonly<Record<string, unknown>> = {},
+  launch: { readonly data?: string; readonly pinned?: boolean; readonly execArgv?: readonly string[] } = {},
+): Promise<BenchNode> {
+  const data = launch.data ?? makeDataDir()
+  const node = await startNodeProcess({ data, ...options }, { execArgv: launch.execArgv ?? [] })
+  if (launch.pinned === true) pin(node.pid)
+  const call = (path: string, init: CallInit = {}): Promise<Response> =>
+    fetch(node.url + path, { ...init, headers: { authorization: `Bearer ${node.token}`, ...init.headers } })
+  return {
+    ...node,
+    data,
+    call,
+    post: async (alias, body, { query = '', prefer } = {}) => {
+      const headers = { 'content-type': 'application/x-ndjson', ...(prefer === undefined ? {} : { prefer }) }
+      const answer = await call(`/${alias}/ingest${query}`, { method: 'POST', headers, body })
+      if (answer.status !== 200 && answer.status !== 202) fail(`posting to ${alias}`, await answer.text())
+      return answer
+    },
+    query: async (sql, more = {}) => {
+      const headers = { 'content-type': 'application/json' }
+      const body = JSON.stringify({ query: sql, ...more })
+      const answer = await call('/query', { method: 'POST', headers, body })
+      const text = await answer.text()
+      return answer.status === 200 ? JSON.parse(text) : fail(sql, text)
+    },
+    remove: async () => {
+      await node.stop()
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+export function fail(what: string, text: string): never {
+  throw new Error(`${what}: ${text.slice(0, 500)}`)
+}
+
+/** All threads of a process on the servers' core. */
+function pin(pid: number): void {
+  if (canPin) spawnSync('taskset', ['-apc', String(serverCore), String(pid)])
+}
+
+const bareProgram = `
+  import { fastify } from 'fastify'
+  const app = fastify({ logger: false })
+  app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.post('/:account/:dataset/ingest', async (request, reply) =>
+    reply.code(202).send({ status: 'accepted', bytes: request.body.length }))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  console.log(app.server.address().port)`
+
+/** A fastify server that reads the same body and answers, and does nothing else. */
+export async function startBareServer(): Promise<{ readonly url: string; stop(): void }> {
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', bareProgram], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: new URL('..', import.meta.url),
+  })
+  const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer] // the port, in one line
+  pin(child.pid ?? 0)
+  return { url: `http://127.0.0.1:${Number(line.toString())}`, stop: () => child.kill('SIGKILL') }
+}
+
+/** Runs the load generator as a process of its own. */
+export async function runLoad(order: LoadOrder): Promise<LoadResult> {
+  const own = [process.execPath, new URL('./load.ts', import.meta.url).pathname, JSON.stringify(order)]
+  const [command = '', ...args] = canPin ? ['taskset', '-c', String(loadCore), ...own] : own
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  await once(child, 'close')
+  return JSON.parse(text) as LoadResult // what bench/load.ts prints
+}
+
+/** The bytes of one POST of NDJSON to `path`. */
+export function rawPost(url: string, path: string, parts: { token: string; prefer: string; body: string }): LoadOrder {
+  const { hostname, host, port } = new URL(url)
+  const request =
+    `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${parts.token}\r\n` +
+    `Content-Type: application/x-ndjson\r\nPrefer: ${parts.prefer}\r\n` +
+    `Content-Length: ${Buffer.byteLength(parts.body)}\r\n\r\n${parts.body}`
+  return { host: hostname, port: Number(port), request, connections: 64, warmMs: 2_000, measureMs: 3_000 }
+}
+
+/** Highest values of a node while `work` runs, asked 5 times a second: growth of memory, time that the loop was held. */
+export async function watch(
+  node: BenchNode,
+  work: () => Promise<unknown>,
+): Promise<{ readonly grownMiB: number; readonly heldMs: number }> {
+  const ask = async (): Promise<{ rss: number; heldMs: number }> => {
+    const text = await (await node.call('/metrics')).text()
+    const of = (name: string): number => Number(new RegExp(`^proofstream_${name} (\\S+)$`, 'm').exec(text)?.[1])
+    return { rss: of('process_resident_memory_bytes'), heldMs: of('nodejs_eventloop_lag_max_seconds') * 1000 }
+  }
+  const before = await ask()
+  let [rss, heldMs, over] = [before.rss, 0, false]
+  const asking = (async () => {
+    while (!over) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      const now = await ask()
+      rss = Math.max(rss, now.rss)
+      heldMs = Math.max(heldMs, now.heldMs)
+    }
+  })()
+  await work()
+  over = true
+  await asking
+  return { grownMiB: (rss - before.rss) / 2 ** 20, heldMs }
+}

@@ -1,0 +1,63 @@
+// A dataset of 5,000 blocks of one row each, made by the builder from a log, then served by a fresh node.
+
+import { openDirectoryStore } from '../src/store/directory-store.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { silentLogger } from '../src/lib/logger.ts'
+import { openFileLog } from '../src/log/file-log.ts'
+import { dataPaths } from '../src/store/layout.ts'
+import { datasetId, drained, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { makeDataDir, startBenchNode } from './machine.ts'
+import { type Measure, median, timeMs } from './measure.ts'
+
+const blocks = 5_000
+const alias = 'acme/long'
+
+export async function measureManyBlocks(): Promise<Measure[]> {
+  const data = makeDataDir()
+  const builtMs = await timeMs(() => build(data))
+  const ready: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const again = await startBenchNode({}, { data })
+    ready.push(again.readyMs)
+    await again.stop()
+  }
+  const node = await startBenchNode({}, { data })
+  const firstMs = await timeMs(() => node.call(`/${alias}/tail`))
+  const p50 = async (work: () => Promise<unknown>): Promise<number> => {
+    const times: number[] = []
+    for (let i = 0; i < 15; i++) times.push(await timeMs(work))
+    return median(times)
+  }
+  const tail = await p50(async () => await (await node.call(`/${alias}/tail?limit=10`)).text())
+  const metadata = await p50(async () => await (await node.call(`/${alias}/metadata`)).text())
+  const countMs = await p50(() => node.query(`SELECT count(*) FROM "${alias}"`))
+  await node.remove()
+  return [
+    { name: 'one-row blocks built from a backlog', value: (blocks / builtMs) * 1000, unit: 'blocks/s' },
+    { name: 'start to ready over 5,000 blocks', value: median(ready), unit: 'ms', bar: { most: 3000 } },
+    { name: 'first touch of 5,000 blocks', value: firstMs, unit: 'ms' },
+    { name: 'tail over 5,000 blocks', value: tail, unit: 'ms', bar: { most: 50 } },
+    { name: 'metadata over 5,000 blocks', value: metadata, unit: 'ms', bar: { most: 50 } },
+    { name: 'count(*) over 5,000 blocks', value: countMs, unit: 'ms', bar: { most: 1000 } },
+  ]
+}
+
+/** Logs rows and cuts alternately, and lets a builder make blocks of them as fast as it can. */
+async function build(data: string): Promise<void> {
+  const paths = dataPaths(data)
+  const log = await openFileLog({ directory: paths.log, clock: systemClock, logger: silentLogger })
+  const store = await openDirectoryStore(paths.store)
+  const dataset = datasetId('long')
+  const writer = new TestWriter('long')
+  await log.append(0, [writer.create(dataset, alias)])
+  const messages: Uint8Array[] = []
+  for (let i = 0; i < blocks; i++) {
+    messages.push(writer.rows(dataset, [{ rows: 1 }]), writer.cut([{ dataset, sequence: 3 + i }]))
+  }
+  await log.append(0, messages)
+  const running = await start(log, store, { options: noCuts })
+  await drained(log, running)
+  await running.builder.stop()
+  await store.close()
+  await log.close()
+}

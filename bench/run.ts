@@ -1,0 +1,80 @@
+// Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
+// of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
+// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages]. Exits with 1 when a bar is crossed.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
+import { canPin } from './machine.ts'
+import { measureManyBlocks } from './many-blocks.ts'
+import { keepsBar, type Measure } from './measure.ts'
+import { measureStages } from './stages.ts'
+
+interface Baseline {
+  readonly machine: string
+  readonly measures: readonly { readonly name: string; readonly unit: string; readonly value: number }[]
+}
+
+const baselineFile = new URL('./baseline.json', import.meta.url)
+const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
+  stages: measureStages,
+  start: measureStart,
+  single: measureSingleRows,
+  durable: measureDurablePosts,
+  million: measureMillionRows,
+  blocks: measureManyBlocks,
+}
+
+function readBaseline(): Baseline | undefined {
+  try {
+    return JSON.parse(readFileSync(baselineFile, 'utf8')) as Baseline // written below
+  } catch {
+    return undefined
+  }
+}
+
+function shown(value: number): string {
+  if (value >= 1000) return Math.round(value).toLocaleString('en')
+  return value >= 100 ? value.toFixed(0) : value.toFixed(2)
+}
+
+function barText({ bar, unit }: Measure): string {
+  if (bar === undefined) return ''
+  return 'most' in bar ? `≤ ${shown(bar.most)} ${unit}` : `≥ ${shown(bar.least)} ${unit}`
+}
+
+function print(measure: Measure, baseline: Baseline | undefined): void {
+  const before = baseline?.measures.find(({ name, unit }) => name === measure.name && unit === measure.unit)
+  const change = before === undefined ? '' : `${(measure.value / before.value).toFixed(2)} of ${shown(before.value)}`
+  const verdict = measure.bar === undefined ? '' : keepsBar(measure) ? 'ok' : 'CROSSED'
+  console.log(
+    [
+      measure.name.padEnd(44),
+      shown(measure.value).padStart(12),
+      measure.unit.padEnd(9),
+      barText(measure).padEnd(14),
+      verdict.padEnd(8),
+      change,
+    ].join(' '),
+  )
+}
+
+const only = process.argv.find((arg) => arg.startsWith('--only='))?.slice('--only='.length)
+const chosen = only === undefined ? Object.keys(parts) : only.split(',')
+const machine = `${cpus()[0]?.model ?? 'unknown'} × ${cpus().length}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.versions.node}`
+const baseline = readBaseline()
+console.log(`${machine}${canPin ? '' : ' (not pinned: no taskset)'}`)
+if (baseline !== undefined && baseline.machine !== machine) console.log(`baseline: ${baseline.machine}`)
+console.log('measure'.padEnd(44), 'value'.padStart(12), 'unit'.padEnd(9), 'bar'.padEnd(14), ''.padEnd(8), 'baseline')
+const measures: Measure[] = []
+for (const name of chosen) {
+  const measured = await parts[name]?.()
+  if (measured === undefined) throw new Error(`no part ${name}: ${Object.keys(parts).join(', ')}`)
+  for (const one of measured) print(one, baseline)
+  measures.push(...measured)
+}
+if (process.argv.includes('--save')) {
+  const saved: Baseline = { machine, measures: measures.map(({ name, unit, value }) => ({ name, unit, value })) }
+  writeFileSync(baselineFile, `${JSON.stringify(saved, null, 2)}\n`)
+}
+process.exitCode = measures.every(keepsBar) ? 0 : 1
