@@ -5,7 +5,7 @@ import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { Logger } from '../lib/logger.ts'
-import { HaltError } from '../model/errors.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
 import type { NameRecord } from '../model/records.ts'
@@ -54,7 +54,10 @@ export class Catalog {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The dataset named `alias` (any ASCII case), looked up in the store once when unknown; undefined if there is none. */
+  /**
+   * The dataset named `alias` (any ASCII case), looked up in the store once when unknown; undefined if there is none.
+   * Throws HaltError `ChainBroken` when its chain cannot be read; other datasets are not touched by that.
+   */
   async byAlias(alias: string): Promise<DatasetChain | undefined> {
     const name = await this.#name(foldAscii(alias))
     return name === undefined ? undefined : this.#load(name)
@@ -150,24 +153,7 @@ export class Catalog {
     for (let at = 0; at < hashes.length; at += parallelReads) {
       const group = hashes.slice(at, at + parallelReads)
       const stored = await Promise.all(group.map((hash) => this.#store.get(blockKey(chain.name.id, hash))))
-      for (const [index, hash] of group.entries()) {
-        const bytes = stored[index]
-        if (bytes === undefined || sha3Hash(bytes) !== hash) {
-          throw new HaltError(
-            'ChainBroken',
-            `block ${hash} of ${chain.name.alias} is ${bytes === undefined ? 'missing' : 'damaged'}`,
-          )
-        }
-        const { block } = decodeBlock(bytes)
-        const previous = chain.blocks.at(-1)?.hash
-        if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length) {
-          throw new HaltError(
-            'ChainBroken',
-            `block ${hash} of ${chain.name.alias} does not follow ${previous ?? 'nothing'}`,
-          )
-        }
-        chain.apply(hash, block)
-      }
+      for (const [index, hash] of group.entries()) applyBlock(chain, hash, stored[index])
     }
   }
 
@@ -184,5 +170,23 @@ export class Catalog {
     }
     turn.then(clear, clear)
     return turn
+  }
+}
+
+/** Adds a block after checking hash and links. Throws HaltError `ChainBroken`; the chain then stands where it stood. */
+function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefined): void {
+  const broken = (what: string): HaltError =>
+    new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} ${what}`)
+  if (bytes === undefined) throw broken('is missing')
+  if (sha3Hash(bytes) !== hash) throw broken('is damaged')
+  try {
+    const { block } = decodeBlock(bytes)
+    const previous = chain.blocks.at(-1)?.hash
+    if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length)
+      throw broken(`does not follow ${previous ?? 'nothing'}`)
+    chain.apply(hash, block)
+  } catch (error) {
+    if (error instanceof DecodeError) throw broken(`cannot be read: ${error.message}`)
+    throw error
   }
 }

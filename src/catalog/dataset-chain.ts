@@ -1,6 +1,7 @@
 // What one dataset's chain says, block by block: schema, slices, aspects, positions. Derived, append-only, in memory.
 // `apply` takes blocks in chain order; views are snapshots at a block (catalog/view.ts).
 
+import { logPositionOf } from '../codec/log-position.ts'
 import { assert, must } from '../lib/assert.ts'
 import type {
   AddData,
@@ -76,20 +77,20 @@ export class DatasetChain {
     return this.#sequenceOfHash.get(hash)
   }
 
-  /** Adds the next block. The caller has checked hash and links. */
+  /** Adds the next block. The caller has checked hash and links. Throws DecodeError, and then has changed nothing. */
   apply(hash: Hash, block: MetadataBlock): void {
     const sequence = Number(block.sequenceNumber)
     assert(sequence === this.blocks.length, 'blocks are applied in order')
-    this.#applyAspect(sequence, block.event)
     const last = this.blocks.at(-1)
     let next = last?.next ?? -1
     let checkpoint = last?.checkpoint
     if (block.event.kind === 'AddData') {
       const data = block.event as AddData // narrowed by kind; ForeignEvent never has this kind
-      if (data.newSourceState?.kind === logPositionKind) next = positionOf(data.newSourceState.value) ?? next
+      next = logPositionOf(data.newSourceState)?.next ?? next
       checkpoint = data.newCheckpoint?.physicalHash ?? checkpoint
       if (data.newData !== undefined) this.slices.push(sliceRef(data.newData, sequence))
     }
+    this.#applyAspect(sequence, block.event)
     const slice = this.slices.at(-1)
     this.#sequenceOfHash.set(hash, sequence)
     this.blocks.push({
@@ -129,14 +130,6 @@ export class DatasetChain {
       default:
     }
   }
-}
-
-/** Kind of the source state that says where the log was read to (design.md, decision 6). */
-export const logPositionKind = 'proofstream.dev/log-position'
-
-function positionOf(value: string): number | undefined {
-  const match = /"next":(\d+)/.exec(value)
-  return match === null ? undefined : Number(match[1])
 }
 
 function sliceRef(data: DataSlice, sequence: number): SliceRef {
