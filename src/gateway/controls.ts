@@ -89,17 +89,19 @@ export function contentEncoding(text: string | undefined): ContentEncoding | und
   })
 }
 
-/** Malformed preferences are ignored, as RFC 7240 says. `wait=0` asks not to wait. */
+/**
+ * The first `wait` decides, then `respond-async`; `wait=0` asks not to wait. Malformed and unknown preferences are
+ * ignored, as RFC 7240 says.
+ */
 function waiting(prefer: string | undefined): Waiting {
-  for (const part of prefer?.split(',') ?? []) {
-    const preference = part.split(';')[0]?.trim().toLowerCase() ?? ''
-    if (preference === 'respond-async') return { kind: 'async' }
-    const seconds = /^wait\s*=\s*"?(\d{1,9})"?$/.exec(preference)
+  const preferences = (prefer ?? '').split(',').map((part) => (part.split(';')[0] ?? '').trim().toLowerCase())
+  for (const preference of preferences) {
+    const seconds = /^wait\s*=\s*(?:(\d+)|"(\d+)")$/.exec(preference)
     if (seconds === null) continue
-    const asked = Number(seconds[1])
-    return asked === 0 ? { kind: 'async' } : { kind: 'wait', seconds: Math.min(asked, maxWaitSeconds) }
+    const asked = Math.min(Number(seconds[1] ?? seconds[2]), maxWaitSeconds)
+    return asked === 0 ? { kind: 'async' } : { kind: 'wait', seconds: asked }
   }
-  return { kind: 'default' }
+  return { kind: preferences.includes('respond-async') ? 'async' : 'default' }
 }
 
 function idempotencyKey(text: string | undefined): string | undefined {
@@ -110,20 +112,19 @@ function idempotencyKey(text: string | undefined): string | undefined {
   })
 }
 
-const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/
+const rfc3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 function eventTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const match = rfc3339.exec(text.trim())
-  const ms = match === null ? Number.NaN : Date.parse(text.trim().replace(' ', 'T').toUpperCase())
-  const day = match === null ? 0 : Number(match[3])
-  const daysOfMonth = match === null ? 0 : new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate()
-  if (Number.isNaN(ms) || day > daysOfMonth) {
-    throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
-      hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
-    })
-  }
-  return ms
+  const [, year, month, day] = (rfc3339.exec(text.trim()) ?? []).map(Number)
+  const ms = Date.parse(text.trim().replace(' ', 'T').toUpperCase())
+  const daysOfMonth = new Date(Date.UTC(year ?? Number.NaN, month ?? 0, 0)).getUTCDate()
+  // Date.parse takes 30 February for 1 March.
+  if (day !== undefined && day <= daysOfMonth && !Number.isNaN(ms)) return ms
+  throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
+    hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
+  })
 }
 
 function ifMatch(text: string | undefined): string | undefined {

@@ -115,6 +115,8 @@ export class Gateway {
         hint: 'Receipt ids are those that ingest answers give.',
       })
     }
+    // A block that was not announced here is found in the store.
+    if (chain.head.next <= note.position) await this.#deps.catalog.refresh(chain)
     const decision = await this.#deps.outcomes.at(chain, { id: note.batchId, position: note.position })
     const first = decision === 'void' ? (await this.#deps.outcomes.known(chain, note.batchId))?.decided : decision
     return { receipt: this.#parts.receipts.of(note, chain.name, first), chain, tokenId: note.tokenId }

@@ -1,11 +1,13 @@
 // The body of PUT /{account}/{dataset} as a dataset to be made, and whether an existing one is the same. Pure.
 
-import type { DatasetView } from '../catalog/view.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { viewOf } from '../catalog/view.ts'
 import { eventFromJson, schemaFromJson } from '../codec/odf-json.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
+import { sameValue } from '../lib/same-value.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
-import type { Alias } from '../model/names.ts'
+import { type Alias, foldAscii } from '../model/names.ts'
 import { type DataSchema, type Field, type Vocabulary, defaultVocabulary, innerType } from '../model/schema.ts'
 import { checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
 import type { NewDataset } from './create-dataset.ts'
@@ -43,26 +45,24 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
   }
 }
 
-/** True when the dataset at its first schema is what `asked` would make: an identical repeat. */
-export function isSameDataset(asked: NewDataset, view: DatasetView): boolean {
-  const schemas = asked.schema === undefined || (view.schema !== undefined && schemaEquals(asked.schema, view.schema))
-  const same = (a: object | undefined, b: object | undefined): boolean => sameMembers(a ?? {}, b ?? {})
+/** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
+export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
+  // The push source ends what a creation writes.
+  const made = viewOf(chain, chain.sources[0]?.sequence)
+  const schemas = asked.schema === undefined ? made.schema === undefined : sameSchema(asked.schema, made.schema)
+  const items = made.attachments?.items ?? []
   return (
     schemas &&
-    asked.visibility === view.visibility &&
-    same(asked.info, view.info === undefined ? undefined : withoutKind(view.info)) &&
-    same(asked.license, view.license === undefined ? undefined : withoutKind(view.license)) &&
-    same(
-      asked.attachments === undefined ? undefined : { items: asked.attachments },
-      view.attachments === undefined ? undefined : { items: view.attachments.items },
-    ) &&
-    same({ ...defaultVocabulary, ...asked.vocab }, view.vocabulary)
+    asked.visibility === made.visibility &&
+    sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
+    sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
+    sameValue(asked.attachments ?? [], items) &&
+    sameValue({ ...defaultVocabulary, ...asked.vocab }, made.vocabulary)
   )
 }
 
-function sameMembers(a: object, b: object): boolean {
-  const text = (value: object): string => JSON.stringify(Object.entries(value).sort(([x], [y]) => (x < y ? -1 : 1)))
-  return text(a) === text(b)
+function sameSchema(asked: DataSchema, made: DataSchema | undefined): boolean {
+  return made !== undefined && schemaEquals(asked, made)
 }
 
 function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number): DataSchema {
@@ -72,18 +72,19 @@ function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number
       limit: { name: 'columns', value: columnsLimit, unit: 'columns' },
     })
   }
-  const reserved = [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn].map((name) =>
-    name.toLowerCase(),
-  )
+  const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
+  const reserved = [offsetColumn, operationTypeColumn, systemTimeColumn].map(foldAscii)
   for (const field of fields) {
-    if (reserved.includes(field.name.toLowerCase())) {
+    const folded = foldAscii(field.name)
+    if (reserved.includes(folded)) {
       throw new NodeError('InvalidColumnName', `The column '${field.name}' is one of the system columns.`, {
         hint: 'Leave it out: the node makes it.',
       })
     }
-    if (field.name === vocabulary.eventTimeColumn) checkEventTime(field)
+    if (folded === foldAscii(vocabulary.eventTimeColumn)) checkEventTime(field)
   }
   const full = declaredSchema(fields, vocabulary)
+  // Two event-time columns that differ in case are found here.
   checkColumns(full.fields)
   return extra === undefined ? full : { ...full, extra }
 }
@@ -101,8 +102,7 @@ function vocabularyOf(value: JsonValue): CreateVocabulary {
   const all = Object.values({ ...defaultVocabulary, ...names })
   const fault = all.map((name) => columnNameFault(name)).find((reason) => reason !== undefined)
   if (fault !== undefined) throw new NodeError('InvalidColumnName', `vocab: ${fault}.`)
-  if (new Set(all.map((name) => name.toLowerCase())).size < all.length)
-    throw invalid('vocab: two system columns have one name.')
+  if (new Set(all.map(foldAscii)).size < all.length) throw invalid('vocab: two system columns have one name.')
   return names
 }
 

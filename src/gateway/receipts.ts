@@ -46,7 +46,7 @@ export class Receipts {
       times: {
         received: new Date(note.receivedMs).toISOString(),
         accepted: new Date(note.acceptedMs).toISOString(),
-        ...(known === undefined ? {} : { committed: known.block.systemTime }),
+        ...(known !== undefined && committed ? { committed: known.block.systemTime } : {}),
       },
       ...(status?.kind === 'rejected' ? { errors: [{ kind: status.error, message: status.message }] } : {}),
     }

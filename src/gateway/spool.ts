@@ -4,6 +4,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { concatBytes, toHex } from '../lib/bytes.ts'
 import { randomBytes } from '../codec/native-crypto.ts'
+import { NodeError } from '../model/errors.ts'
 
 const memoryBytes = 1024 * 1024
 
@@ -24,8 +25,21 @@ export class Spool {
     return this.#bytes
   }
 
-  /** Adds bytes at the end. Not durable. Throws the file system's error when the volume is full. */
+  /** Adds bytes at the end. Not durable. Throws NodeError `StorageFull`, and what else the file system throws. */
   async append(chunk: Uint8Array): Promise<void> {
+    try {
+      await this.#write(chunk)
+    } catch (cause) {
+      if (!(cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT')))
+        throw cause
+      throw new NodeError('StorageFull', 'There is no room to hold the body while it is read.', {
+        hint: 'An operator has to make room; nothing was stored.',
+        cause,
+      })
+    }
+  }
+
+  async #write(chunk: Uint8Array): Promise<void> {
     this.#bytes += chunk.length
     if (this.#file !== undefined) {
       await this.#file.appendFile(chunk)

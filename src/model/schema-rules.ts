@@ -5,6 +5,7 @@
 import { utf8 } from '../lib/bytes.ts'
 import { sameValue } from '../lib/same-value.ts'
 import { NodeError } from './errors.ts'
+import { foldAscii } from './names.ts'
 import { type DataSchema, type DataType, type Field, innerType, isOptional } from './schema.ts'
 
 const maxNameBytes = 255
@@ -141,14 +142,14 @@ function isScalar(type: DataType): boolean {
 
 /**
  * Throws NodeError unless `fields` can be the columns of a dataset: `InvalidColumnName` for a name that is not allowed
- * or occurs twice when case is ignored, `InvalidRequest` for a type that cannot be stored.
+ * or occurs twice when ASCII case is ignored, `InvalidRequest` for a type that cannot be stored.
  */
 export function checkColumns(fields: readonly Field[]): void {
   const seen = new Map<string, string>()
   for (const { name, type } of fields) {
     const fault = columnNameFault(name)
     if (fault !== undefined) throw new NodeError('InvalidColumnName', `The column name ${excerpt(name)} ${fault}.`)
-    const folded = name.toLowerCase()
+    const folded = foldAscii(name)
     const other = seen.get(folded)
     if (other !== undefined) {
       throw new NodeError(

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
-import { viewOf } from '../../catalog/view.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
@@ -103,7 +102,7 @@ function registerPut(app: FastifyInstance, context: HttpContext): void {
       const asked = newDatasetOf(alias, body, context.limits.columns)
       const { chain, created } =
         existing === undefined ? await context.gateway.create(asked) : { chain: existing, created: false }
-      if (!created && !(canSee(request.principal, chain.name) && isSameDataset(asked, viewOf(chain)))) {
+      if (!created && !(canSee(request.principal, chain.name) && isSameDataset(asked, chain))) {
         throw new NodeError(
           'DatasetExists',
           `There is a dataset '${chain.name.alias}' already, and it is not the one asked for.`,

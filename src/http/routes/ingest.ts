@@ -62,7 +62,7 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       const wantsCreate = query['create'] === 'true'
       if (chain === undefined && !wantsCreate) throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
-      else demand(request.principal, 'ingest', alias.text, chain.name)
+      demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
       if (wantsCreate && chain !== undefined && !canSee(request.principal, chain.name))
         throw datasetNotFound(alias.text)
       const controls = readControls(request.headers, query)
