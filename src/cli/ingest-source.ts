@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 import { CommandFailure, exitCodes } from './failure.ts'
 
 const mediaTypes = { csv: 'text/csv', json: 'application/json', ndjson: 'application/x-ndjson' } as const
@@ -85,7 +86,9 @@ interface Reading {
 async function* chunksOf(path: string, { file, bytes, onBytes }: Reading): AsyncGenerator<Uint8Array> {
   if (bytes === 0) return
   let done = 0
-  for await (const chunk of createReadStream(path, { end: bytes - 1, highWaterMark: 256 * 1024 })) {
+  for await (const chunk of createReadStream(path, { end: bytes - 1, highWaterMark: 64 * 1024 })) {
+    // An answer that is on its way is read before more is written to a connection that the node may have closed.
+    await setImmediate()
     yield chunk as Uint8Array // no encoding is set
     done += (chunk as Uint8Array).length // as above
     onBytes(done)

@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../index.ts'
 import { displayWidth } from './table.ts'
 
 export interface StatusLine {
-  /** Shows `text` in place of what stands there, at most ten times a second. */
-  readonly show: (text: string) => void
+  /** Shows `text` in place of what stands there, at most ten times a second unless `now`. */
+  readonly show: (text: string, now?: boolean) => void
   /** Removes the line. */
   readonly clear: () => void
 }
@@ -19,8 +19,8 @@ export function createStatusLine(clock: Clock = systemClock): StatusLine {
   let shownAtMs = Number.NEGATIVE_INFINITY
   let visible = false
   return {
-    show(text) {
-      if (clock.monotonicMs() - shownAtMs < betweenMs) return
+    show(text, now = false) {
+      if (!now && clock.monotonicMs() - shownAtMs < betweenMs) return
       shownAtMs = clock.monotonicMs()
       visible = true
       process.stderr.write(eraseLine + fit(text, (process.stderr.columns || 80) - 1))

@@ -187,7 +187,7 @@ describe.concurrent('ingest', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    const { code, stderr } = await ingest(`http://127.0.0.1:${port}`, ['large.ndjson', '--retries', '0'])
+    const { code, stderr } = await ingest(`http://127.0.0.1:${port}`, ['large.ndjson'])
     server.closeAllConnections()
     server.close()
     expect(stderr).toContain('Line 1 does not fit.')

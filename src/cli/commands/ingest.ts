@@ -138,15 +138,11 @@ async function sendSource(sending: Sending, source: IngestSource, missing: boole
   process.prependListener('SIGINT', onInterrupt)
   const attempt = (): Promise<Answer> => {
     const beganMs = systemClock.monotonicMs()
-    const stream = source.open((doneBytes) =>
-      status.show(
-        progressText(source.label, {
-          doneBytes,
-          totalBytes: source.bytes,
-          elapsedMs: systemClock.monotonicMs() - beganMs,
-        }),
-      ),
-    )
+    const stream = source.open((doneBytes) => {
+      const elapsedMs = systemClock.monotonicMs() - beganMs
+      if (doneBytes === source.bytes) status.show(`${source.label}  sent; the node is at work on it`, true)
+      else status.show(progressText(source.label, { doneBytes, totalBytes: source.bytes, elapsedMs }))
+    })
     return client.call({
       method: 'POST',
       path: `${path}/ingest`,

@@ -1,0 +1,93 @@
+// Options: who wins, what is refused and by which name.
+
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { clientEnvironment, loadConfig, optionTable } from '../src/config.ts'
+import { limitTable } from '../src/lib/limits.ts'
+import { NodeError } from '../src/model/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'proofstream-config-'))
+
+function fileOf(content: string): string {
+  const path = join(folder, `${content.length}-${optionTable.length}.json`)
+  writeFileSync(path, content)
+  return path
+}
+
+function faultOf(flags: Readonly<Record<string, unknown>>, configFile?: string): string {
+  try {
+    loadConfig(flags, configFile)
+  } catch (error) {
+    if (error instanceof NodeError) return `${error.kind} ${error.message}`
+    throw error
+  }
+  return expect.fail('the options were accepted')
+}
+
+afterEach(() => vi.unstubAllEnvs())
+
+describe('an option', () => {
+  test('comes from the flag, else the environment, else the file, else the default', () => {
+    const file = fileOf('{"cut-burst": 3, "cut-interval": "2m", "log-level": "warn"}')
+    vi.stubEnv('PROOFSTREAM_CUT_BURST', '2')
+    vi.stubEnv('PROOFSTREAM_CUT_INTERVAL', '1h')
+    const config = loadConfig({ 'cut-burst': '1' }, file)
+    expect(config.cut).toEqual({ openAgeMs: 1000, waitAgeMs: 100, burstBlocks: 1, intervalMs: 3_600_000 })
+    expect(config.logLevel).toBe('warn')
+    expect(config.dataDir).toBe('./proofstream-data')
+  })
+
+  test.each([
+    [{ listne: ':1' }, "InvalidParameter Unknown option 'listne'."],
+    [{ 'cut-interval': '5 parsecs' }, /'cut-interval' is '5 parsecs'; expected a duration/],
+    [{ 'cut-burst': '-1' }, /'cut-burst' is '-1'; expected a whole number/],
+    [{ 'cut-burst': 1.5 }, /'cut-burst' is '1.5'/],
+    [{ 'anonymous-read': 'yes' }, /'anonymous-read' is 'yes'; expected true or false/],
+    [{ 'log-level': 'loud' }, /'log-level' is 'loud'; expected one of debug, info/],
+    [{ listen: 'localhost' }, /'listen' is 'localhost'; expected host:port/],
+    [{ listen: '127.0.0.1:65536' }, /'listen' is '127.0.0.1:65536'/],
+    [{ data: '' }, /'data' is ''; expected text/],
+  ])('that is unknown or malformed is an error that names it: %j', (flags, message) => {
+    expect(faultOf(flags)).toMatch(message)
+  })
+
+  test('in a file is checked like a flag', () => {
+    expect(faultOf({}, fileOf('{"cut_burst": 3}'))).toBe("InvalidParameter Unknown config file 'cut_burst'.")
+    expect(faultOf({}, fileOf('[]'))).toContain('is not a JSON object')
+    expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
+  })
+
+  test('for each limit is there, with its default', () => {
+    expect(loadConfig({}).limits).toEqual(
+      Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value])),
+    )
+    expect(loadConfig({ 'limit-body-bytes': '5' }).limits.bodyBytes).toBe(5)
+  })
+})
+
+describe('the address', () => {
+  test.each([
+    [':9000', '127.0.0.1', 9000, true],
+    ['9000', '127.0.0.1', 9000, true],
+    ['localhost:0', 'localhost', 0, true],
+    ['[::1]:80', '::1', 80, true],
+    ['0.0.0.0:80', '0.0.0.0', 80, false],
+    ['127.0.0.1.example.org:80', '127.0.0.1.example.org', 80, false],
+  ])('%s is host %s, port %i, loopback %s, and decides who may read', (listen, host, port, loopback) => {
+    const config = loadConfig({ listen })
+    expect([config.listenHost, config.listenPort, config.loopbackOnly]).toEqual([host, port, loopback])
+    expect(config.anonymousRead).toBe(loopback)
+    expect(loadConfig({ listen, 'anonymous-read': !loopback }).anonymousRead).toBe(!loopback)
+  })
+})
+
+describe('the environment of commands', () => {
+  test('counts what is empty as absent', () => {
+    vi.stubEnv('PROOFSTREAM_SERVER', '')
+    vi.stubEnv('PROOFSTREAM_TOKEN', 'pst_x')
+    vi.stubEnv('PROOFSTREAM_DATA', '')
+    expect(clientEnvironment()).toEqual({ server: undefined, token: 'pst_x', dataDir: './proofstream-data' })
+  })
+})
