@@ -48,11 +48,21 @@ export interface TablePlan {
   readonly columns: readonly ColumnPlan[]
   /** Folded name → index in `columns`, or `reservedName`. */
   readonly byName: ReadonlyMap<string, number>
+  /** Folded names whose columns have the name with `propertyPrefix` before it; none but in GeoJSON. */
+  readonly prefixed: ReadonlySet<string>
   /** Columns of a CSV without header: indexes by position. */
   readonly positions: readonly number[]
   /** JSON keys as last met, by their place in a record: bytes and column. A hint that any reader may overwrite. */
   readonly keyBytes: Uint8Array[]
   readonly keyColumns: number[]
+}
+
+export const propertyPrefix = 'property_'
+const noNames: ReadonlySet<string> = new Set()
+
+/** The name of the column that a key of the input would have. */
+export function columnNameOf(plan: Pick<TablePlan, 'prefixed'>, key: string): string {
+  return plan.prefixed.has(foldAscii(key)) ? propertyPrefix + key : key
 }
 
 const unitsPerSecond: Readonly<Record<TimeUnit, number>> = {
@@ -155,7 +165,7 @@ function makePlan({ fields, eventTimeType, vocabulary }: TableInput): TablePlan 
     columns.push(planColumn(field))
   }
   for (const name of systemNames(vocabulary)) byName.set(foldAscii(name), reservedName)
-  return { columns, byName, positions, keyBytes: [], keyColumns: [] }
+  return { columns, byName, prefixed: noNames, positions, keyBytes: [], keyColumns: [] }
 }
 
 /** The system columns that never stand in the input. */

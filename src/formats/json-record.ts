@@ -1,11 +1,11 @@
-// Reads one JSON object into the columns: the core that every format of JSON objects shares. Keys are matched as
-// bytes against the order last met, so that a record like its predecessor costs no string.
+// Reads one JSON object into the columns: the core that every format of JSON objects shares, GeoJSON too, whose
+// properties are one object of several members. Keys are matched as bytes against the order last met, so that a record
+// like its predecessor costs no string.
 
-import { copyBytes } from '../lib/bytes.ts'
 import type { ColumnBuilder } from '../codec/column-builder.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { type ColumnPlan, reservedName, unknownName, valueCode } from './column-plan.ts'
+import { type ColumnPlan, columnNameOf, reservedName, valueCode } from './column-plan.ts'
 import type { FaultLog, RecordPlace } from './fault-log.ts'
 import {
   closeBrace,
@@ -22,13 +22,18 @@ import {
   scanString,
   skipSpace,
   StringScan,
-  stringText,
   unescapeString,
 } from './json-text.ts'
+import { KeyReader, noKey } from './json-keys.ts'
 import { NumberScan, scanNumber } from './number-scan.ts'
 import type { ReaderOptions } from './reader.ts'
 import type { TypedColumns } from './typed-columns.ts'
 import { unknownFieldMessage } from './unknown-field.ts'
+
+interface FaultNames {
+  readonly column?: string
+  readonly pointer?: string
+}
 
 /** A record with so many faults is not read further. */
 const maxFaults = 100
@@ -44,14 +49,14 @@ export interface JsonRecordOptions extends Pick<ReaderOptions, 'unknownFields' |
 export class JsonRecordReader {
   /** True after a fault of syntax: where the object ends is not known. */
   broken = false
-  /** True after a fault that the rest of the record cannot be read beyond. */
-  private stopped = false
+  /** Judges what no column takes apart; a fault that it finds goes to `stop`. */
+  readonly checker: JsonChecker
   private readonly columns: TypedColumns
   private readonly faults: FaultLog
   private readonly place: RecordPlace
   private readonly ignoreUnknown: boolean
   private readonly valueless: ReadonlySet<string>
-  private readonly checker: JsonChecker
+  private readonly keys: KeyReader
   private readonly string = new StringScan()
   private readonly number = new NumberScan()
   private readonly scratch = new Scratch()
@@ -60,13 +65,15 @@ export class JsonRecordReader {
   private unknown: Set<string> | undefined = undefined
   private record = 0
   private faultsHere = 0
+  /** Columns of this record that have their value. */
+  private found = 0
+  /** Nesting level of the object being read, and its pointer in the record. */
+  private level = 1
+  private path = ''
   private bytes: Uint8Array = new Uint8Array(0)
   private end = 0
   /** Where reading stands. */
   private at = 0
-  /** The key of the member being read, between its quotes. */
-  private keyStart = 0
-  private keyEnd = 0
   /** Pointer below the member, inside of a list. */
   private below = ''
 
@@ -77,6 +84,7 @@ export class JsonRecordReader {
     this.ignoreUnknown = options.unknownFields === 'ignore'
     this.valueless = new Set(options.valueless?.map(foldAscii))
     this.checker = new JsonChecker(options.jsonDepth)
+    this.keys = new KeyReader(options.columns.plan, this.checker)
     this.seen = new Uint32Array(options.columns.plan.columns.length)
   }
 
@@ -85,36 +93,69 @@ export class JsonRecordReader {
    * to its end. Faults go to the log; a row is added to the columns, complete unless there was a fault.
    */
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.begin(bytes, end, record)
+    const after = this.object(start, 1, '')
+    if (after >= 0) this.complete(start, after)
+    return after
+  }
+
+  /** Begins the row of record number `record`, which ends before `end`. */
+  begin(bytes: Uint8Array, end: number, record: number): void {
     this.bytes = bytes
     this.end = end
     this.record = record
     this.broken = false
-    this.stopped = false
     this.faultsHere = 0
+    this.found = 0
+    this.below = ''
     this.unknown = undefined
+  }
+
+  /** Reads the members of the object at `start`, of nesting level `level` and pointer `path`: index after it, or -1. */
+  object(start: number, level: number, path: string): number {
+    const { bytes, end } = this
+    this.level = level
+    this.path = path
     this.at = skipSpace(bytes, start, end)
     if (this.at >= end || bytes[this.at] !== openBrace) return this.noObject()
     this.at = skipSpace(bytes, this.at + 1, end)
-    let found = 0
-    if (this.at < end && bytes[this.at] === closeBrace) this.at += 1
-    else {
-      found = this.members()
-      if (found < 0) return -1
-    }
-    if (found < this.seen.length) this.fillMissing(start)
+    if (this.at < end && bytes[this.at] === closeBrace) return this.at + 1
+    const found = this.members()
+    if (found < 0) return -1
+    this.found += found
     return this.at
+  }
+
+  /** Ends a row that was read from `start` to `end`: columns without a value are null. */
+  complete(start: number, end: number): void {
+    this.at = end
+    if (this.found < this.seen.length) this.fillMissing(start)
+  }
+
+  /** Marks a column as having its value, which the caller puts there. */
+  claim(column: number): void {
+    this.seen[column] = this.record + 1
+    this.found += 1
+  }
+
+  /** True when the record has so many faults that it is not read further. */
+  get full(): boolean {
+    return this.faultsHere >= maxFaults
   }
 
   /** Reads members up to the closing brace: how many columns were met, or -1. */
   private members(): number {
-    const { bytes, end, seen } = this
+    const { bytes, end, seen, keys } = this
     const stamp = this.record + 1
     let found = 0
     for (let index = 0; ; index++) {
       const keyAt = this.at
-      const column = this.key(index)
-      if (this.stopped) return -1
-      let at = skipSpace(bytes, this.at, end)
+      const column = keys.read(bytes, keyAt, end, index)
+      if (column === noKey) {
+        this.halt()
+        return -1
+      }
+      let at = skipSpace(bytes, keys.end + 1, end)
       if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
       this.at = skipSpace(bytes, at + 1, end)
       if (column < 0) {
@@ -126,7 +167,7 @@ export class JsonRecordReader {
         found += 1
         const plan = this.columns.plan.columns[column]
         const builder = this.columns.builders[column]
-        if (plan !== undefined && builder !== undefined && !this.value(plan, builder, 2)) return -1
+        if (plan !== undefined && builder !== undefined && !this.value(plan, builder, this.level + 1)) return -1
       }
       if (this.faultsHere >= maxFaults) return -1
       at = skipSpace(bytes, this.at, end)
@@ -140,67 +181,11 @@ export class JsonRecordReader {
     }
   }
 
-  /** Reads the key at `at`: its column, or why it has none. */
-  private key(index: number): number {
-    const { bytes, at, end } = this
-    const { keyBytes, keyColumns } = this.columns.plan
-    if (at >= end || bytes[at] !== quote) return this.expected(at, 'a member name in quotes')
-    const hint = keyBytes[index]
-    if (hint !== undefined) {
-      const { length } = hint
-      if (at + length + 1 < end && bytes[at + length + 1] === quote) {
-        let i = 0
-        while (i < length && hint[i] === bytes[at + 1 + i]) i += 1
-        if (i === length) {
-          this.keyStart = at + 1
-          this.keyEnd = at + 1 + length
-          this.at = at + length + 2
-          return keyColumns[index] ?? unknownName
-        }
-      }
-    }
-    return this.lookUp(index)
-  }
-
-  private lookUp(index: number): number {
-    const { bytes, at, end, string, scratch } = this
-    const after = scanString(string, bytes, at, end)
-    if (after < 0) return this.checkerFault(this.checker.badString(bytes, at, -1 - after, end))
-    this.keyStart = string.start
-    this.keyEnd = string.end
-    this.at = after
-    if (string.escaped) {
-      const fault = unescapeString(scratch, bytes, string.start, string.end)
-      if (fault !== undefined) {
-        // The name is no text, so no pointer can say it.
-        const { checker } = this
-        this.stopped = checker.badEscape(fault, at, after) < 0
-        this.broken = checker.kind === 'MalformedRecord'
-        this.addFault(checker.kind, checker.message, at, after)
-        return unknownName
-      }
-    }
-    const column = this.columns.plan.byName.get(foldAscii(this.keyText())) ?? unknownName
-    if (column >= 0 && !string.escaped) {
-      const { keyBytes, keyColumns } = this.columns.plan
-      // Hints stay dense and few; a key far out of order finds its place a record later.
-      if (index <= keyBytes.length && index < this.seen.length) {
-        keyBytes[index] = copyBytes(bytes, string.start, string.end)
-        keyColumns[index] = column
-      }
-    }
-    return column
-  }
-
-  private keyText(): string {
-    return stringText(this.scratch, this.bytes, this.keyStart, this.keyEnd)
-  }
-
   /** A member that is no column: judged, then passed over. */
   private otherMember(column: number, keyAt: number): boolean {
-    const name = this.keyText()
+    const name = this.keys.text(this.bytes)
     const folded = foldAscii(name)
-    const keyEnd = this.keyEnd + 1
+    const keyEnd = this.keys.end + 1
     this.unknown ??= new Set()
     if (this.unknown.has(folded)) return this.duplicate(keyAt)
     this.unknown.add(folded)
@@ -212,20 +197,30 @@ export class JsonRecordReader {
     if (!this.pass()) return false
     if (column === reservedName) {
       this.note('ReservedColumn', `'${name}' is a system column; the node fills it.`, keyAt, keyEnd)
-    } else if (!this.ignoreUnknown && !isNull) {
-      this.note('UnknownField', unknownFieldMessage(name, this.valueless.has(folded)), keyAt, keyEnd)
-    }
+    } else if (!isNull) this.unknownField(columnNameOf(this.columns.plan, name), keyAt, keyEnd, this.pointer())
     return true
   }
 
+  /** What there is to say about a value that no column of that name takes: `bytes[at, end)`. */
+  unknownField(name: string, at: number, end: number, pointer: string): void {
+    if (this.ignoreUnknown) return
+    const message = unknownFieldMessage(name, this.valueless.has(foldAscii(name)))
+    this.fault('UnknownField', message, at, end, { pointer })
+  }
+
   private duplicate(keyAt: number): boolean {
-    this.note('DuplicateField', `The name '${this.keyText()}' stands twice in one record.`, keyAt, this.keyEnd + 1)
+    this.note(
+      'DuplicateField',
+      `The name '${this.keys.text(this.bytes)}' stands twice in one record.`,
+      keyAt,
+      this.keys.end + 1,
+    )
     return this.pass()
   }
 
   /** Passes over the value at `at` after checking it. */
   private pass(): boolean {
-    const after = this.checker.check(this.bytes, this.at, this.end, 2)
+    const after = this.checker.check(this.bytes, this.at, this.end, this.level + 1)
     if (after < 0) return this.stop(-1)
     this.at = after
     return true
@@ -259,7 +254,7 @@ export class JsonRecordReader {
       else if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
       else fault = columns.putBool(plan, builder, byte === 0x74)
     }
-    if (fault !== undefined) this.noteValue(fault, plan, at, this.at)
+    if (fault !== undefined) this.misfit(fault, plan, at, this.at)
     return true
   }
 
@@ -268,7 +263,7 @@ export class JsonRecordReader {
     const bad = unescapeString(scratch, bytes, string.start, string.end)
     if (bad !== undefined) return this.stop(this.checker.badEscape(bad, at, this.at))
     const fault = this.columns.putText(plan, builder, scratch.bytes, 0, scratch.length)
-    if (fault !== undefined) this.noteValue(fault, plan, at, this.at)
+    if (fault !== undefined) this.misfit(fault, plan, at, this.at)
     return true
   }
 
@@ -282,7 +277,7 @@ export class JsonRecordReader {
     if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
     else {
       const fault = this.columns.wrongType(plan, bytes[at] === openBrace ? 'an object' : 'an array')
-      this.noteValue(fault, plan, at, after)
+      this.misfit(fault, plan, at, after)
     }
     return true
   }
@@ -322,55 +317,58 @@ export class JsonRecordReader {
       const builder = columns.builders[column]
       if (plan === undefined || builder === undefined) continue
       const fault = columns.putNull(plan, builder)
-      if (fault !== undefined) this.addFault(fault, columns.reason, start, this.at, { column: plan.name })
+      if (fault !== undefined) this.fault(fault, columns.reason, start, this.at, { column: plan.name })
     }
   }
 
   /** What stands here is JSON, but no object; or it is no JSON. */
   private noObject(): -1 {
     const { bytes, at, end, checker } = this
-    const after = checker.check(bytes, at, end, 1)
-    if (after < 0) return this.checkerFault(-1)
-    this.addFault('MalformedRecord', 'A record must be a JSON object.', at, after)
+    const after = checker.check(bytes, at, end, this.level)
+    if (after < 0) return this.checkerFault()
+    this.fault('MalformedRecord', 'A record must be a JSON object.', at, after)
     this.at = after
     return -1
   }
 
   private expected(at: number, what: string): -1 {
-    return this.checkerFault(this.checker.malformed(this.bytes, at, this.end, what))
+    this.checker.malformed(this.bytes, at, this.end, what)
+    return this.checkerFault()
   }
 
-  /** Notes what the checker found; the record ends here. */
-  private checkerFault(result: -1): -1 {
-    const { kind, message, at, end, pointer } = this.checker
-    this.stopped = true
-    this.broken = kind === 'MalformedRecord'
-    if (this.broken) this.addFault(kind, message, at, end)
-    else this.note(kind, message, at, end, pointer)
-    return result
+  private checkerFault(): -1 {
+    this.halt(this.pointer())
+    return -1
   }
 
-  private stop(result: -1): false {
-    this.checkerFault(result)
+  private stop(_fault: -1): false {
+    this.halt(this.pointer())
     return false
   }
 
-  private noteValue(kind: RecordErrorKind, plan: ColumnPlan, at: number, end: number): void {
-    const pointer = pointerSegment(this.keyText()) + this.below
-    this.addFault(kind, this.columns.reason, at, end, { column: plan.name, pointer })
+  /** Notes what the checker found in the value that `pointer` points to; the record cannot be read on. */
+  halt(pointer?: string): void {
+    const { kind, message, at, end } = this.checker
+    this.broken = kind === 'MalformedRecord'
+    const pointed = !this.broken && pointer !== undefined
+    this.fault(kind, message, at, end, pointed ? { pointer: pointer + this.checker.pointer } : {})
   }
 
-  private note(kind: RecordErrorKind, message: string, at: number, end: number, below = ''): void {
-    this.addFault(kind, message, at, end, { pointer: pointerSegment(this.keyText()) + this.below + below })
+  /** Pointer of the value being read. */
+  private pointer(): string {
+    return this.path + pointerSegment(this.keys.text(this.bytes)) + this.below
   }
 
-  private addFault(
-    kind: RecordErrorKind,
-    message: string,
-    at: number,
-    end: number,
-    names: { readonly column?: string; readonly pointer?: string } = {},
-  ): void {
+  private misfit(kind: RecordErrorKind, plan: ColumnPlan, at: number, end: number): void {
+    this.fault(kind, this.columns.reason, at, end, { column: plan.name, pointer: this.pointer() })
+  }
+
+  private note(kind: RecordErrorKind, message: string, at: number, end: number): void {
+    this.fault(kind, message, at, end, { pointer: this.pointer() })
+  }
+
+  /** Notes a fault of this record: `bytes[at, end)` is what is wrong. */
+  fault(kind: RecordErrorKind, message: string, at: number, end: number, names: FaultNames = {}): void {
     this.columns.fail()
     this.faultsHere += 1
     this.faults.add({ kind, message, bytes: this.bytes, at, end, ...names }, this.record, this.place)
