@@ -191,7 +191,7 @@ describe('If-Match', () => {
         post('/acme/race/ingest', `{"n":${n}}`, { 'if-match': head, prefer: 'wait=20' }),
       ),
     )
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 412, 412, 412, 412, 412])
+    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 412, 412, 412, 412, 412])
     expect(await count('acme/race')).toBe(2)
   })
 })
@@ -237,7 +237,7 @@ describe('compressed bodies', () => {
       'content-encoding': 'gzip',
     })
     expect([ratio.status, ratio.at('limit.name')]).toEqual([413, 'inflatedRatio'])
-    const rows = Array.from({ length: 300_000 }, (_, n) => `{"n":${(n * 7919) % 1_000_003}}\n`).join('')
+    const rows = Array.from({ length: 400_000 }, (_, n) => `{"n":${n % 1000}}\n`).join('')
     const size = await post('/acme/log/ingest', gzipSync(rows), { 'content-encoding': 'gzip' })
     expect([size.status, size.at('limit.name')]).toEqual([413, 'inflatedBytes'])
   })

@@ -83,7 +83,8 @@ async function sendObject(
   }
   const { start, end } = range ?? { start: 0, end: found.sizeBytes }
   void reply.header('content-length', end - start)
-  if (request.method === 'HEAD') return reply.send()
+  // An empty stream: fastify would overwrite the length for no body at all.
+  if (request.method === 'HEAD') return reply.send(Readable.from([]))
   if (end - start <= pieceBytes) return reply.send(Buffer.from(await context.objects.read(found.key, start, end)))
   return reply.send(Readable.from(pieces(context.objects, found.key, { start, end }), { objectMode: false }))
 }

@@ -1,0 +1,337 @@
+// Questions over HTTP: formats, pins, old blocks, limits, and a caller who goes away.
+
+import { request as httpRequest } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+const heads: string[] = []
+
+beforeAll(async () => {
+  live = await startLiveNode({
+    'limit-result-rows': 1_000,
+    'limit-result-bytes': 20_000,
+    'limit-query-ms': 3_000,
+    'limit-concurrent-queries': 1,
+  })
+  await live.call('/acme/sales', {
+    method: 'PUT',
+    json: {
+      schema: {
+        fields: [
+          { name: 'city', type: 'String' },
+          { name: 'amount', type: 'Int64?' },
+          { name: 'share', type: 'Float64?' },
+        ],
+      },
+      info: { description: 'What was sold', keywords: ['sales'] },
+      license: { shortName: 'CC0', name: 'CC0 1.0', websiteUrl: 'https://creativecommons.org/publicdomain/zero/1.0/' },
+    },
+  })
+  for (const rows of [[{ city: 'Oslo', amount: 1, share: 0.5 }], [{ city: 'Rome', amount: 2 }, { city: 'Rome' }]]) {
+    await live.ingest('acme/sales', rows)
+    heads.push(String(await live.head('acme/sales')))
+  }
+  await live.ingest(
+    'acme/cities',
+    [
+      { name: 'Oslo', land: 'NO' },
+      { name: 'Rome', land: 'IT' },
+    ],
+    '?create=true',
+  )
+})
+afterAll(() => live.stop())
+
+const sql = 'select city, amount, share from "acme/sales" order by offset'
+
+describe('data formats', () => {
+  it.each([
+    [
+      undefined,
+      'JsonAoa',
+      [
+        ['Oslo', 1, 0.5],
+        ['Rome', 2, null],
+        ['Rome', null, null],
+      ],
+    ],
+    [
+      'JsonAos',
+      'JsonAos',
+      [
+        { city: 'Oslo', amount: 1, share: 0.5 },
+        { city: 'Rome', amount: 2, share: null },
+        { city: 'Rome', amount: null, share: null },
+      ],
+    ],
+    ['json-soa', 'JsonSoa', { city: ['Oslo', 'Rome', 'Rome'], amount: [1, 2, null], share: [0.5, null, null] }],
+    ['JsonAoS', 'JsonAos', expect.any(Array)],
+  ])('%s is answered as %s', async (asked, echoed, data) => {
+    const post = await live.query(sql, asked === undefined ? {} : { dataFormat: asked })
+    expect([post.at('output.dataFormat'), post.at('output.data')]).toEqual([echoed, data])
+    const query = new URLSearchParams({ query: sql, ...(asked === undefined ? {} : { format: asked }) })
+    expect((await live.call(`/query?${query.toString()}`)).json).toEqual(post.json)
+  })
+
+  it('of no rows are empty', async () => {
+    for (const [dataFormat, data] of [
+      ['JsonAoa', []],
+      ['JsonAos', []],
+      ['JsonSoa', {}],
+    ] as const) {
+      const answer = await live.query('select city from "acme/sales" where false', { dataFormat })
+      expect(answer.at('output.data')).toEqual(data)
+    }
+  })
+
+  it('with keys refuse two columns of one name, which arrays take', async () => {
+    const twice = 'select city, amount as city from "acme/sales"'
+    const answer = await live.query(twice, { dataFormat: 'JsonAos' })
+    expect([answer.status, answer.at('error.kind'), answer.at('candidates')]).toEqual([
+      400,
+      'DuplicateColumn',
+      ['city'],
+    ])
+    expect((await live.query(twice)).status).toBe(200)
+  })
+})
+
+describe('the parts of an answer', () => {
+  const members = (answer: Answer): string[] => Object.keys(Object(answer.json)).sort()
+
+  it('are those that were asked for', async () => {
+    expect(members(await live.query(sql))).toEqual(['output'])
+    expect(members(await live.query(sql, { include: ['INPUT'] }))).toEqual(['input', 'output'])
+    const proven = await live.query(sql, { include: ['proof'] })
+    expect(members(proven)).toEqual(['commitment', 'input', 'output', 'proof', 'subQueries'])
+  })
+
+  it('have a schema where rows are arrays and nothing else was asked', async () => {
+    expect((await live.query(sql)).at('output.schema.fields.0.name')).toBe('city')
+    expect((await live.query(sql, { include: [] })).at('output.schema')).toBeUndefined()
+    expect((await live.query(sql, { include: ['Schema'] })).at('output.schema')).toBeDefined()
+    expect((await live.query(sql, { include: [], schemaFormat: 'arrow-json' })).at('output.schema')).toBeDefined()
+  })
+
+  it('echo the whole input with its defaults', async () => {
+    const answer = await live.query(sql, { include: ['Input'] })
+    const id = (await live.call('/acme/sales/metadata')).at('output.seed.datasetId')
+    expect(answer.at('input')).toEqual({
+      query: sql,
+      queryDialect: expect.stringMatching(/^SqlDuckDb\/\d+\.\d+\.\d+-\d+$/),
+      dataFormat: 'JsonAoa',
+      include: ['Input'],
+      schemaFormat: 'ArrowJson',
+      datasets: [{ id, alias: 'acme/sales', blockHash: heads[1] }],
+      skip: 0,
+      limit: 100,
+    })
+  })
+})
+
+describe('names', () => {
+  it.each(['"acme/sales"', 'acme.sales', '"ACME/Sales"', 'acme."sales"'])('%s is found', async (name) => {
+    expect((await live.query(`select count(*) from ${name}`)).at('output.data.0.0')).toBe(3)
+  })
+
+  it('are found by their DID', async () => {
+    const id = String((await live.call('/acme/sales/metadata')).at('output.seed.datasetId'))
+    expect((await live.query(`select count(*) from "${id}"`)).at('output.data.0.0')).toBe(3)
+  })
+
+  it('of two datasets are joined', async () => {
+    const join =
+      'select land, sum(amount) as total from "acme/sales" s join "acme/cities" c on s.city = c.name group by land'
+    const answer = await live.query(`${join} order by land`, { include: ['Input'] })
+    expect(answer.at('output.data')).toEqual([
+      ['IT', 2],
+      ['NO', 1],
+    ])
+    expect(answer.at('input.datasets')).toHaveLength(2)
+  })
+})
+
+describe('pins', () => {
+  const pin = async (more: object = {}): Promise<object> => {
+    const id = (await live.call('/acme/sales/metadata')).at('output.seed.datasetId')
+    return { id, alias: 'acme/sales', ...more }
+  }
+
+  it('read an old block', async () => {
+    const answer = await live.query(sql, { datasets: [await pin({ blockHash: heads[0] })], include: ['Input'] })
+    expect(answer.at('output.data')).toEqual([['Oslo', 1, 0.5]])
+    expect(answer.at('input.datasets.0.blockHash')).toBe(heads[0])
+  })
+
+  it('take hashes in another multibase', async () => {
+    const blockHash = `F${String(heads[0]).slice(1).toUpperCase()}`
+    expect((await live.query(sql, { datasets: [await pin({ blockHash })] })).at('output.data')).toHaveLength(1)
+  })
+
+  it('give a dataset a name of the caller', async () => {
+    const datasets = [await pin({ alias: 'mine/own' })]
+    expect((await live.query('select count(*) from "mine/own"', { datasets })).at('output.data')).toEqual([[3]])
+  })
+
+  it('keep all other names from resolving', async () => {
+    const answer = await live.query('select * from "acme/cities"', { datasets: [await pin()] })
+    expect([answer.status, answer.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+  })
+
+  it('of unknown blocks and datasets are 404, used or not', async () => {
+    const unknown = { blockHash: `f1620${'0'.repeat(64)}` }
+    for (const statement of [sql, 'select 1']) {
+      const block = await live.query(statement, { datasets: [await pin(unknown)] })
+      expect([block.status, block.at('error.kind')]).toEqual([404, 'BlockNotFound'])
+      const id = `did:odf:fed01${'0'.repeat(64)}`
+      const dataset = await live.query(statement, { datasets: [{ id, alias: 'acme/sales' }] })
+      expect([dataset.status, dataset.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+    }
+  })
+
+  it.each([
+    [{ blockHash: 'f1620zz' }],
+    [{ id: 'acme/sales' }],
+    [{ id: 'did:odf:xyz' }],
+    [{ color: 'red' }],
+    [{ alias: 7 }],
+  ])('of the form %j are 422', async (wrong) => {
+    const answer = await live.query(sql, { datasets: [{ ...(await pin()), ...wrong }] })
+    expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+  })
+
+  it('must not give one name two meanings', async () => {
+    const datasets = [await pin({ blockHash: heads[0] }), await pin({ blockHash: heads[1] })]
+    expect((await live.query(sql, { datasets })).at('error.kind')).toBe('InvalidRequest')
+  })
+})
+
+describe('tail and metadata', () => {
+  it('show the newest rows, ascending', async () => {
+    const answer = await live.call('/acme/sales/tail?limit=2')
+    expect(answer.at('data')).toMatchObject([
+      { offset: 1, city: 'Rome', amount: 2 },
+      { offset: 2, city: 'Rome', amount: null },
+    ])
+    expect(Object.keys(Object(answer.at('data.0')))).toEqual([
+      'offset',
+      'op',
+      'system_time',
+      'event_time',
+      'city',
+      'amount',
+      'share',
+    ])
+    expect(answer.headers['result-truncated']).toBe('true')
+    expect(answer.headers['dataset-head']).toBe(`acme/sales;block="${heads[1]}"`)
+  })
+
+  it.each([
+    ['?skip=1&limit=1', [1]],
+    ['?skip=2', [0]],
+    ['?skip=3', []],
+    ['?skip=999999', []],
+    ['?limit=0', []],
+    ['', [0, 1, 2]],
+  ])('%s shows the offsets %j', async (query, offsets) => {
+    const answer = await live.call(`/acme/sales/tail${query}`)
+    expect((answer.at('data') as { offset: number }[]).map((row) => row.offset)).toEqual(offsets)
+  })
+
+  it('show the dataset as it was at a block', async () => {
+    const answer = await live.call(`/acme/sales/tail?at=${heads[0]}&dataFormat=JsonAoa&schemaFormat=ArrowJson`)
+    expect(answer.at('data')).toHaveLength(1)
+    expect(answer.at('schema.fields')).toHaveLength(7)
+    const meta = await live.call(`/acme/sales/metadata?at=${heads[0]}&include=refs`)
+    expect(meta.at('output.refs')).toEqual([{ name: 'head', blockHash: heads[0] }])
+  })
+
+  it('of a dataset without rows or schema are empty', async () => {
+    await live.call('/acme/blank', { method: 'PUT', json: {} })
+    const answer = await live.call('/acme/blank/tail')
+    expect([answer.status, answer.at('data')]).toEqual([200, []])
+    expect((await live.call('/acme/blank/metadata?include=schema,seed')).at('output.schema')).toBeUndefined()
+  })
+
+  it('name each aspect that exists, in any case', async () => {
+    const answer = await live.call('/acme/sales/metadata?include=SEED,Info,license,refs,schema,vocab,attachments')
+    expect(answer.at('output')).toMatchObject({
+      seed: { datasetKind: 'Root' },
+      info: { description: 'What was sold', keywords: ['sales'] },
+      license: { shortName: 'CC0' },
+      refs: [{ name: 'head', blockHash: heads[1] }],
+      schemaFormat: 'ArrowJson',
+      vocab: {
+        offsetColumn: 'offset',
+        operationTypeColumn: 'op',
+        systemTimeColumn: 'system_time',
+        eventTimeColumn: 'event_time',
+      },
+    })
+    expect(answer.at('output.attachments')).toBeUndefined()
+    expect((await live.call('/acme/sales/metadata?include=')).at('output')).toEqual({})
+    expect(Object.keys(Object((await live.call('/acme/sales/metadata')).at('output')))).toEqual(['seed'])
+  })
+})
+
+describe('limits', () => {
+  it('say that rows were left out', async () => {
+    const some = await live.query('select * from range(50)', { limit: 10, skip: 5 })
+    expect([some.status, some.headers['result-truncated']]).toEqual([200, 'true'])
+    expect(some.at('output.data.0.0')).toBe(5)
+    const all = await live.query('select * from range(50)', { limit: 50 })
+    expect(all.headers['result-truncated']).toBeUndefined()
+  })
+
+  it('hold for rows: at the limit it runs, above it is refused', async () => {
+    expect(
+      (await live.query('select 1 from range(2000)', { limit: 1_000, include: [] })).at('output.data'),
+    ).toHaveLength(1_000)
+    const answer = await live.query('select 1', { limit: 1_001 })
+    expect([answer.status, answer.at('error.kind'), answer.at('limit.name')]).toEqual([
+      422,
+      'InvalidRequest',
+      'resultRows',
+    ])
+  })
+
+  it('hold for bytes', async () => {
+    const answer = await live.query("select repeat('x', 1000) from range(30)")
+    expect([answer.status, answer.at('error.kind'), answer.at('limit.name')]).toEqual([
+      413,
+      'ResultTooLarge',
+      'resultBytes',
+    ])
+    expect((await live.query("select repeat('x', 1000) from range(15)")).status).toBe(200)
+  })
+
+  it('hold for time, and the node goes on', async () => {
+    const answer = await live.query(forever)
+    expect([answer.status, answer.at('error.kind'), answer.at('retryable')]).toEqual([504, 'QueryTimeout', true])
+    expect((await live.query('select 1')).status).toBe(200)
+  })
+})
+
+const forever = 'select sum(range % 7) from range(1000000000000)'
+
+describe('a caller who goes away', () => {
+  it('ends his query, so that the next one need not wait for its deadline', async () => {
+    const patient = await startLiveNode({ 'limit-query-ms': 600_000, 'limit-concurrent-queries': 1 })
+    try {
+      const { hostname, port } = new URL(patient.node.url)
+      const headers = { 'content-type': 'application/json' }
+      const gone = httpRequest({ hostname, port, path: '/query', method: 'POST', headers })
+      gone.on('error', () => {})
+      gone.end(JSON.stringify({ query: forever }))
+      // One process serves all queries here: the second waits until the first has ended.
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const next = patient.query('select 42')
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      gone.destroy()
+      expect((await next).at('output.data')).toEqual([[42]])
+    } finally {
+      await patient.stop()
+    }
+  })
+})
