@@ -1,20 +1,28 @@
-// ODF schemas in the JSON of an Arrow schema, as deployed nodes print it (arrow-rs serialisation): `schemaFormat=ArrowJson`.
+// Schemas in the JSON of an Arrow schema, as deployed nodes print it (arrow-rs serialisation): `schemaFormat=ArrowJson`.
+// schema-formats.ts calls it.
 
-import type { DataSchema, DataType, TimeUnit } from '../model/schema.ts'
+import type { OutputField, OutputSchema, OutputType } from '../model/output-schema.ts'
+import type { TimeUnit } from '../model/schema.ts'
 
 type ArrowJsonType = string | { readonly [kind: string]: unknown }
 
-/** `{fields: [{data_type, dict_id, dict_is_ordered, metadata, name, nullable}], metadata}`, keys sorted. */
-export function arrowJsonSchema(schema: DataSchema): object {
+/** `{fields: [{data_type, dict_id, dict_is_ordered, metadata, name, nullable}], metadata}`. */
+export function arrowJsonSchema(schema: OutputSchema): object {
   return { fields: schema.fields.map((field) => arrowJsonField(field.name, field.type)), metadata: {} }
 }
 
-function arrowJsonField(name: string, type: DataType): object {
-  const nullable = type.kind === 'Option'
-  return { data_type: arrowJsonType(nullable ? type.inner : type), dict_id: 0, dict_is_ordered: false, metadata: {}, name, nullable }
+function arrowJsonField(name: string, type: OutputType): object {
+  return {
+    data_type: arrowJsonType(type),
+    dict_id: 0,
+    dict_is_ordered: false,
+    metadata: {},
+    name,
+    nullable: type.kind === 'Option',
+  }
 }
 
-function arrowJsonType(type: DataType): ArrowJsonType {
+function arrowJsonType(type: OutputType): ArrowJsonType {
   switch (type.kind) {
     case 'Bool':
       return 'Boolean'
@@ -40,6 +48,8 @@ function arrowJsonType(type: DataType): ArrowJsonType {
       return mapType(type.keyType, type.valueType, type.keysSorted ?? false)
     case 'Struct':
       return { Struct: type.fields.map((field) => arrowJsonField(field.name, field.type)) }
+    case 'Union':
+      return unionType(type.members)
     case 'Option':
       return arrowJsonType(type.inner)
     default:
@@ -51,7 +61,15 @@ function timeType(unit: TimeUnit): ArrowJsonType {
   return { [unit === 'Second' || unit === 'Millisecond' ? 'Time32' : 'Time64']: unit }
 }
 
-function mapType(key: DataType, value: DataType, keysSorted: boolean): ArrowJsonType {
-  const entries = { kind: 'Struct', fields: [{ name: 'key', type: key }, { name: 'value', type: value }] } as const
-  return { Map: [arrowJsonField('entries', entries), keysSorted] }
+function mapType(key: OutputType, value: OutputType, keysSorted: boolean): ArrowJsonType {
+  const fields = [
+    { name: 'key', type: key },
+    { name: 'value', type: value },
+  ]
+  return { Map: [arrowJsonField('entries', { kind: 'Struct', fields }), keysSorted] }
+}
+
+/** Each member with its number in the union. */
+function unionType(members: readonly OutputField[]): ArrowJsonType {
+  return { Union: [members.map((member, number) => [number, arrowJsonField(member.name, member.type)]), 'Sparse'] }
 }

@@ -167,8 +167,8 @@ export class ChildHandle {
   #finishWhenWhole(incoming: Incoming): void {
     if (incoming.filled < incoming.data.length) return
     this.#incoming = undefined
-    const { rows, truncated, schemaJson } = incoming.head
-    const answer = { data: incoming.data, rows, truncated, ...(schemaJson !== undefined && { schemaJson }) }
+    const { rows, truncated, schema } = incoming.head
+    const answer = { data: incoming.data, rows, truncated, ...(schema !== undefined && { schema }) }
     this.#settle((pending) => pending.resolve({ kind: 'answer', answer }))
   }
 

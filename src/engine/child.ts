@@ -60,9 +60,9 @@ async function answer(message: Extract<ToChild, { id: number }>): Promise<void> 
 }
 
 async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
-  const { rows, truncated, schemaJson, bytes } = done
+  const { rows, truncated, schema, bytes } = done
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
-  await send({ kind: 'answer', id, rows, truncated, schemaJson, dataBytes: bytes })
+  await send({ kind: 'answer', id, rows, truncated, schema, dataBytes: bytes })
   for (const piece of done.pieces) {
     for (let at = 0; at < piece.length; at += pieceBytes) {
       await send({ kind: 'piece', id, bytes: piece.subarray(at, at + pieceBytes) })

@@ -6,8 +6,9 @@ import { jsonText, parseJson } from '../codec/json.ts'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { OutputSchema } from '../model/output-schema.ts'
 import { type Rendered, renderResult } from './duckdb-render.ts'
-import { arrowSchemaJson } from './duckdb-types.ts'
+import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { engineVersion } from './identity.ts'
@@ -36,7 +37,7 @@ interface Plan {
 }
 
 export interface SessionAnswer extends Rendered {
-  readonly schemaJson: Uint8Array | undefined
+  readonly schema: OutputSchema | undefined
 }
 
 /** Statements and plans remembered. */
@@ -67,8 +68,8 @@ export class DuckDbSession {
     const plan = await this.#plan(statement, job)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
-    const schemaJson = job.wantSchema ? arrowSchemaJson(plan.names, result.columnTypes()) : undefined
-    return { ...(await renderResult(result, options)), schemaJson }
+    const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
+    return { ...(await renderResult(result, options)), schema }
   }
 
   /** Ends the query under way with an error; it may take a while or never happen. */

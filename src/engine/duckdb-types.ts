@@ -1,10 +1,9 @@
-// Types on both sides of the engine: what a view's column must be for an ODF type, and how a result's type is named in
-// an Arrow schema (JSON of arrow-rs, as deployed nodes print it).
+// Types on both sides of the engine: what a view's column must be for an ODF type, and which type a column of a result
+// is said to have.
 
 import { DuckDBTypeId, type DuckDBType } from '@duckdb/node-api'
-import { fromPlain } from '../codec/json.ts'
-import { canonicalBytes } from '../codec/canonical-json.ts'
 import { NodeError } from '../model/errors.ts'
+import type { OutputField, OutputSchema, OutputType } from '../model/output-schema.ts'
 import { type DataType, innerType } from '../model/schema.ts'
 
 const simpleSqlTypes: Readonly<Partial<Record<DataType['kind'], string>>> = {
@@ -39,70 +38,87 @@ export function sqlTypeOf(type: DataType): string | undefined {
   return simpleSqlTypes[inner.kind]
 }
 
-/** A type of a result in the JSON of an Arrow schema. */
-type ArrowType = string | { readonly [name: string]: unknown }
+const text: OutputType = { kind: 'String' }
+const int128: OutputType = { kind: 'Decimal', precision: 38, scale: 0 }
 
-const simpleArrowTypes: ReadonlyMap<DuckDBTypeId, ArrowType> = new Map<DuckDBTypeId, ArrowType>([
-  [DuckDBTypeId.BOOLEAN, 'Boolean'],
-  [DuckDBTypeId.TINYINT, 'Int8'],
-  [DuckDBTypeId.SMALLINT, 'Int16'],
-  [DuckDBTypeId.INTEGER, 'Int32'],
-  [DuckDBTypeId.BIGINT, 'Int64'],
-  [DuckDBTypeId.UTINYINT, 'UInt8'],
-  [DuckDBTypeId.USMALLINT, 'UInt16'],
-  [DuckDBTypeId.UINTEGER, 'UInt32'],
-  [DuckDBTypeId.UBIGINT, 'UInt64'],
-  [DuckDBTypeId.HUGEINT, { Decimal128: [38, 0] }],
-  [DuckDBTypeId.UHUGEINT, { Decimal128: [38, 0] }],
-  [DuckDBTypeId.FLOAT, 'Float32'],
-  [DuckDBTypeId.DOUBLE, 'Float64'],
-  [DuckDBTypeId.VARCHAR, 'Utf8'],
-  [DuckDBTypeId.ENUM, 'Utf8'],
-  [DuckDBTypeId.BIT, 'Utf8'],
-  [DuckDBTypeId.UUID, 'Utf8'],
-  [DuckDBTypeId.BIGNUM, 'Utf8'],
-  [DuckDBTypeId.TIME_TZ, 'Utf8'],
-  [DuckDBTypeId.INTERVAL, 'Utf8'],
-  [DuckDBTypeId.BLOB, 'Binary'],
-  [DuckDBTypeId.DATE, 'Date32'],
-  [DuckDBTypeId.TIME, { Time64: 'Microsecond' }],
-  [DuckDBTypeId.TIME_NS, { Time64: 'Nanosecond' }],
-  [DuckDBTypeId.TIMESTAMP, { Timestamp: ['Microsecond', 'UTC'] }],
-  [DuckDBTypeId.TIMESTAMP_TZ, { Timestamp: ['Microsecond', 'UTC'] }],
-  [DuckDBTypeId.TIMESTAMP_S, { Timestamp: ['Second', 'UTC'] }],
-  [DuckDBTypeId.TIMESTAMP_MS, { Timestamp: ['Millisecond', 'UTC'] }],
-  [DuckDBTypeId.TIMESTAMP_NS, { Timestamp: ['Nanosecond', 'UTC'] }],
-  [DuckDBTypeId.SQLNULL, 'Int32'],
+/** Timestamps without zone have none here; schema formats that need one say UTC. */
+const simpleOutputTypes: ReadonlyMap<DuckDBTypeId, OutputType> = new Map<DuckDBTypeId, OutputType>([
+  [DuckDBTypeId.BOOLEAN, { kind: 'Bool' }],
+  [DuckDBTypeId.TINYINT, { kind: 'Int8' }],
+  [DuckDBTypeId.SMALLINT, { kind: 'Int16' }],
+  [DuckDBTypeId.INTEGER, { kind: 'Int32' }],
+  [DuckDBTypeId.BIGINT, { kind: 'Int64' }],
+  [DuckDBTypeId.UTINYINT, { kind: 'UInt8' }],
+  [DuckDBTypeId.USMALLINT, { kind: 'UInt16' }],
+  [DuckDBTypeId.UINTEGER, { kind: 'UInt32' }],
+  [DuckDBTypeId.UBIGINT, { kind: 'UInt64' }],
+  [DuckDBTypeId.HUGEINT, int128],
+  [DuckDBTypeId.UHUGEINT, int128],
+  [DuckDBTypeId.FLOAT, { kind: 'Float32' }],
+  [DuckDBTypeId.DOUBLE, { kind: 'Float64' }],
+  [DuckDBTypeId.VARCHAR, text],
+  [DuckDBTypeId.ENUM, text],
+  [DuckDBTypeId.BIT, text],
+  [DuckDBTypeId.UUID, text],
+  [DuckDBTypeId.BIGNUM, text],
+  [DuckDBTypeId.TIME_TZ, text],
+  [DuckDBTypeId.INTERVAL, text],
+  [DuckDBTypeId.BLOB, { kind: 'Binary' }],
+  [DuckDBTypeId.DATE, { kind: 'Date' }],
+  [DuckDBTypeId.TIME, { kind: 'Time', unit: 'Microsecond' }],
+  [DuckDBTypeId.TIME_NS, { kind: 'Time', unit: 'Nanosecond' }],
+  [DuckDBTypeId.TIMESTAMP_TZ, { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }],
+  [DuckDBTypeId.TIMESTAMP, { kind: 'Timestamp', unit: 'Microsecond' }],
+  [DuckDBTypeId.TIMESTAMP_S, { kind: 'Timestamp', unit: 'Second' }],
+  [DuckDBTypeId.TIMESTAMP_MS, { kind: 'Timestamp', unit: 'Millisecond' }],
+  [DuckDBTypeId.TIMESTAMP_NS, { kind: 'Timestamp', unit: 'Nanosecond' }],
+  [DuckDBTypeId.SQLNULL, { kind: 'Int32' }],
 ])
 
-/** Throws NodeError `QueryNotAllowed` for a type that has no JSON form. */
-export function arrowTypeOf(type: DuckDBType, column: string): ArrowType {
+/**
+ * The columns of a result. The engine knows no required columns: all are optional, keys of maps excepted. Throws
+ * NodeError `QueryNotAllowed` for a type that has no JSON form.
+ */
+export function outputSchemaOf(names: readonly string[], types: readonly DuckDBType[]): OutputSchema {
+  return { fields: types.map((type, index) => outputField(names[index] ?? '', type, names[index] ?? '')) }
+}
+
+function outputField(name: string, type: DuckDBType, column: string): OutputField {
+  return { name, type: optional(outputType(type, column)) }
+}
+
+function optional(inner: OutputType): OutputType {
+  return { kind: 'Option', inner }
+}
+
+function outputType(type: DuckDBType, column: string): OutputType {
   switch (type.typeId) {
     case DuckDBTypeId.DECIMAL:
-      return { Decimal128: [type.width, type.scale] }
+      return { kind: 'Decimal', precision: type.width, scale: type.scale }
     case DuckDBTypeId.LIST:
-      return { List: arrowField('item', type.valueType, column) }
+      return { kind: 'List', itemType: optional(outputType(type.valueType, column)) }
     case DuckDBTypeId.ARRAY:
-      return { FixedSizeList: [arrowField('item', type.valueType, column), type.length] }
+      return { kind: 'List', itemType: optional(outputType(type.valueType, column)), fixedLength: type.length }
     case DuckDBTypeId.STRUCT:
-      return { Struct: type.entryTypes.map((entry, index) => arrowField(type.entryNames[index] ?? '', entry, column)) }
-    case DuckDBTypeId.MAP: {
-      const entries = [arrowField('key', type.keyType, column), arrowField('value', type.valueType, column)]
-      return { Map: [{ ...arrowShell('entries'), data_type: { Struct: entries } }, false] }
-    }
-    case DuckDBTypeId.UNION: {
-      const members = type.memberTypes.map((member, index) => [
-        index,
-        arrowField(type.memberTags[index] ?? '', member, column),
-      ])
-      return { Union: [members, 'Sparse'] }
-    }
+      return { kind: 'Struct', fields: members(type.entryNames, type.entryTypes, column) }
+    case DuckDBTypeId.MAP:
+      return {
+        kind: 'Map',
+        keyType: outputType(type.keyType, column),
+        valueType: optional(outputType(type.valueType, column)),
+      }
+    case DuckDBTypeId.UNION:
+      return { kind: 'Union', members: members(type.memberTags, type.memberTypes, column) }
     default: {
-      const simple = simpleArrowTypes.get(type.typeId)
+      const simple = simpleOutputTypes.get(type.typeId)
       if (simple === undefined) throw unrenderable(type, column)
       return simple
     }
   }
+}
+
+function members(names: readonly string[], types: readonly DuckDBType[], column: string): OutputField[] {
+  return types.map((type, index) => outputField(names[index] ?? '', type, column))
 }
 
 /** The refusal of a result that has no JSON form. */
@@ -114,24 +130,4 @@ export function unrenderable(type: DuckDBType, column: string): NodeError {
       hint: `Cast it, for instance to VARCHAR.`,
     },
   )
-}
-
-function arrowShell(name: string): {
-  name: string
-  nullable: boolean
-  dict_id: number
-  dict_is_ordered: boolean
-  metadata: object
-} {
-  return { name, nullable: true, dict_id: 0, dict_is_ordered: false, metadata: {} }
-}
-
-function arrowField(name: string, type: DuckDBType, column: string): object {
-  return { ...arrowShell(name), data_type: arrowTypeOf(type, column) }
-}
-
-/** Canonical JSON of the Arrow schema of a result. The engine knows no required columns: all are nullable. */
-export function arrowSchemaJson(names: readonly string[], types: readonly DuckDBType[]): Uint8Array {
-  const fields = types.map((type, index) => arrowField(names[index] ?? '', type, names[index] ?? ''))
-  return canonicalBytes(fromPlain({ fields, metadata: {} }))
 }

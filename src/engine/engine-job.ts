@@ -4,6 +4,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { TextPosition } from '../model/errors.ts'
+import type { OutputSchema } from '../model/output-schema.ts'
 import type { DataSchema } from '../model/schema.ts'
 
 /** A construct of a statement and where it stands. */
@@ -60,8 +61,8 @@ export interface EngineJob {
 export interface EngineAnswer {
   /** JSON text of the `data` member. */
   readonly data: Uint8Array
-  /** Canonical JSON of the `schema` member (ArrowJson). */
-  readonly schemaJson?: Uint8Array
+  /** Columns of the answer, where they were asked for. */
+  readonly schema?: OutputSchema
   readonly rows: number
   /** There were more rows than `limit`. */
   readonly truncated: boolean

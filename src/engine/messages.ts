@@ -2,6 +2,7 @@
 
 import type { ErrorDetails } from '../model/errors.ts'
 import type { ErrorKind } from '../model/error-table.ts'
+import type { OutputSchema } from '../model/output-schema.ts'
 import type { Analysis, EngineJob } from './engine-job.ts'
 
 /** A job without its signal, which stays with the parent. */
@@ -40,7 +41,7 @@ export type FromChild =
       readonly id: number
       readonly rows: number
       readonly truncated: boolean
-      readonly schemaJson: Uint8Array | undefined
+      readonly schema: OutputSchema | undefined
       readonly dataBytes: number
     }
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }

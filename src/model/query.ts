@@ -4,7 +4,7 @@ import { NodeError } from './errors.ts'
 import type { DatasetId, Hash } from './events.ts'
 
 export type DataFormat = 'JsonAos' | 'JsonAoa' | 'JsonSoa'
-export type SchemaFormat = 'ArrowJson'
+export type SchemaFormat = 'ArrowJson' | 'OdfJson' | 'OdfYaml' | 'Parquet' | 'ParquetJson'
 export type Include = 'Input' | 'Proof' | 'Schema'
 
 /** A name in the SQL bound to a dataset at a block. */
@@ -67,9 +67,18 @@ export function dataFormatOf(text: string): DataFormat | undefined {
   return spelledDataFormats.has(text) ? dataFormatNames[text.toLowerCase()] : undefined
 }
 
+/** Canonical names, as candidates of errors list them. */
+export const schemaFormats: readonly SchemaFormat[] = ['ArrowJson', 'OdfJson', 'OdfYaml', 'Parquet', 'ParquetJson']
+
+/** `ArrowJson`, `arrow-json`, `arrowjson`. */
+function spellings(format: SchemaFormat): readonly string[] {
+  const dashed = format.replace(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`).toLowerCase()
+  return [format, dashed, format.toLowerCase()]
+}
+
 /** The schema format of any accepted spelling, or undefined. */
 export function schemaFormatOf(text: string): SchemaFormat | undefined {
-  return ['ArrowJson', 'arrowjson', 'arrow-json'].includes(text) ? 'ArrowJson' : undefined
+  return schemaFormats.find((format) => spellings(format).includes(text))
 }
 
 const includeOrder: readonly Include[] = ['Input', 'Proof', 'Schema']

@@ -3,17 +3,21 @@
 import { viewOf } from '../catalog/view.ts'
 import type { DatasetView } from '../catalog/view.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { arrowJsonSchema } from '../codec/arrow-json.ts'
+import { fromPlain, jsonText } from '../codec/json.ts'
+import { schemaBytes } from '../codec/schema-formats.ts'
+import { utf8 } from '../lib/bytes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { NodeError } from '../model/errors.ts'
 import type { SchemaFormat } from '../model/query.ts'
+import { jsonMembers } from './json-members.ts'
 import { viewAt } from './pin.ts'
 
 export const metadataAspects = ['attachments', 'info', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
 export type MetadataAspect = (typeof metadataAspects)[number]
 
 export interface MetadataAnswer {
-  readonly output: Readonly<Record<string, unknown>>
+  /** The whole JSON body. */
+  readonly body: Uint8Array
   readonly view: DatasetView
 }
 
@@ -45,39 +49,32 @@ export async function answerMetadata(
   },
 ): Promise<MetadataAnswer> {
   const view = asked.at === undefined ? viewOf(chain) : await viewAt(catalog, chain, asked.at)
-  const output: Record<string, unknown> = {}
-  for (const aspect of asked.aspects) addAspect(output, view, { aspect, schemaFormat: asked.schemaFormat })
-  return { output, view }
+  const output: (readonly [string, Uint8Array])[] = []
+  for (const aspect of asked.aspects) {
+    const value = aspect === 'schema' ? undefined : aspectOf(view, aspect)
+    if (value !== undefined) output.push([aspect, utf8(jsonText(fromPlain(value)))])
+    if (aspect !== 'schema' || view.schema === undefined) continue
+    output.push(['schema', schemaBytes(view.schema, asked.schemaFormat)])
+    output.push(['schemaFormat', utf8(JSON.stringify(asked.schemaFormat))])
+  }
+  return { body: jsonMembers([['output', jsonMembers(output)]]), view }
 }
 
-function addAspect(
-  output: Record<string, unknown>,
-  view: DatasetView,
-  { aspect, schemaFormat }: { aspect: MetadataAspect; schemaFormat: SchemaFormat },
-): void {
+/** An aspect as an ordinary value, or undefined where it was never set. */
+function aspectOf(view: DatasetView, aspect: Exclude<MetadataAspect, 'schema'>): object | undefined {
   switch (aspect) {
     case 'seed':
-      output['seed'] = { datasetId: view.id, datasetKind: 'Root' }
-      return
+      return { datasetId: view.id, datasetKind: 'Root' }
     case 'refs':
-      output['refs'] = [{ name: 'head', blockHash: view.block.hash }]
-      return
+      return [{ name: 'head', blockHash: view.block.hash }]
     case 'vocab':
-      output['vocab'] = view.vocabulary
-      return
-    case 'schema':
-      if (view.schema === undefined) return
-      output['schema'] = arrowJsonSchema(view.schema)
-      output['schemaFormat'] = schemaFormat
-      return
+      return view.vocabulary
     case 'info':
-      if (view.info !== undefined) output['info'] = withoutKind(view.info)
-      return
+      return view.info === undefined ? undefined : withoutKind(view.info)
     case 'license':
-      if (view.license !== undefined) output['license'] = withoutKind(view.license)
-      return
+      return view.license === undefined ? undefined : withoutKind(view.license)
     case 'attachments':
-      if (view.attachments !== undefined) output['attachments'] = view.attachments
+      return view.attachments
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { canonicalBytes } from '../codec/canonical-json.ts'
 import { fromPlain } from '../codec/json.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { schemaBytes } from '../codec/schema-formats.ts'
+import { utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -14,6 +15,7 @@ import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { jsonMembers } from './json-members.ts'
 import { viewFiles } from './view-files.ts'
 
 export interface QueryAnswer {
@@ -69,11 +71,11 @@ export async function answerQuery(
     },
   )
   const { output, truncated } = execution
-  if (!request.include.includes('Input')) return { body: members([['output', output]]), truncated }
+  if (!request.include.includes('Input')) return { body: jsonMembers([['output', output]]), truncated }
   const input = canonicalBytes(fromPlain(inputOf(request, execution.pinned, deps.engine.dialect)))
   if (!withProof)
     return {
-      body: members([
+      body: jsonMembers([
         ['input', input],
         ['output', output],
       ]),
@@ -82,7 +84,7 @@ export async function answerQuery(
   const subQueries = utf8('[]')
   const { commitment, proof } = signProof(commit({ input, output, subQueries }), deps.nodeKey)
   return {
-    body: members([
+    body: jsonMembers([
       ['commitment', canonicalBytes(fromPlain(commitment))],
       ['input', input],
       ['output', output],
@@ -130,10 +132,10 @@ export async function execute(
     ['data', answer.data],
     ['dataFormat', utf8(JSON.stringify(request.dataFormatText))],
   ]
-  if (answer.schemaJson !== undefined) parts.push(['schema', answer.schemaJson])
+  if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
   if (spelling.schemaFormatText !== undefined)
     parts.push(['schemaFormat', utf8(JSON.stringify(spelling.schemaFormatText))])
-  return { output: members(parts), truncated: answer.truncated, pinned }
+  return { output: jsonMembers(parts), truncated: answer.truncated, pinned }
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */
@@ -148,14 +150,4 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
     skip: request.skip,
     limit: request.limit,
   }
-}
-
-/** A JSON object of members whose values are JSON text already; the caller orders the names. */
-function members(list: readonly (readonly [string, Uint8Array])[]): Uint8Array {
-  const parts: Uint8Array[] = []
-  for (const [index, [name, value]] of list.entries()) {
-    parts.push(utf8(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`), value)
-  }
-  parts.push(utf8('}'))
-  return concatBytes(parts)
 }

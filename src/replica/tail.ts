@@ -1,8 +1,11 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
 import { viewOf } from '../catalog/view.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { schemaBytes } from '../codec/schema-formats.ts'
+import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
+import { systemFields } from '../model/schema.ts'
+import { jsonMembers } from './json-members.ts'
 import { type MayRead, Reader, viewAt } from './pin.ts'
 import type { QueryAnswer, ReplicaDeps } from './query.ts'
 import { viewFiles } from './view-files.ts'
@@ -39,17 +42,21 @@ export async function answerTail(
     tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, slices), schema: view.schema }],
     reproducible: true,
     dataFormat: request.dataFormat,
-    wantSchema: request.schemaFormat !== undefined,
+    wantSchema: false,
     keyOrder: 'column',
     ascii: false,
     skip: start - (slices[0]?.start ?? start),
     limit: end - start,
     signal,
   })
-  const parts = [utf8('{"data":'), answer.data, utf8(`,"dataFormat":${JSON.stringify(request.dataFormat)}`)]
-  if (answer.schemaJson !== undefined) {
-    parts.push(utf8(',"schema":'), answer.schemaJson, utf8(`,"schemaFormat":${JSON.stringify(request.schemaFormat)}`))
+  const parts: [string, Uint8Array][] = [
+    ['data', answer.data],
+    ['dataFormat', utf8(JSON.stringify(request.dataFormat))],
+  ]
+  if (request.schemaFormat !== undefined) {
+    const schema = view.schema ?? { fields: systemFields(view.vocabulary) }
+    parts.push(['schema', schemaBytes(schema, request.schemaFormat)])
+    parts.push(['schemaFormat', utf8(JSON.stringify(request.schemaFormat))])
   }
-  parts.push(utf8('}'))
-  return { body: concatBytes(parts), truncated: start > 0, head: view.block.hash }
+  return { body: jsonMembers(parts), truncated: start > 0, head: view.block.hash }
 }

@@ -1,4 +1,6 @@
 // Values of every type that an expression can make, in the three layouts, and their Arrow schema.
+import { schemaBytes } from '../../src/codec/schema-formats.ts'
+import type { EngineAnswer } from '../../src/engine/engine-job.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, askWhole, type Bench, openBench, refusal, schemaOf } from './helpers.ts'
 
@@ -77,6 +79,11 @@ const values: readonly (readonly [string, string, unknown])[] = [
   ["{'z': 1, 'a': 'x'}", '[1,"x"]', expect.objectContaining({ Struct: expect.anything() })],
 ]
 
+/** The schema of an answer as ArrowJson. */
+function schemaText({ schema }: EngineAnswer): string {
+  return Buffer.from(schemaBytes(schema ?? { fields: [] }, 'ArrowJson')).toString()
+}
+
 interface Schema {
   fields: { name: string; data_type: unknown; nullable: boolean }[]
 }
@@ -84,13 +91,13 @@ interface Schema {
 test.each(values)('%s prints as %s', async (expression, token, type) => {
   const answer = await askWhole(bench.engine, `SELECT ${expression} AS a`, { wantSchema: true })
   expect(Buffer.from(answer.data).toString()).toBe(`[[${token}]]`)
-  const schema: Schema = JSON.parse(Buffer.from(answer.schemaJson ?? []).toString())
+  const schema: Schema = JSON.parse(schemaText(answer))
   expect(schema.fields[0]).toMatchObject({ name: 'a', data_type: type, nullable: true })
 })
 
 test('keys of a schema are sorted, and its text is ASCII', async () => {
   const answer = await askWhole(bench.engine, 'SELECT 1 AS "é"', { wantSchema: true })
-  expect(Buffer.from(answer.schemaJson ?? []).toString()).toBe(
+  expect(schemaText(answer)).toBe(
     '{"fields":[{"data_type":"Int32","dict_id":0,"dict_is_ordered":false,"metadata":{},"name":"\\u00e9","nullable":true}],"metadata":{}}',
   )
 })
@@ -138,7 +145,7 @@ describe('layouts', () => {
       },
     })
     expect(Buffer.from(answer.data).toString()).toBe('[]')
-    const schema: Schema = JSON.parse(Buffer.from(answer.schemaJson ?? []).toString())
+    const schema: Schema = JSON.parse(schemaText(answer))
     expect(schema.fields.map((field) => [field.name, field.data_type])).toEqual([
       ['offset', 'Int64'],
       ['op', 'Int32'],

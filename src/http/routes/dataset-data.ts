@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { NodeError } from '../../model/errors.ts'
-import { type SchemaFormat, dataFormatOf, schemaFormatOf } from '../../model/query.ts'
+import { type SchemaFormat, dataFormatOf, schemaFormatOf, schemaFormats } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { hashOf } from '../../replica/objects.ts'
 import { answerTail } from '../../replica/tail.ts'
@@ -57,7 +57,7 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof MetadataQuery> // MetadataQuery validated it
       const aspects = parseAspects(query.include)
-      const { output, view } = await answerMetadata(context.catalog, chain, {
+      const { body, view } = await answerMetadata(context.catalog, chain, {
         aspects,
         schemaFormat: schemaFormat(query.schemaFormat) ?? 'ArrowJson',
         at: query.at === undefined ? undefined : hashOf(query.at),
@@ -66,7 +66,7 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
         .header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
         .header('cache-control', 'no-cache')
       if (isUnchanged(request, reply, `${view.block.hash}.${aspects.join('.')}`)) return reply.code(304).send()
-      return reply.send({ output })
+      return reply.type('application/json; charset=utf-8').send(body)
     },
   )
   app.get(
@@ -135,6 +135,6 @@ function schemaFormat(text: string | undefined): SchemaFormat | undefined {
   if (text === undefined) return undefined
   const format = schemaFormatOf(text)
   if (format === undefined)
-    throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: ['ArrowJson'] })
+    throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: schemaFormats })
   return format
 }

@@ -10,6 +10,7 @@ import {
   dataFormatOf,
   normaliseInclude,
   schemaFormatOf,
+  schemaFormats,
 } from '../../model/query.ts'
 import { hashOf } from '../../replica/objects.ts'
 import { answerQuery } from '../../replica/query.ts'
@@ -146,7 +147,7 @@ function normalise(asked: Static<typeof QueryBody>, context: HttpContext): Query
   const schemaAsked = asked.schemaFormat !== undefined && asked.schemaFormat !== null
   const schemaFormat = schemaFormatOf(schemaAsked ? String(asked.schemaFormat) : 'ArrowJson')
   if (schemaFormat === undefined) {
-    throw new NodeError('InvalidParameter', `schemaFormat is '${asked.schemaFormat}'.`, { candidates: ['ArrowJson'] })
+    throw new NodeError('InvalidParameter', `schemaFormat is '${asked.schemaFormat}'.`, { candidates: schemaFormats })
   }
   const limit = asked.limit ?? 100
   const limitRows = context.limits.resultRows
