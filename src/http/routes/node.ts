@@ -3,9 +3,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
-import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../../model/error-table.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { HttpContext } from '../context.ts'
+import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
 import { problemResponses } from '../schemas.ts'
 
@@ -82,28 +82,22 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
 }
 
 function registerErrors(app: FastifyInstance): void {
-  // the keys of the table are its kinds
-  const catalogue = (Object.keys(errorTable) as ErrorKind[]).map((kind) => ({
-    kind,
-    status: errorTable[kind].status,
-    title: errorTable[kind].title,
-    retryable: isRetryable(kind),
-    page: `/errors/${kindSlug(kind)}`,
-  }))
-  app.get('/errors', { schema: { ...open, summary: 'Every error kind' } }, () => ({ errors: catalogue }))
+  app.get('/errors', { schema: { ...open, summary: 'Every error kind' } }, (request, reply) => {
+    addVary(reply, 'Accept')
+    if (!(request.headers.accept ?? '').includes('text/html')) return reply.send({ errors: errorCatalogue })
+    return reply.type('text/html; charset=utf-8').send(page('Errors', errorListHtml()))
+  })
   app.get(
     '/errors/:kind',
     { schema: { ...open, summary: 'One error kind', params: Type.Object({ kind: Type.String({ maxLength: 100 }) }) } },
     (request, reply) => {
       const { kind } = request.params as { kind: string } // validated above
-      const found = catalogue.find((entry) => entry.page === `/errors/${kind}`)
+      const found = errorCatalogue.find((entry) => entry.page === `/errors/${kind}`)
       if (found === undefined)
         throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
       addVary(reply, 'Accept')
       if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(found)
-      return reply
-        .type('text/html; charset=utf-8')
-        .send(page(found.kind, `<h1>${found.kind}</h1><p>${found.title}. Status ${found.status}.</p>`))
+      return reply.type('text/html; charset=utf-8').send(page(found.kind, errorPageHtml(found)))
     },
   )
 }
