@@ -62,9 +62,10 @@ export function failureOf(error: unknown): CommandFailure {
   })
 }
 
-/** A NodeError or HaltError that a command met in this very process. */
+/** A NodeError, DecodeError or HaltError that a command met in this very process. */
 function nodeFailure(error: Error): CommandFailure | undefined {
-  if (error.name === 'HaltError') return new CommandFailure(exitCodes.failed, error.message, { cause: error })
+  if (/^(?:HaltError|DecodeError|JsonError)$/.test(error.name))
+    return new CommandFailure(exitCodes.failed, error.message, { cause: error })
   if (error.name !== 'NodeError' || !('kind' in error) || !('details' in error)) return undefined
   // The class is told by its name, so that this file loads nothing of the node.
   const { kind, details } = error as Error & { kind: string; details: { hint?: string; cause?: unknown } }

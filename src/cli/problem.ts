@@ -17,7 +17,7 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   const kind = textAt(body, 'error', 'kind')
   const message = textAt(body, 'message') ?? `The node answered ${status} without saying why.`
   const requestId = headers['request-id']
-  const hint = textAt(body, 'hint') ?? (status === 401 || status === 403 ? tokenHint : undefined)
+  const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
   return new CommandFailure(exitCodeOf(status, kind), cleanText(message), {
     kind: kind === undefined ? String(status) : `${status} ${kind}`,
@@ -33,7 +33,13 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   })
 }
 
-const tokenHint = 'Name a token with --token-file or PROOFSTREAM_TOKEN.'
+/** Where a node's hint speaks of HTTP, and the command line has its own way. */
+const commandHints: Readonly<Record<string, string>> = {
+  Unauthenticated:
+    'Name a token with --token-file or PROOFSTREAM_TOKEN; PROOFSTREAM_DATA is where a local node keeps one.',
+  DatasetNotFound: 'See what is there with: proofstream dataset list. A dataset is made by: proofstream ingest.',
+}
+
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 function bodyOf({ bytes }: HttpAnswer): JsonValue | undefined {
@@ -105,7 +111,8 @@ function recordLines(body: JsonValue | undefined): string[] {
       textAt(error, 'column') ?? textAt(error, 'pointer') ?? '',
       textAt(error, 'kind') ?? '',
       textAt(error, 'message') ?? '',
+      textAt(error, 'excerpt') ?? '',
     ])
-  const table = plainTable(['record', 'line', 'column', 'kind', 'message'], rows)
+  const table = plainTable(['record', 'line', 'column', 'kind', 'message', 'excerpt'], rows)
   return [...table, ...(total > rows.length ? [`… and ${total - rows.length} more`] : [])]
 }

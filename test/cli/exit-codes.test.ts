@@ -75,8 +75,8 @@ describe.concurrent('the command line', () => {
   })
 
   test.each([
-    [401, 'Unauthenticated', 4],
-    [404, 'DatasetNotFound', 3],
+    [403, 'Forbidden', 4],
+    [404, 'BlockNotFound', 3],
     [500, 'Internal', 1],
     [504, 'QueryTimeout', 6],
   ])('ends as the status %i (%s) says: %i', async (status, kind, expected) => {
@@ -85,6 +85,16 @@ describe.concurrent('the command line', () => {
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     const requestId = status >= 500 ? '  request id: b1c9\n' : ''
     expect(stderr).toBe(`error: It is so.  (${status} ${kind})\n${requestId}hint: Do so.\n`)
+  })
+
+  test('says what to do in its own words where a node speaks of HTTP', async () => {
+    const hint = { hint: 'Send the header Authorization: Bearer <token>.' }
+    await using stub = await startStub({
+      'GET /datasets': problem(401, 'Unauthenticated', 'This needs a token.', hint),
+    })
+    const { code, stderr } = await run('dataset', 'list', '--server', stub.url)
+    expect(code).toBe(4)
+    expect(stderr).toContain('hint: Name a token with --token-file')
   })
 
   test('points at the place in the SQL, in columns of the terminal', async () => {
@@ -112,6 +122,7 @@ describe.concurrent('the command line', () => {
       column: 'temp',
       kind: 'WrongType',
       message: `value \u001b[31m${at}`,
+      excerpt: 'abc',
     }))
     await using stub = await startStub({
       'GET /me/lab/metadata': { body: {} },
@@ -120,8 +131,8 @@ describe.concurrent('the command line', () => {
     const { code, stderr } = await runCommand(['ingest', 'me/lab', '--server', stub.url], { input: '{}', cwd: folder })
     expect(code).toBe(5)
     const lines = stderr.split('\n')
-    expect(lines[1]).toMatch(/^ {2}record +line +column +kind +message$/)
-    expect(lines[2]).toMatch(/^ {2}0 +2 +temp +WrongType +value \\u001b\[31m0$/)
+    expect(lines[1]).toMatch(/^ {2}record +line +column +kind +message +excerpt$/)
+    expect(lines[2]).toMatch(/^ {2}0 +2 +temp +WrongType +value \\u001b\[31m0 +abc$/)
     expect(lines[12]).toBe('  … and 30 more')
   })
 
