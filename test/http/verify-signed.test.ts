@@ -1,0 +1,175 @@
+// Proofs that are well signed and yet wrong: what a node that errs or lies could sign. Each is told by its own kind.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canonicalBytes } from '../../src/codec/canonical-json.ts'
+import { fromPlain } from '../../src/codec/json.ts'
+import { commit } from '../../src/proof/commitment.ts'
+import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
+import { signProof } from '../../src/proof/sign.ts'
+import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))
+
+interface SignedInput {
+  readonly query: string
+  readonly queryDialect: string
+  readonly dataFormat: string
+  readonly schemaFormat: string
+  readonly include: readonly string[]
+  readonly datasets: readonly { readonly id: string; readonly alias: string; readonly blockHash?: string }[]
+  readonly skip: number
+  readonly limit: number
+}
+
+let live: LiveNode
+let input: SignedInput
+let output: Readonly<Record<string, unknown>>
+let otherDataset: SignedInput['datasets'][number]
+
+beforeAll(async () => {
+  live = await startLiveNode({ 'trusted-signers': stranger.did })
+  await live.ingest(
+    'acme/sales',
+    [
+      { city: 'Oslo', amount: 1 },
+      { city: 'Rome', amount: 2 },
+    ],
+    '?create=true',
+  )
+  await live.ingest('acme/other', [{ city: 'Bonn' }], '?create=true')
+  const honest = await live.query('select city from "acme/sales" order by city', { include: ['Proof'] })
+  input = honest.at('input') as SignedInput
+  output = honest.at('output') as typeof output
+  const other = await live.query('select city from "acme/other"', { include: ['Proof'] })
+  otherDataset = other.at('input.datasets.0') as typeof otherDataset
+})
+afterAll(() => live.stop())
+
+/** The answer that the stranger signs: `input` and `output` with `changes`. */
+function signed(changes: {
+  readonly input?: object
+  readonly output?: object
+  readonly subQueries?: readonly unknown[]
+}): string {
+  const answer = {
+    input: { ...input, ...changes.input },
+    output: { ...output, ...changes.output },
+    subQueries: changes.subQueries ?? [],
+  }
+  const bytes = {
+    input: canonicalBytes(fromPlain(answer.input)),
+    output: canonicalBytes(fromPlain(answer.output)),
+    subQueries: canonicalBytes(fromPlain(answer.subQueries)),
+  }
+  return JSON.stringify({ ...answer, ...signProof(commit(bytes), stranger) })
+}
+
+const verify = (body: string): Promise<Answer> =>
+  live.call('/verify', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+
+describe('a proof signed elsewhere', () => {
+  it('verifies where it tells the truth; its signer is known here', async () => {
+    expect((await verify(signed({}))).json).toMatchObject({
+      ok: true,
+      signer: { did: stranger.did, relation: 'known' },
+    })
+  })
+
+  it('of another output names both hashes', async () => {
+    const body = signed({ output: { data: [['Oslo'], ['Paris']] } })
+    const answer = await verify(body)
+    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationFailed::OutputMismatch'])
+    const { commitment } = JSON.parse(body) as { commitment: { outputHash: string } }
+    expect(answer.at('error.expected_hash')).toBe(commitment.outputHash)
+    const honest = JSON.parse(signed({})) as { commitment: { outputHash: string } }
+    expect(answer.at('error.actual_hash')).toBe(honest.commitment.outputHash)
+  })
+
+  it('by another engine version is tried, and never accused', async () => {
+    const dialect = { queryDialect: 'SqlDuckDb/0.9.2-1' }
+    expect((await verify(signed({ input: dialect }))).at('ok')).toBe(true)
+    const answer = await verify(signed({ input: dialect, output: { data: [['Oslo'], ['Paris']] } }))
+    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationInconclusive::EngineUnavailable'])
+    expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/0.9.2-1', node_engine: input.queryDialect })
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  })
+
+  it('in either spelling of the data format is reproduced in that spelling', async () => {
+    const spelled = { dataFormat: 'JsonAoA' }
+    expect((await verify(signed({ input: spelled, output: spelled }))).at('ok')).toBe(true)
+    expect((await verify(signed({ input: spelled }))).at('error.kind')).toBe('VerificationFailed::OutputMismatch')
+  })
+
+  it.each<[string, object, number, string]>([
+    ['of a dialect that runs elsewhere', { queryDialect: 'SqlDataFusion' }, 400, 'UnsupportedDialect'],
+    ['without its pins', { datasets: [] }, 400, 'InvalidRequest::UnpinnedDataset'],
+    [
+      'of a statement outside the gate',
+      { query: "select * from read_csv('/etc/passwd')", datasets: [] },
+      400,
+      'QueryNotAllowed',
+    ],
+    ['of a broken statement', { query: 'selec city', datasets: [] }, 400, 'SqlSyntax'],
+    [
+      'of a volatile statement',
+      { query: 'select now() as city', datasets: [] },
+      400,
+      'VerificationFailed::NotReproducible',
+    ],
+    ['with an unknown include', { include: ['Input', 'Proofs'] }, 422, 'InvalidRequest'],
+    ['with an unknown format', { dataFormat: 'Xml' }, 422, 'InvalidRequest'],
+    ['with a negative limit', { limit: -1 }, 422, 'InvalidRequest'],
+    ['with an unknown member', { speed: 9 }, 422, 'InvalidRequest'],
+    ['with pins that are no list', { datasets: 'all' }, 422, 'InvalidRequest'],
+  ])('%s is told so', async (_what, change, status, kind) => {
+    const answer = await verify(signed({ input: change }))
+    expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
+  })
+
+  it('with a pin without block is unpinned', async () => {
+    const datasets = input.datasets.map(({ id, alias }) => ({ id, alias }))
+    const answer = await verify(signed({ input: { datasets } }))
+    expect(answer.at('error')).toMatchObject({ kind: 'InvalidRequest::UnpinnedDataset', dataset_id: datasets[0]?.id })
+  })
+
+  it('that names a dataset beside those it pins is unpinned, with the place of the name', async () => {
+    const query = 'select city from "acme/sales" union all select city from "acme/other"'
+    const answer = await verify(signed({ input: { query } }))
+    expect(answer.at('error.kind')).toBe('InvalidRequest::UnpinnedDataset')
+    expect(answer.at('position.offset')).toBe(query.indexOf('"acme/other"'))
+  })
+
+  it('of unknown datasets and blocks names them', async () => {
+    const [pin] = input.datasets
+    const unknownId = `did:odf:fed01${'0'.repeat(64)}`
+    const dataset = await verify(signed({ input: { datasets: [{ ...pin, id: unknownId }] } }))
+    expect(dataset.at('error')).toMatchObject({ kind: 'VerificationFailed::DatasetNotFound', dataset_id: unknownId })
+    // A block of another dataset is as unknown as one that is nowhere.
+    for (const blockHash of [`f1620${'0'.repeat(64)}`, otherDataset.blockHash]) {
+      const block = await verify(signed({ input: { datasets: [{ ...pin, blockHash }] } }))
+      expect(block.at('error')).toMatchObject({
+        kind: 'VerificationFailed::DatasetBlockNotFound',
+        dataset_id: pin?.id,
+        block_hash: blockHash,
+      })
+    }
+  })
+
+  it('with a pin that the statement does not use verifies', async () => {
+    expect((await verify(signed({ input: { datasets: [...input.datasets, otherDataset] } }))).at('ok')).toBe(true)
+  })
+
+  it('that pins one name twice, and differently, is refused', async () => {
+    const [pin] = input.datasets
+    const answer = await verify(
+      signed({ input: { datasets: [...input.datasets, { ...otherDataset, alias: pin?.alias }] } }),
+    )
+    expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+  })
+
+  it('with sub-queries of the wrong shape is refused', async () => {
+    const answer = await verify(signed({ subQueries: [{ input: {} }] }))
+    expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+    expect(answer.at('message')).toContain('subQueries[0]')
+  })
+})
