@@ -193,24 +193,21 @@ export class Publisher {
 /** Groups in order of first appearance; one dataset and one set of columns per group; bounded bytes and batches. */
 function groupByDataset(waiting: readonly Waiting[]): Waiting[][] {
   const groups: Waiting[][] = []
-  const open = new Map<readonly Field[], { group: Waiting[]; bytes: number }>()
+  const open = new Map<DatasetId, Map<readonly Field[], { group: Waiting[]; bytes: number }>>()
   for (const one of waiting) {
     const { fields, dataset, schema } = one.rows
-    const held = schema === undefined ? open.get(fields) : undefined
-    if (
-      held !== undefined &&
-      held.group[0]?.rows.dataset === dataset &&
-      held.bytes + one.bytes <= partBytes &&
-      held.group.length < groupBatches
-    ) {
+    const ofDataset = open.get(dataset) ?? new Map<readonly Field[], { group: Waiting[]; bytes: number }>()
+    open.set(dataset, ofDataset)
+    // Rows that bring a schema stand alone: others must not depend on whether it is taken.
+    const held = schema === undefined ? ofDataset.get(fields) : undefined
+    if (held !== undefined && held.bytes + one.bytes <= partBytes && held.group.length < groupBatches) {
       held.group.push(one)
       held.bytes += one.bytes
       continue
     }
     const group = [one]
     groups.push(group)
-    // Rows that bring a schema stand alone: others must not depend on whether it is taken.
-    if (schema === undefined) open.set(fields, { group, bytes: one.bytes })
+    if (schema === undefined) ofDataset.set(fields, { group, bytes: one.bytes })
   }
   return groups
 }

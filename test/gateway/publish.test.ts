@@ -1,0 +1,139 @@
+// What the publisher writes: which batches share a message, and how a large one is cut.
+
+import { expect, test } from 'vitest'
+import { decodeArrowStream } from '../../src/codec/arrow-ipc.ts'
+import { concatBytes } from '../../src/lib/bytes.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { must } from '../../src/lib/assert.ts'
+import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
+import { Spool } from '../../src/gateway/spool.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
+import { decodeMessage } from '../../src/log/message-codec.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import type { RowsHeader } from '../../src/log/messages.gen.ts'
+import type { Field } from '../../src/model/schema.ts'
+import { batchOf, datasetId, rowsPayload, schemaOf, userFields } from '../builder/support.ts'
+import { spoolDir } from './support.ts'
+
+const eventTime: Field = { name: 'event_time', type: { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' } }
+const fields = [eventTime, ...userFields]
+const wider: readonly Field[] = [...fields, { name: 'x', type: { kind: 'Option', inner: { kind: 'Int64' } } }]
+
+function rowsFor(seed: string, more: Partial<RowsToPublish> = {}): RowsToPublish {
+  const dataset = datasetId(seed)
+  return {
+    dataset,
+    partition: 0,
+    schemaSequence: 1,
+    fields,
+    schema: undefined,
+    batch: batchOf({ rows: 2 }, dataset),
+    ...more,
+  }
+}
+
+function columnsOf({ fields: own }: RowsToPublish): ReturnType<typeof decodeArrowStream> {
+  return decodeArrowStream(rowsPayload(2, 0, own.slice(1)))
+}
+
+interface Logged {
+  readonly header: RowsHeader
+  readonly payload: Uint8Array
+}
+
+async function logged(log: EventLog): Promise<Logged[]> {
+  const messages: Logged[] = []
+  for await (const entries of log.read(0, 0, { follow: false })) {
+    for (const { bytes } of entries) {
+      const message = decodeMessage(bytes)
+      if (message.kind === 'message' && message.header.kind === 'rows')
+        messages.push({ header: message.header, payload: message.payload })
+    }
+  }
+  return messages
+}
+
+async function publishAll(
+  all: readonly RowsToPublish[],
+  bytes = 100,
+): Promise<{ messages: Logged[]; places: string[] }> {
+  const log = openMemoryLog()
+  const publisher = new Publisher({ log, clock: systemClock })
+  const places = await Promise.all(all.map((rows) => publisher.small(rows, columnsOf(rows), bytes)))
+  return { messages: await logged(log), places: places.map(({ position, index }) => `${position}.${index}`) }
+}
+
+test('batches of one dataset and one set of columns share a message, in order of arrival', async () => {
+  const all = [rowsFor('a'), rowsFor('b'), rowsFor('a'), rowsFor('a')]
+  const { messages, places } = await publishAll(all)
+  expect(places).toEqual(['0.0', '1.0', '0.1', '0.2'])
+  expect(messages.map(({ header }) => header.batches?.map(({ id }) => id))).toEqual([
+    [all[0], all[2], all[3]].map((rows) => rows?.batch.id),
+    [all[1]?.batch.id],
+  ])
+  expect(messages.map(({ payload }) => decodeArrowStream(payload).rows)).toEqual([6, 2])
+  expect(messages.map(({ header }) => header.n)).toEqual([1, 2])
+})
+
+test('batches with other columns, or that bring a schema, have messages of their own', async () => {
+  const bringing = rowsFor('a', { fields: wider, schema: schemaOf(wider.slice(1)) })
+  const { messages, places } = await publishAll([
+    rowsFor('a'),
+    rowsFor('a', { fields: wider }),
+    bringing,
+    rowsFor('a'),
+    bringing,
+  ])
+  expect(places).toEqual(['0.0', '1.0', '2.0', '0.1', '3.0'])
+  expect(messages.map(({ header }) => header.schema !== undefined)).toEqual([false, false, true, true])
+  expect(messages.map(({ payload }) => decodeArrowStream(payload).columns.length)).toEqual([3, 4, 4, 4])
+})
+
+test('a message holds at most a part of bytes, and 1,024 batches', async () => {
+  const three = await publishAll([rowsFor('a'), rowsFor('a'), rowsFor('a')], partBytes / 2)
+  expect(three.places).toEqual(['0.0', '0.1', '1.0'])
+  const many = await publishAll(Array.from({ length: 1025 }, () => rowsFor('a')))
+  expect(many.messages.map(({ header }) => header.batches?.length)).toEqual([1024, 1])
+})
+
+test('a large batch is cut into parts of one attempt that make up its stream', async () => {
+  const log = openMemoryLog()
+  const publisher = new Publisher({ log, clock: systemClock })
+  const spool = new Spool(spoolDir)
+  const stream = Uint8Array.from({ length: 2 * partBytes + 7 }, (_, i) => i % 251)
+  await spool.append(stream)
+  const rows = rowsFor('a')
+  expect(await publisher.large(rows, spool)).toBe(2)
+  const messages = await logged(log)
+  expect(messages.map(({ payload }) => payload.length)).toEqual([partBytes, partBytes, 7])
+  expect(concatBytes(messages.map(({ payload }) => payload))).toEqual(stream)
+  const writer = must(messages[0], 'a message').header.writer
+  expect(messages.map(({ header }) => header.part)).toEqual(
+    [1, 2, 3].map((number) => ({ attempt: { writer, n: 1 }, number, count: 3 })),
+  )
+  expect(messages.map(({ header }) => header.batches?.length)).toEqual([1, undefined, undefined])
+  await spool.discard()
+})
+
+test('small batches go between the parts of a large one', async () => {
+  const log = openMemoryLog()
+  const publisher = new Publisher({ log, clock: systemClock })
+  const spool = new Spool(spoolDir)
+  await spool.append(new Uint8Array(4 * partBytes))
+  const large = publisher.large(rowsFor('a'), spool)
+  const small = await publisher.small(rowsFor('b'), columnsOf(rowsFor('b')), 100)
+  expect(small.position).toBeLessThan(await large)
+  const numbers = (await logged(log)).map(({ header }) => header.n)
+  expect(numbers).toEqual([1, 2, 3, 4, 5])
+  await spool.discard()
+})
+
+test('a large batch that took more than five minutes has an unknown outcome', async () => {
+  let nowMs = 0
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 301_000) }
+  const publisher = new Publisher({ log: openMemoryLog(), clock })
+  const spool = new Spool(spoolDir)
+  await spool.append(new Uint8Array(9))
+  await expect(publisher.large(rowsFor('a'), spool)).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
+  await spool.discard()
+})

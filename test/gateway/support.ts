@@ -1,0 +1,148 @@
+// A gateway over memory adapters with a real builder behind it: what the tests of this folder post to.
+
+import { Readable } from 'node:stream'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Builder } from '../../src/builder/builder.ts'
+import { Catalog } from '../../src/catalog/catalog.ts'
+import { Outcomes } from '../../src/catalog/outcomes.ts'
+import { readControls } from '../../src/gateway/controls.ts'
+import { Gateway, type IngestAnswer } from '../../src/gateway/gateway.ts'
+import type { GatewayDeps } from '../../src/gateway/ingest-request.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { defaultLimits } from '../../src/lib/limits.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { decodeMessage } from '../../src/log/message-codec.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import type { MessageHeader } from '../../src/log/messages.gen.ts'
+import type { Receipt } from '../../src/model/receipt.ts'
+import { parseAliasText } from '../../src/model/names.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { quickCuts, start, until } from '../builder/support.ts'
+
+export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))
+
+export interface Post {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly token?: string
+}
+
+/** One process: log and store may be shared with others, the rest is its own. */
+export class Rig {
+  readonly log: EventLog
+  readonly store: ObjectStore
+  readonly announcements = openLocalAnnouncements(silentLogger)
+  readonly catalog: Catalog
+  readonly outcomes: Outcomes
+  readonly gateway: Gateway
+  #builder: Builder | undefined
+
+  constructor(more: Partial<GatewayDeps> & { store?: ObjectStore } = {}) {
+    const { store = openMemoryStore(), log = openMemoryLog(), ...deps } = more
+    this.log = log
+    this.store = store
+    this.catalog = new Catalog({ store, announcements: this.announcements, logger: silentLogger })
+    this.outcomes = new Outcomes(store)
+    this.gateway = new Gateway({
+      catalog: this.catalog,
+      outcomes: this.outcomes,
+      log,
+      announcements: this.announcements,
+      clock: systemClock,
+      logger: silentLogger,
+      limits: defaultLimits(),
+      spoolDir,
+      receiptSecret: utf8('a secret of thirty-two bytes, no '),
+      haltOf: () => undefined,
+      hasRoom: async () => true,
+      ...deps,
+    })
+  }
+
+  /** Starts a builder that cuts at once. */
+  async build(): Promise<this> {
+    const { builder } = await start(this.log, this.store, { announcements: this.announcements, options: quickCuts })
+    this.#builder = builder
+    return this
+  }
+
+  /** Waits until the dataset's chain has all that is in the log now, then stops the builder: it lags from here on. */
+  async pause(alias = 'a/b'): Promise<void> {
+    const { end } = await this.log.range(0)
+    await until('the chain has what the log had', async () => {
+      const chain = await this.catalog.byAlias(alias)
+      if (chain !== undefined) await this.catalog.refresh(chain)
+      return chain !== undefined && chain.head.next >= end
+    })
+    await this.#builder?.stop()
+    this.#builder = undefined
+  }
+
+  async stop(): Promise<void> {
+    this.gateway.close()
+    this.catalog.close()
+    await this.#builder?.stop()
+  }
+
+  /** Posts a body; NDJSON that waits for its block unless told otherwise. */
+  async post(
+    alias: string,
+    body: string | Uint8Array,
+    { headers, query = {}, token = 't1' }: Post = {},
+  ): Promise<IngestAnswer> {
+    const bytes = typeof body === 'string' ? utf8(body) : body
+    const all = {
+      'content-type': 'application/x-ndjson',
+      'content-length': String(bytes.length),
+      prefer: 'wait=20',
+      ...headers,
+    }
+    return this.gateway.ingest({
+      alias: parseAliasText(alias),
+      chain: await this.catalog.byAlias(alias),
+      tokenId: token,
+      controls: readControls(all, query),
+      body: Readable.from([bytes]),
+    })
+  }
+
+  /** Posts rows as NDJSON; the receipt. */
+  async rows(alias: string, rows: readonly object[], post: Post = {}): Promise<Receipt> {
+    return receiptOf(await this.post(alias, ndjson(rows), post))
+  }
+
+  /** Headers of what the log holds. */
+  async headers(): Promise<MessageHeader[]> {
+    const headers: MessageHeader[] = []
+    for await (const entries of this.log.read(0, 0, { follow: false })) {
+      for (const { bytes } of entries) {
+        const message = decodeMessage(bytes)
+        if (message.kind === 'message') headers.push(message.header)
+      }
+    }
+    return headers
+  }
+}
+
+export function ndjson(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+export function receiptOf({ body }: IngestAnswer): Receipt {
+  if ('dryRun' in body) throw new Error('a dry run has no receipt')
+  return body
+}
+
+/** The kind of the NodeError that `work` ends with. */
+export async function kindOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => 'no error',
+    (error: unknown) => (typeof error === 'object' && error !== null && 'kind' in error ? error.kind : error),
+  )
+}
