@@ -2,11 +2,19 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
+/** Ending of the tag of a compressed answer (compress.ts). */
+const compressedForm = /-(?:gz|br)"$/
+
 /** Sets the ETag of the answer; true when the client holds that very one and 304 is due. */
 export function isUnchanged(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
   const etag = `"${tag}"`
   void reply.header('etag', etag)
   const held = request.headers['if-none-match']
   if (held === undefined) return false
-  return held.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag)
+  const found = held
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''))
+    .find((one) => one === '*' || one === etag || one.replace(compressedForm, '"') === etag)
+  if (found !== undefined && found !== '*') void reply.header('etag', found)
+  return found !== undefined
 }

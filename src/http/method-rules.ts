@@ -22,7 +22,8 @@ export function registerMethodRules(app: FastifyInstance): void {
     const path = request.url.split('?')[0] ?? ''
     const matching = [...known.values()].filter((entry) => entry.pattern.test(path))
     const [nearest] = matching.sort((a, b) => a.variables - b.variables)
-    if (nearest === undefined) {
+    // An asset that is not there lies under a known path too.
+    if (nearest === undefined || nearest.methods.has(request.method)) {
       throw new NodeError('RouteNotFound', `There is no route ${path.slice(0, 200)}.`, {
         hint: 'GET / lists the routes.',
       })

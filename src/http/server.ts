@@ -6,6 +6,7 @@ import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { registerAuthentication } from './authenticate.ts'
 import { answerBrokenRequest } from './broken-requests.ts'
+import { registerCompression } from './compress.ts'
 import type { HttpContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { frameworkError, schemaError } from './framework-error.ts'
@@ -64,6 +65,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   registerParameterRules(app)
   registerSlowBodies(app, context)
   registerJsonBodies(app, context)
+  registerCompression(app)
   registerMethodRules(app)
   await registerDocument(app, context)
   for (const register of [
@@ -80,6 +82,8 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   ]) {
     register(app, context)
   }
+  // An Expect that is not known here is no reason to answer 417 with an empty body (RFC 9110 §10.1.1 says MAY).
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   await app.ready()
   return {
     async listen(host, port) {
@@ -93,13 +97,16 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 }
 
 function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): void {
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks of every request call back where they can: a promise each would cost small posts more than their rows do.
+  app.addHook('onRequest', (request, reply, done) => {
     void reply.header('request-id', request.id).header('x-content-type-options', 'nosniff')
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown'
     context.metrics.requests.inc({ route, status: String(reply.statusCode) })
     context.metrics.requestSeconds.observe({ route }, reply.elapsedTime / 1000)
+    done()
   })
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
 }

@@ -57,15 +57,16 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof MetadataQuery> // MetadataQuery validated it
       const aspects = parseAspects(query.include)
+      const format = schemaFormat(query.schemaFormat) ?? 'ArrowJson'
       const { body, view } = await answerMetadata(context.catalog, chain, {
         aspects,
-        schemaFormat: schemaFormat(query.schemaFormat) ?? 'ArrowJson',
+        schemaFormat: format,
         at: query.at === undefined ? undefined : hashOf(query.at),
       })
       void reply
         .header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
         .header('cache-control', 'no-cache')
-      if (isUnchanged(request, reply, `${view.block.hash}.${aspects.join('.')}`)) return reply.code(304).send()
+      if (isUnchanged(request, reply, [view.block.hash, ...aspects, format].join('.'))) return reply.code(304).send()
       return reply.type('application/json; charset=utf-8').send(body)
     },
   )

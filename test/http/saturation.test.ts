@@ -1,0 +1,57 @@
+// Full means 503 with Retry-After and nothing stored, for bodies and for queries.
+
+import { type ClientRequest, request as httpRequest } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+
+beforeAll(async () => {
+  live = await startLiveNode({
+    'limit-open-ingest-bytes': 1_000,
+    'limit-concurrent-queries': 1,
+    'limit-queued-queries': 1,
+  })
+  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+})
+afterAll(() => live.stop())
+
+/** A request that is under way until it is destroyed. */
+function hanging(path: string, headers: Readonly<Record<string, string>>, body: string): ClientRequest {
+  const { hostname, port } = new URL(live.node.url)
+  const all = { authorization: `Bearer ${live.adminToken}`, ...headers }
+  const request = httpRequest({ hostname, port, path, method: 'POST', headers: all })
+  request.on('error', () => {})
+  request.write(body)
+  return request
+}
+
+describe('a full node', () => {
+  it('refuses one more body until another is done', async () => {
+    const headers = { 'content-type': 'application/x-ndjson', 'content-length': '900' }
+    const first = hanging('/acme/goods/ingest', headers, '{"n":2}\n')
+    const second = { method: 'POST', headers, body: `{"n":3}${'\n'.repeat(893)}` }
+    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status).toBe(503)
+    const answer = await live.call('/acme/goods/ingest', second)
+    expect([answer.at('error.kind'), answer.headers['retry-after'], answer.at('retryable')]).toEqual([
+      'Saturated',
+      '1',
+      true,
+    ])
+    expect(answer.at('limit')).toEqual({ name: 'openIngestBytes', value: 1_000, unit: 'bytes' })
+    first.destroy()
+    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status).toBe(200)
+    expect((await live.query('select max(n) from "acme/goods"')).at('output.data.0.0')).toBe(1)
+  })
+
+  it('refuses one more query while one runs and one waits', async () => {
+    const body = JSON.stringify({ query: 'select sum(range % 7) from range(1000000000000)' })
+    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
+    const open = [hanging('/query', headers, body), hanging('/query', headers, body)]
+    await expect.poll(async () => (await live.query('select 1')).status, { interval: 100 }).toBe(503)
+    const answer = await live.query('select 1')
+    expect([answer.at('error.kind'), answer.headers['retry-after'] !== undefined]).toEqual(['Saturated', true])
+    for (const request of open) request.destroy()
+    await expect.poll(async () => (await live.query('select 1')).status, { timeout: 5_000 }).toBe(200)
+  })
+})
