@@ -92,11 +92,9 @@ export class TokenRegistry {
    * revoked by another process is refused within 5 s; when the store cannot be read, no one is let in.
    */
   async authenticate(text: string): Promise<Principal> {
-    await this.readIfOlderThan(rereadAfterMs)
-    const held = this.principals.get(text)
-    if (held !== undefined && held.expiresMs > this.options.clock.nowMs()) return held.principal
     if (!isTokenText(text)) throw unauthenticated('The token is mistyped or cut short: its checksum is wrong.')
     const hash = tokenHash(text)
+    await this.readIfOlderThan(rereadAfterMs)
     if (!this.byHash.has(hash)) await this.readIfOlderThan(rereadForUnknownAfterMs)
     const record = this.byHash.get(hash)
     if (record === undefined) throw unauthenticated('The token is unknown or revoked.')
@@ -112,6 +110,14 @@ export class TokenRegistry {
     const expiresMs = record.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(record.expiresAt)
     this.principals.set(text, { principal, expiresMs })
     return principal
+  }
+
+  /** Who holds this token, if that has been found out since the last reading and no new one is due. */
+  known(text: string): Principal | undefined {
+    const { clock } = this.options
+    if (clock.monotonicMs() - this.readAtMs >= rereadAfterMs) return undefined
+    const held = this.principals.get(text)
+    return held !== undefined && held.expiresMs > clock.nowMs() ? held.principal : undefined
   }
 
   private async readIfOlderThan(ageMs: number): Promise<void> {

@@ -40,6 +40,23 @@ export function encodeArrowStream(fields: readonly Field[], batches: readonly Re
   return out
 }
 
+/**
+ * The bytes of `encodeArrowStream(fields, batches)` one after the other: a piece for each batch, so that a large stream
+ * can be written without being held or encoded at once.
+ */
+export function* arrowStreamPieces(fields: readonly Field[], batches: Iterable<RecordBatch>): Generator<Uint8Array> {
+  yield schemaMessage(fields)
+  for (const batch of batches) {
+    const plan = planBatch(fields, batch)
+    const out = new Uint8Array(plan.bytes)
+    writeBatch(out, new DataView(out.buffer), 0, plan)
+    yield out
+  }
+  const end = new Uint8Array(endMarkBytes)
+  new DataView(end.buffer).setUint32(0, continuation, true)
+  yield end
+}
+
 function schemaMessage(fields: readonly Field[]): Uint8Array {
   const known = schemaMessages.get(fields)
   if (known !== undefined) return known

@@ -233,8 +233,8 @@ export class ColumnBuilder {
     if (this.layout === 'bits') this.bytes = grownBytes(this.bytes, (rows + 7) >> 3)
     else if (this.layout !== 'fixed') this.offsets = grownWords(this.offsets, rows + 1)
     else if (this.type.kind === 'Float64') {
-      const doubles = new Float64Array(rows)
-      doubles.set(this.doubles)
+      const doubles = newDoubles(rows)
+      if (this.rows > 0) doubles.set(this.doubles)
       this.doubles = doubles
     } else if (this.type.kind === 'Float32') {
       const floats = new Float32Array(rows)
@@ -273,14 +273,40 @@ function trimBits(bits: Uint8Array, rows: number): Uint8Array {
   return out
 }
 
+// Most bodies have one row. An array of its own for each of its columns would cost more than reading the row: so small
+// arrays are cut from slabs, each place once, and a slab goes when the last column that lies in it does.
+const slabBytes = 64 * 1024
+const smallBytes = 512
+let slab = new ArrayBuffer(slabBytes)
+let slabUsed = 0
+
+/** Takes a place of so many bytes in the current slab, aligned for every type; it holds zeros. */
+function takePlace(bytes: number): number {
+  let at = (slabUsed + 7) & ~7
+  if (at + bytes > slabBytes) {
+    slab = new ArrayBuffer(slabBytes)
+    at = 0
+  }
+  slabUsed = at + bytes
+  return at
+}
+
+function newDoubles(length: number): Float64Array {
+  if (8 * length > smallBytes) return new Float64Array(length)
+  const at = takePlace(8 * length)
+  return new Float64Array(slab, at, length)
+}
+
 function grownBytes(old: Uint8Array, length: number): Uint8Array {
-  const out = new Uint8Array(length)
-  out.set(old)
+  const at = length > smallBytes ? -1 : takePlace(length)
+  const out = at < 0 ? new Uint8Array(length) : new Uint8Array(slab, at, length)
+  if (old.length > 0) out.set(old)
   return out
 }
 
 function grownWords(old: Int32Array, length: number): Int32Array {
-  const out = new Int32Array(length)
-  out.set(old)
+  const at = 4 * length > smallBytes ? -1 : takePlace(4 * length)
+  const out = at < 0 ? new Int32Array(length) : new Int32Array(slab, at, length)
+  if (old.length > 0) out.set(old)
   return out
 }

@@ -4,11 +4,12 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { encodeArrowStream } from '../codec/arrow-ipc.ts'
+import { arrowStreamPieces } from '../codec/arrow-ipc.ts'
 import { batchBytes, concatBatches } from '../codec/columns.ts'
 import { normalHash } from '../codec/multihash.ts'
 import { randomBytes } from '../codec/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
+import { nextTurn } from '../lib/turn.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
@@ -133,7 +134,10 @@ async function publish(
   if (bytes <= partBytes) return deps.publisher.small(rows, concatBatches(batches), bytes)
   const spool = new Spool(deps.spoolDir)
   try {
-    await spool.append(encodeArrowStream(rows.fields, batches))
+    for (const piece of arrowStreamPieces(rows.fields, batches)) {
+      await spool.append(piece)
+      await nextTurn()
+    }
     return { position: await deps.publisher.large(rows, spool), index: 0 }
   } finally {
     await spool.discard()

@@ -1,8 +1,8 @@
 // Who asks: the principal of each request, and the right without which a route does not look at names or bodies.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bearerToken } from '../access/authorization.ts'
-import { type Right, anonymousPrincipal, demandAdmin, demandToken } from '../access/scopes.ts'
+import { type Principal, type Right, anonymousPrincipal, demandAdmin, demandToken } from '../access/scopes.ts'
 import type { HttpContext } from './context.ts'
 
 declare module 'fastify' {
@@ -23,11 +23,24 @@ export function registerAuthentication(
   const anonymous = anonymousPrincipal(context.anonymousRead)
   // Declared so that requests share one shape; set before any handler runs.
   app.decorateRequest('principal')
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     const token = bearerToken(request.headers.authorization)
-    request.principal = token === undefined ? anonymous : await context.tokens.authenticate(token)
-    const { right } = request.routeOptions.config
-    if (right === 'admin') demandAdmin(request.principal)
-    else if (right !== undefined) demandToken(request.principal, right)
+    const known = token === undefined ? anonymous : context.tokens.known(token)
+    if (token === undefined || known !== undefined) {
+      admit(request, known ?? anonymous)
+      return done()
+    }
+    context.tokens
+      .authenticate(token)
+      .then((principal) => admit(request, principal))
+      .then(() => done(), done)
   })
+}
+
+/** Throws NodeErrors `Unauthenticated`, `Forbidden`. */
+function admit(request: FastifyRequest, principal: Principal): void {
+  request.principal = principal
+  const { right } = request.routeOptions.config
+  if (right === 'admin') demandAdmin(principal)
+  else if (right !== undefined) demandToken(principal, right)
 }

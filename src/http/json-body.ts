@@ -23,10 +23,12 @@ declare module 'fastify' {
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
 export function registerJsonBodies(app: FastifyInstance, context: { readonly limits: Limits }): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
-    if (request.routeOptions.config.stream === true) return payload
-    if (!isJson(request.headers['content-type'])) throw unsupported(request)
-    return parseBody(await readAll(payload, request, context.limits), request)
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
+    if (request.routeOptions.config.stream === true) return done(null, payload)
+    if (!isJson(request.headers['content-type'])) return done(unsupported(request))
+    readAll(payload, request, context.limits)
+      .then((bytes) => parseBody(bytes, request))
+      .then((value) => done(null, value), done)
   })
 }
 

@@ -10,11 +10,11 @@ const exposedHeaders =
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 
 export function registerOriginRules(app: FastifyInstance, context: OriginContext): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw hostMissing()
     checkHost(request.headers.host, context)
     const origin = request.headers.origin
-    if (origin === undefined) return
+    if (origin === undefined) return done()
     addVary(reply, 'Origin')
     const allowed = isOriginAllowed(origin, context)
     const isRead = ['GET', 'HEAD'].includes(request.method) || (request.method === 'POST' && isReadRoute(request.url))
@@ -29,8 +29,10 @@ export function registerOriginRules(app: FastifyInstance, context: OriginContext
           .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Range')
           .header('access-control-max-age', '600')
       }
-      return reply.code(204).send()
+      void reply.code(204).send()
+      return
     }
+    done()
   })
 }
 

@@ -3,7 +3,12 @@
 import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeArrowBatches, decodeArrowStream, encodeArrowStream } from '../../src/codec/arrow-ipc.ts'
+import {
+  arrowStreamPieces,
+  decodeArrowBatches,
+  decodeArrowStream,
+  encodeArrowStream,
+} from '../../src/codec/arrow-ipc.ts'
 import { sliceBatch } from '../../src/codec/columns.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
@@ -98,6 +103,20 @@ describe('Arrow IPC stream', () => {
         )
       }),
       { numRuns: 100 },
+    )
+  })
+
+  test('come in pieces that are the same bytes', () => {
+    fc.assert(
+      fc.property(arbTable, fc.nat(40), ({ fields, rows }, cut) => {
+        const batch = batchOf(fields, rows)
+        const middle = Math.min(cut, rows.length)
+        const batches = [sliceBatch(batch, 0, middle), sliceBatch(batch, middle, rows.length)]
+        const pieces = [...arrowStreamPieces(fields, batches)]
+        expect(pieces).toHaveLength(4)
+        expect(Buffer.concat(pieces)).toEqual(Buffer.from(encodeArrowStream(fields, batches)))
+      }),
+      { numRuns: 50 },
     )
   })
 
