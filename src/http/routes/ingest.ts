@@ -57,7 +57,7 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       const alias = aliasOf(request)
       // IngestQuery validated it
       const query = request.query as Record<string, unknown>
-      const chain = await context.catalog.byAlias(alias.text)
+      const chain = context.catalog.known(alias.text) ?? (await context.catalog.byAlias(alias.text))
       const mayCreate = canCreate(request.principal, alias.text)
       const wantsCreate = query['create'] === 'true'
       if (chain === undefined && !wantsCreate) throw datasetNotFound(alias.text)
