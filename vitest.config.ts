@@ -1,12 +1,23 @@
-// Three projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL).
+// Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), kafka (a real
+// Apache Kafka).
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**'], testTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/log/kafka*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 60_000 } },
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'kafka',
+          include: ['test/kafka/**/*.test.ts', 'test/log/kafka*.test.ts'],
+          globalSetup: ['test/kafka/global-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
     ],
   },
 })

@@ -39,3 +39,28 @@ function compileSchema<T>(path: string): ValidateFunction<T> {
   const ajv = new Ajv({ discriminator: true, strict: true, strictTypes: false, strictRequired: false })
   return ajv.compile<T>(JSON.parse(text))
 }
+
+/** Settings of a topic of Kafka by name, values as the broker writes them. */
+export type TopicSettings = Readonly<Record<string, string>>
+
+/** Address and settings of a channel of `streams/asyncapi.json` as a topic of Kafka. */
+export function topicContract(channel: 'records' | 'commits'): {
+  readonly address: string
+  readonly settings: TopicSettings
+} {
+  const text = readFileSync(new URL('../../streams/asyncapi.json', import.meta.url), 'utf8')
+  // `as`: the shape of the document is held by a test.
+  const { channels } = JSON.parse(text) as AsyncApiDocument
+  const { address, bindings } = channels[channel]
+  const settings = Object.entries(bindings.kafka.topicConfiguration).map(([name, value]) => [name, String(value)])
+  return { address, settings: Object.fromEntries(settings) }
+}
+
+interface AsyncApiChannel {
+  readonly address: string
+  readonly bindings: { readonly kafka: { readonly topicConfiguration: Readonly<Record<string, unknown>> } }
+}
+
+interface AsyncApiDocument {
+  readonly channels: Readonly<Record<'records' | 'commits', AsyncApiChannel>>
+}

@@ -21,12 +21,13 @@ export interface EventLog {
    * Throws NodeError `StorageFull` (nothing stored), `OutcomeUnknown` (the write or fsync failed: it may or may not
    * be stored; this process accepts no more), `LogUnavailable` (after that, or closed; nothing stored), `Saturated` (too
    * much waits to be written; nothing stored). The log keeps `messages`: they must not be changed afterwards.
-   * `useReserve` lets cuts use the space that is kept back from rows.
+   * `useReserve` lets cuts use the space that is kept back from rows. `ahead` lets a writer's messages go before those
+   * of other writers that wait; a writer gives it always or never, so that its own stay in order.
    */
   append(
     partition: number,
     messages: readonly Uint8Array[],
-    options?: { readonly useReserve?: boolean },
+    options?: { readonly useReserve?: boolean; readonly ahead?: boolean },
   ): Promise<number>
 
   /**

@@ -105,8 +105,8 @@ export function describeEventLog(name: string, open: () => Promise<EventLog>): v
 
     test('wakes followers for each append and lets them go when they are told to stop', async () => {
       const log = await openOne()
-      const stop = new AbortController()
       const follow = async (from: number): Promise<string[]> => {
+        const stop = new AbortController()
         const seen: string[] = []
         for await (const entries of log.read(0, from, { signal: stop.signal })) {
           seen.push(...entries.map(textOf))

@@ -1,0 +1,87 @@
+// What an error of kafkajs says about the messages that were sent. The library wraps errors in errors, marks what can
+// be repeated as not to be repeated, and now and then throws a plain Error: only what is known to refuse is trusted.
+
+/**
+ * `refused`: not stored, and repeating is of no use. `absent`: not stored by this attempt; a repetition may succeed.
+ * `unknown`: stored or not, nobody can say.
+ */
+export type SendVerdict = 'refused' | 'absent' | 'unknown'
+
+const refusedTypes = new Set([
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_RECORD',
+  'INVALID_TOPIC_EXCEPTION',
+  'INVALID_REQUIRED_ACKS',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'SASL_AUTHENTICATION_FAILED',
+  'UNSUPPORTED_SASL_MECHANISM',
+])
+const refusedNames = new Set(['KafkaJSSASLAuthenticationError', 'KafkaJSNotImplemented'])
+/** Answers that a leader gives before it appends, and connections that were never made. */
+const absentTypes = new Set([
+  'NOT_ENOUGH_REPLICAS',
+  'NOT_LEADER_FOR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+])
+const absentCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+
+/** What a failed send tells. */
+export function sendVerdict(error: unknown): SendVerdict {
+  const chain = [...chainOf(error)]
+  if (chain.some((one) => refusedTypes.has(one.type) || refusedNames.has(one.name))) return 'refused'
+  if (chain.some((one) => absentTypes.has(one.type) || absentCodes.has(one.code))) return 'absent'
+  return 'unknown'
+}
+
+/** True when nothing will help but another configuration. */
+export function isConfigurationError(error: unknown): boolean {
+  return sendVerdict(error) === 'refused'
+}
+
+/** True for a position that the partition does not have. */
+export function isOutOfRange(error: unknown): boolean {
+  return hasType(error, 'OFFSET_OUT_OF_RANGE')
+}
+
+/** True when an error, or one that it wraps, is the broker's answer `type`. */
+export function hasType(error: unknown, type: string): boolean {
+  return [...chainOf(error)].some((one) => one.type === type)
+}
+
+/** Names, answers and messages of an error and all that it wraps, for a person. */
+export function describeError(error: unknown): string {
+  const words = [...chainOf(error)].map(({ name, type, message }) => `${type || name}: ${message}`)
+  return words.length === 0 ? String(error) : words.join(' < ')
+}
+
+interface Link {
+  readonly name: string
+  readonly type: string
+  readonly code: string
+  readonly message: string
+}
+
+const depthMost = 8
+
+function* chainOf(error: unknown, depth = 0): Generator<Link> {
+  if (typeof error !== 'object' || error === null || depth > depthMost) return
+  yield {
+    name: textOf(error, 'name'),
+    type: textOf(error, 'type'),
+    code: textOf(error, 'code'),
+    message: textOf(error, 'message'),
+  }
+  if ('cause' in error) yield* chainOf(error.cause, depth + 1)
+  if ('originalError' in error) yield* chainOf(error.originalError, depth + 1)
+  if ('errors' in error && Array.isArray(error.errors)) {
+    for (const one of error.errors) yield* chainOf(one, depth + 1)
+  }
+}
+
+function textOf(value: object, member: string): string {
+  const found: unknown = Reflect.get(value, member)
+  return typeof found === 'string' ? found : ''
+}

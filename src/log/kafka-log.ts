@@ -1,0 +1,338 @@
+// The event log as a topic of Apache Kafka. Written by one sender per partition, read by position without a consumer
+// group. Nothing rests on the broker's memory of us: no group offsets, no idempotent producer, no transactions
+// (docs/decisions/kafka.md says why).
+
+import type { Kafka, Producer } from 'kafkajs'
+import { sha3256 } from '../codec/native-crypto.ts'
+import { assert, must } from '../lib/assert.ts'
+import { toHex, utf8 } from '../lib/bytes.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import { HaltError, NodeError } from '../model/errors.ts'
+import { prepareContract } from './contract.ts'
+import type { EventLog, LogEntry } from './event-log.ts'
+import { MessageCache } from './kafka-cache.ts'
+import { createKafka, createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
+import { within } from './kafka-deadline.ts'
+import { describeError, isConfigurationError, isOutOfRange } from './kafka-errors.ts'
+import { Follow } from './kafka-follow.ts'
+import { type Range, TopicReader } from './kafka-reader.ts'
+import { PartitionSender } from './kafka-sender.ts'
+import { connectionHint, ensureTopics, topicNames } from './kafka-topics.ts'
+import { checkInRange } from './tail.ts'
+
+const defaultPartitions = 8
+const cacheBytes = 64 * 1024 * 1024
+const stepBytes = 1024 * 1024
+/** A send that takes longer is given up, and its producer with it. */
+const attemptMs = 10_000
+/** How long opening waits for brokers that cannot be reached. */
+const openMs = 60_000
+/** How long closing waits for readers to reach what has been appended. */
+const drainMs = 5_000
+/** An end below a position that was read before may be that of a leader who does not know it yet. */
+const endTries = 4
+const retryMs = 500
+
+export interface KafkaLogOptions {
+  readonly connection: KafkaConnection
+  readonly clock: Clock
+  readonly logger: Logger
+  /** First word of the names of the topics; default `proofstream`. */
+  readonly topicPrefix?: string
+  /** Partitions of a topic that is made; an existing one keeps its number. */
+  readonly partitions?: number
+}
+
+/** A log with what an operator should know of it. */
+export interface KafkaLog extends EventLog {
+  /** Copies of each message; with fewer than 3, *logged* survives a killed broker, not a loss of power. */
+  readonly replicas: number
+  /** Why the log cannot be written, or undefined. */
+  fault(): string | undefined
+}
+
+/**
+ * Opens the log; makes its topics if they are missing. Waits up to a minute for brokers that cannot be reached.
+ * Throws NodeError `LogUnavailable` after that or when the brokers refuse this client, `InvalidParameter` when settings
+ * of a topic could lose data.
+ */
+export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
+  const { connection, clock, logger, topicPrefix = 'proofstream', partitions = defaultPartitions } = options
+  const kafka = createKafka(connection, logger)
+  const names = topicNames(topicPrefix)
+  const endMs = clock.monotonicMs() + openMs
+  for (;;) {
+    try {
+      const found = await ensureTopics({ kafka, logger, names, partitions })
+      const reader = new TopicReader({ kafka, topic: names.records, clock, clusterId: found.clusterId })
+      const ranges = await reader.ranges(Array.from({ length: found.partitions }, (_, number) => number))
+      prepareContract()
+      return new TopicLog({ ...options, ...found, kafka, topic: names.records, reader, ranges })
+    } catch (error) {
+      if (error instanceof NodeError && error.kind === 'InvalidParameter') throw error
+      if (isConfigurationError(error) || clock.monotonicMs() + retryMs > endMs) {
+        throw new NodeError('LogUnavailable', `Kafka at ${connection.brokers.join(', ')} cannot be used.`, {
+          hint: connectionHint(error),
+          cause: error,
+        })
+      }
+      logger.warn({ brokers: connection.brokers, why: connectionHint(error) }, 'Kafka cannot be reached; trying again')
+      await clock.sleep(retryMs)
+    }
+  }
+}
+
+interface Parts extends KafkaLogOptions {
+  readonly kafka: Kafka
+  readonly topic: string
+  readonly clusterId: string
+  readonly partitions: number
+  readonly replicas: number
+  readonly reader: TopicReader
+  readonly ranges: ReadonlyMap<number, Range>
+}
+
+class TopicLog implements KafkaLog {
+  readonly kind = 'kafka'
+  readonly id: string
+  readonly partitions: number
+  readonly replicas: number
+  readonly #parts: Parts
+  readonly #reader: TopicReader
+  readonly #senders: readonly PartitionSender[]
+  readonly #cache = new MessageCache(cacheBytes)
+  readonly #follows = new Set<Follow>()
+  readonly #starting = new Set<Promise<unknown>>()
+  /** Lookups of one partition come one after the other: the second often finds the first one's messages. */
+  readonly #lookups = new Map<number, Promise<unknown>>()
+  #producer: Promise<Producer> | undefined
+  #halt: HaltError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(parts: Parts) {
+    const { topic, clusterId, partitions, replicas, clock, logger, ranges, reader } = parts
+    this.#parts = parts
+    this.#reader = reader
+    this.id = toHex(sha3256(utf8(`kafka\n${clusterId}\n${topic}`)).subarray(0, 16))
+    this.partitions = partitions
+    this.replicas = replicas
+    this.#senders = Array.from({ length: partitions }, (_, partition) => {
+      return new PartitionSender({
+        partition,
+        end: ranges.get(partition)?.end ?? 0,
+        clock,
+        logger,
+        send: (_partition, messages) => this.#send(partition, messages),
+        find: (span, messages) => this.#find(partition, span, messages),
+        onHalt: (error) => this.#stop(error),
+      })
+    })
+  }
+
+  append(
+    partition: number,
+    messages: readonly Uint8Array[],
+    options: { readonly useReserve?: boolean; readonly ahead?: boolean } = {},
+  ): Promise<number> {
+    assert(messages.length > 0, 'an append holds at least one message')
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    return this.#sender(partition).append(messages, options.ahead === true)
+  }
+
+  async *read(
+    partition: number,
+    from: number,
+    options: { readonly signal?: AbortSignal; readonly follow?: boolean },
+  ): AsyncGenerator<readonly LogEntry[]> {
+    const starting = this.#checkStart(partition, from)
+    this.#starting.add(starting)
+    const end = await starting.finally(() => this.#starting.delete(starting))
+    const { kafka, topic, clusterId, clock, logger } = this.#parts
+    const follow = new Follow({
+      reader: new TopicReader({ kafka, topic, clock, clusterId }),
+      partition,
+      partitions: this.partitions,
+      from,
+      stop: options.follow === false ? end : Number.POSITIVE_INFINITY,
+      clock,
+      logger,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    })
+    this.#follows.add(follow)
+    if (this.#closing !== undefined) {
+      const sender = this.#sender(partition)
+      await sender.idle()
+      follow.finishAt(sender.end)
+    }
+    try {
+      for await (const entries of follow.entries()) {
+        if (this.#halt !== undefined) throw this.#halt
+        this.#cache.add(partition, entries)
+        yield entries
+      }
+    } finally {
+      this.#follows.delete(follow)
+    }
+  }
+
+  async get(partition: number, position: number): Promise<Uint8Array | undefined> {
+    assert(position < 0 || Number.isSafeInteger(position), 'a position is a whole number')
+    if (position < 0) return undefined
+    const held = this.#cache.get(partition, position)
+    if (held !== undefined) return held
+    const before = this.#lookups.get(partition) ?? Promise.resolve()
+    const lookup = before.then(() => this.#look(partition, position))
+    this.#lookups.set(
+      partition,
+      lookup.catch(() => undefined),
+    )
+    return lookup
+  }
+
+  async range(partition: number): Promise<Range> {
+    const ranges = await this.#patiently(() => this.#reader.ranges([partition]))
+    return must(ranges.get(partition), `the topic has no partition ${partition}`)
+  }
+
+  async release(): Promise<void> {
+    // The topic's retention decides what is kept.
+  }
+
+  fault(): string | undefined {
+    return this.#halt?.message
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  async #finish(): Promise<void> {
+    await Promise.all(this.#senders.map((sender) => sender.idle()))
+    await Promise.allSettled(this.#starting)
+    const follows = [...this.#follows]
+    for (const follow of follows) follow.finishAt(this.#sender(follow.partition).end)
+    await Promise.race([Promise.all(follows.map((follow) => follow.done)), this.#parts.clock.sleep(drainMs)])
+    await Promise.all(follows.map((follow) => follow.close()))
+    await this.#reader.close()
+    await this.#producer?.then((producer) => producer.disconnect()).catch(() => {})
+  }
+
+  /** Checks that reading may begin at `from`; resolves with the end of the partition. */
+  async #checkStart(partition: number, from: number): Promise<number> {
+    if (this.#halt !== undefined) throw this.#halt
+    for (let tries = 1; ; tries++) {
+      const { start, end } = await this.range(partition)
+      if (from <= end || tries === endTries) checkInRange(from, start, end)
+      if (from <= end) return end
+      await this.#parts.clock.sleep(retryMs)
+    }
+  }
+
+  /** Fetches a message that is not held, and what comes after it. */
+  async #look(partition: number, position: number): Promise<Uint8Array | undefined> {
+    const held = this.#cache.get(partition, position)
+    if (held !== undefined) return held
+    try {
+      const options = { maxWaitMs: 1, maxBytes: stepBytes }
+      const entries = await this.#patiently(() => this.#reader.fetch(partition, position, options))
+      this.#cache.add(partition, entries)
+      return entries[0]?.bytes
+    } catch (error) {
+      if (isOutOfRange(error)) return undefined
+      throw error
+    }
+  }
+
+  /** Repeats a question once on new connections; what fails then is a `LogUnavailable`. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (error instanceof HaltError) throw error
+        if (isOutOfRange(error) || this.#closing !== undefined) throw error
+        if (tries === endTries) {
+          const hint = describeError(error)
+          throw new NodeError('LogUnavailable', 'Kafka cannot be read.', { hint, retryAfterSeconds: 5, cause: error })
+        }
+        await this.#parts.clock.sleep(retryMs)
+      }
+    }
+  }
+
+  /** One attempt: resolves with the position of the first message, undefined when the client knows no such partition. */
+  async #send(partition: number, messages: readonly Uint8Array[]): Promise<number | undefined> {
+    const { kafka, topic, clock } = this.#parts
+    this.#producer ??= connected(createProducer(kafka))
+    const producing = this.#producer
+    try {
+      const sending = producing.then((producer) =>
+        producer.send({
+          topic,
+          acks: -1,
+          timeout: produceMs,
+          messages: messages.map((bytes) => ({ partition, key: null, value: viewOf(bytes) })),
+        }),
+      )
+      const results = await within(attemptMs, clock, sending)
+      const [result] = results
+      const first = Number(result?.baseOffset ?? Number.NaN)
+      const isStored = results.length === 1 && result?.partition === partition && result.errorCode === 0
+      if (isStored && Number.isSafeInteger(first) && first >= 0) return first
+      this.#dropProducer(producing)
+      return undefined
+    } catch (error) {
+      this.#dropProducer(producing)
+      throw error
+    }
+  }
+
+  /** After a failure the next attempt begins with new connections and fresh metadata. */
+  #dropProducer(failed: Promise<Producer>): void {
+    if (this.#producer === failed) this.#producer = undefined
+    void failed.then((producer) => producer.disconnect()).catch(() => {})
+  }
+
+  /** Position in [from, below) at which `messages` begin, if they are all there. */
+  async #find(
+    partition: number,
+    { from, below }: { readonly from: number; readonly below: number },
+    messages: readonly Uint8Array[],
+  ): Promise<number | undefined> {
+    for (let first = from; first + messages.length <= below; first++) {
+      let same = 0
+      while (same < messages.length) {
+        const found = await this.get(partition, first + same)
+        if (found === undefined || Buffer.compare(found, messages[same] ?? new Uint8Array(0)) !== 0) break
+        same++
+      }
+      if (same === messages.length) return first
+    }
+    return undefined
+  }
+
+  #stop(error: HaltError): void {
+    this.#halt = error
+    this.#parts.logger.error({ reason: error.reason }, error.message)
+  }
+
+  #sender(partition: number): PartitionSender {
+    return must(this.#senders[partition], `the log has no partition ${partition}`)
+  }
+}
+
+async function connected(producer: Producer): Promise<Producer> {
+  await producer.connect()
+  return producer
+}
+
+/** The client wants a Buffer; this one shares the memory. */
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function closed(): NodeError {
+  return new NodeError('LogUnavailable', 'The log is closed.')
+}

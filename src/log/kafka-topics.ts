@@ -1,0 +1,151 @@
+// The topics of an installation: made with the settings of `streams/asyncapi.json`, or checked against them.
+// A topic whose settings could lose or reorder messages is refused, with the differences named.
+
+import type { Admin, Kafka } from 'kafkajs'
+import kafkajs from 'kafkajs'
+import type { Logger } from '../lib/logger.ts'
+import { NodeError } from '../model/errors.ts'
+import { type TopicSettings, topicContract } from './contract.ts'
+import { describeError, hasType } from './kafka-errors.ts'
+
+export interface TopicNames {
+  readonly records: string
+  readonly commits: string
+}
+
+export interface TopicsOptions {
+  readonly kafka: Kafka
+  readonly logger: Logger
+  readonly names: TopicNames
+  /** Partitions of the records topic when it is made; an existing one keeps its number. */
+  readonly partitions: number
+}
+
+/** One setting of a topic that is not as the contract wants it. */
+export interface TopicDifference {
+  readonly topic: string
+  readonly setting: string
+  readonly found: string
+  readonly wanted: string
+}
+
+const replicasWanted = 3
+
+/** Names of the topics: those of the contract, with `prefix` for their first word. */
+export function topicNames(prefix: string): TopicNames {
+  const name = (channel: 'records' | 'commits'): string =>
+    topicContract(channel).address.replace(/^proofstream(?=\.)/, prefix)
+  return { records: name('records'), commits: name('commits') }
+}
+
+/**
+ * Makes the topics that are missing and checks the others; resolves with the identity of the cluster and the number
+ * of partitions of the records topic. Throws NodeError `InvalidParameter` that names each difference.
+ */
+export async function ensureTopics(
+  options: TopicsOptions,
+): Promise<{ clusterId: string; partitions: number; replicas: number }> {
+  const { kafka, logger, names } = options
+  const admin = kafka.admin()
+  try {
+    await admin.connect()
+    const { clusterId, brokers } = await admin.describeCluster()
+    const replicas = Math.min(replicasWanted, brokers.length)
+    await create(admin, { topic: names.records, channel: 'records', partitions: options.partitions, replicas }, logger)
+    await create(admin, { topic: names.commits, channel: 'commits', partitions: 1, replicas }, logger)
+    const records = await check(admin, names.records, 'records')
+    const commits = await check(admin, names.commits, 'commits')
+    const differences = [...records.differences, ...commits.differences]
+    if (differences.length > 0) throw contradiction(differences)
+    return { clusterId, partitions: records.partitions, replicas: records.replicas }
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+interface Creation {
+  readonly topic: string
+  readonly channel: 'records' | 'commits'
+  readonly partitions: number
+  readonly replicas: number
+}
+
+async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<void> {
+  const { topic, channel, partitions, replicas } = wanted
+  if ((await admin.listTopics()).includes(topic)) return
+  const configEntries = Object.entries(topicContract(channel).settings).map(([name, value]) => ({
+    name,
+    value: name === 'min.insync.replicas' ? String(Math.min(Number(value), replicas)) : value,
+  }))
+  try {
+    const made = await admin.createTopics({
+      waitForLeaders: true,
+      topics: [{ topic, numPartitions: partitions, replicationFactor: replicas, configEntries }],
+    })
+    if (made) logger.info({ topic, partitions, replicas }, 'topic made')
+  } catch (error) {
+    // Another process may have made it at the same moment.
+    if (!hasType(error, 'TOPIC_ALREADY_EXISTS')) throw error
+  }
+}
+
+interface Checked {
+  readonly differences: TopicDifference[]
+  readonly partitions: number
+  readonly replicas: number
+}
+
+async function check(admin: Admin, topic: string, channel: 'records' | 'commits'): Promise<Checked> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+  const partitions = topics[0]?.partitions ?? []
+  const replicas = Math.min(...partitions.map((one) => one.replicas.length))
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
+  })
+  const found = new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
+  const differences = differencesOf(topicContract(channel).settings, found, replicas)
+  return { differences: differences.map((one) => ({ topic, ...one })), partitions: partitions.length, replicas }
+}
+
+/** Settings that must be at least the contract's; -1 of a retention means for ever. */
+const atLeast: ReadonlySet<string> = new Set(['retention.ms', 'max.message.bytes', 'min.insync.replicas'])
+
+/** Differences of a topic's settings, with `replicas` copies, from those of the contract. */
+export function differencesOf(
+  wanted: TopicSettings,
+  found: ReadonlyMap<string, string>,
+  replicas: number,
+): Omit<TopicDifference, 'topic'>[] {
+  const out: Omit<TopicDifference, 'topic'>[] = []
+  for (const [setting, value] of Object.entries(wanted)) {
+    const has = found.get(setting) ?? ''
+    if (!atLeast.has(setting)) {
+      if (has !== value) out.push({ setting, found: has, wanted: value })
+      continue
+    }
+    const least = setting === 'min.insync.replicas' ? Math.min(Number(value), replicas) : Number(value)
+    const isForEver = setting === 'retention.ms' && has === '-1'
+    if (!isForEver && !(Number(has) >= least)) out.push({ setting, found: has, wanted: `at least ${least}` })
+  }
+  return out
+}
+
+function contradiction(differences: readonly TopicDifference[]): NodeError {
+  const lines = differences.map(
+    ({ topic, setting, found, wanted }) =>
+      `${topic}: ${setting} is ${found === '' ? 'not set' : found}, must be ${wanted}`,
+  )
+  return new NodeError('InvalidParameter', `Topics of Kafka have settings that could lose data. ${lines.join('; ')}.`, {
+    hint: 'Change the settings of the topics, or give --topic-prefix another value.',
+  })
+}
+
+/** What to tell an operator whose brokers cannot be reached or refuse this client. */
+export function connectionHint(error: unknown): string {
+  const text = describeError(error)
+  if (/Closed connection|socket disconnected/i.test(text)) {
+    return `${text}. The broker closed the connection: check that --kafka-tls-* and --kafka-sasl-* fit its listener.`
+  }
+  return text
+}

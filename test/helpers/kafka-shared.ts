@@ -1,0 +1,43 @@
+// Logs on the broker that all Kafka tests share: each test has topics of its own.
+
+import { randomUUID } from 'node:crypto'
+import { inject } from 'vitest'
+import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import type { KafkaLogOptions } from '../../src/log/kafka-log.ts'
+import type { SharedKafka } from '../kafka/global-setup.ts'
+
+/** True when the machine cannot run a broker; the setup has said so loudly. */
+export const noKafka: boolean = inject('kafka') === null
+
+/** The shared broker. */
+export function sharedKafka(): SharedKafka {
+  return must(inject('kafka') ?? undefined, 'a broker runs')
+}
+
+/** A prefix that no other test uses. */
+export function newPrefix(): string {
+  return `t-${randomUUID()}`
+}
+
+/** Options of a log with topics of its own and one partition. */
+export function kafkaLogOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOptions {
+  return {
+    connection: { brokers: [sharedKafka().broker] },
+    clock: systemClock,
+    logger: silentLogger,
+    topicPrefix: newPrefix(),
+    partitions: 1,
+    ...more,
+  }
+}
+
+/** A logger that keeps what is said. */
+export function listeningLogger(): { logger: Logger; lines: string[] } {
+  const lines: string[] = []
+  const keep = (fields: Readonly<Record<string, unknown>>, message: string): void => {
+    lines.push(`${message} ${JSON.stringify(fields)}`)
+  }
+  return { logger: { debug() {}, info: keep, warn: keep, error: keep }, lines }
+}

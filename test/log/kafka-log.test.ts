@@ -1,0 +1,10 @@
+// The Kafka log against the contract of event logs, on a real broker.
+
+import { describe } from 'vitest'
+import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
+import { describeEventLog } from './contract-suite.ts'
+
+describe.skipIf(noKafka)('on a broker', () => {
+  describeEventLog('the Kafka log', () => openKafkaLog(kafkaLogOptions()))
+})
