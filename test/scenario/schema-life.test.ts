@@ -1,0 +1,453 @@
+// The life of a schema on a real node: declared, inferred, extended; what was proven before stays proven.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+beforeAll(async () => {
+  live = await startLiveNode({ 'limit-columns': 12 })
+})
+afterAll(() => live.stop())
+
+async function put(alias: string, body: object): Promise<Answer> {
+  return live.call(`/${alias}`, { method: 'PUT', json: body })
+}
+
+async function post(alias: string, body: string, headers: Record<string, string>, query = ''): Promise<Answer> {
+  return live.call(`/${alias}/ingest${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20', ...headers },
+    body,
+  })
+}
+
+const csv = { 'content-type': 'text/csv' }
+
+async function rowsOf(alias: string, columns = '* exclude (offset, op, system_time)'): Promise<unknown> {
+  return (await live.query(`select ${columns} from "${alias}" order by offset`)).at('output.data')
+}
+
+/** `name: type` of each column, system columns left out. */
+async function columnsOf(alias: string): Promise<string[]> {
+  const answer = await live.call(`/${alias}/metadata?include=schema&schemaFormat=OdfJson`)
+  return columnTexts(answer.at('output.schema')).slice(4)
+}
+
+function columnTexts(schema: unknown): string[] {
+  const { fields } = (typeof schema === 'string' ? JSON.parse(schema) : schema) as {
+    fields: { name: string; type: Record<string, unknown> }[]
+  }
+  return fields.map(({ name, type }) => {
+    const inner = (type['inner'] ?? type) as Record<string, unknown>
+    return `${name}: ${String(inner['kind'])}${inner === type ? '' : '?'}`
+  })
+}
+
+async function eventKinds(alias: string): Promise<string> {
+  const blocks = (await live.call(`/${alias}/blocks?limit=1000`)).at('blocks') as { event: { kind: string } }[]
+  return blocks
+    .map(({ event }) => event.kind)
+    .toReversed()
+    .join(' ')
+}
+
+describe('a new column', () => {
+  test('is optional, changes schema and source in the chain, and leaves old proofs true', async () => {
+    await live.ingest('acme/grow', [{ city: 'Oslo' }], '?create=true')
+    const proof = await live.query('select city from "acme/grow"', { include: ['Proof'] })
+    expect(proof.status).toBe(200)
+    const refused = await live.ingest('acme/grow', [{ city: 'Rome', pop: 3 }])
+    expect([refused.status, refused.at('errors.0.kind')]).toEqual([422, 'UnknownField'])
+    const added = await live.ingest('acme/grow', [{ city: 'Rome', pop: 3 }], '?unknownFields=add')
+    expect(added.at('status')).toBe('committed')
+    expect(await eventKinds('acme/grow')).toBe(
+      'Seed SetDataSchema AddPushSource AddData SetDataSchema AddPushSource AddData',
+    )
+    expect(await columnsOf('acme/grow')).toEqual(['city: String?', 'pop: Float64?'])
+    expect(await rowsOf('acme/grow', 'city, pop')).toEqual([
+      ['Oslo', null],
+      ['Rome', 3],
+    ])
+    const verified = await live.call('/verify', { method: 'POST', json: proof.json })
+    expect([verified.status, verified.at('ok')]).toEqual([200, true])
+    const pinned = await live.query('select * exclude (system_time, event_time) from "acme/grow"', {
+      datasets: proof.at('input.datasets'),
+    })
+    expect(pinned.at('output.data')).toEqual([[0, 0, 'Oslo']])
+  })
+
+  test('does not come from a field that has no value, nor where unknown fields are ignored', async () => {
+    await live.ingest('acme/quiet', [{ a: 1 }], '?create=true')
+    const nothing = await live.ingest('acme/quiet', [{ a: 2, b: null }], '?unknownFields=add')
+    expect(nothing.at('status')).toBe('committed')
+    const ignored = await live.ingest('acme/quiet', [{ a: 3, c: 'x' }], '?unknownFields=ignore')
+    expect(ignored.at('status')).toBe('committed')
+    expect(await columnsOf('acme/quiet')).toEqual(['a: Float64?'])
+    expect(await rowsOf('acme/quiet', 'a')).toEqual([[1], [2], [3]])
+  })
+
+  test.each([
+    ['offset', 'ReservedColumn'],
+    ['OP', 'ReservedColumn'],
+    ['System_Time', 'ReservedColumn'],
+  ])('is never named %s', async (name, kind) => {
+    await live.ingest('acme/reserved', [{ a: 1 }], '?create=true')
+    for (const query of ['', '?unknownFields=add', '?unknownFields=ignore']) {
+      const answer = await live.ingest('acme/reserved', [{ a: 1, [name]: 1 }], query)
+      expect([answer.status, answer.at('errors.0.kind')]).toEqual([422, kind])
+    }
+    expect(await columnsOf('acme/reserved')).toEqual(['a: Float64?'])
+  })
+
+  test('that differs in case alone is the column that is there', async () => {
+    await live.ingest('acme/case', [{ City: 'Oslo' }], '?create=true')
+    expect((await live.ingest('acme/case', [{ CITY: 'Rome' }], '?unknownFields=add')).at('status')).toBe('committed')
+    expect(await columnsOf('acme/case')).toEqual(['City: String?'])
+    const twice = await live.ingest('acme/case', [{ city: 'Rome', CITY: 'Rome' }], '?unknownFields=add')
+    expect(twice.at('errors.0.kind')).toBe('DuplicateField')
+  })
+
+  test('is refused when there would be too many', async () => {
+    const wide = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, i]))
+    expect((await live.ingest('acme/wide', [wide(12)], '?create=true')).at('status')).toBe('committed')
+    const more = await live.ingest('acme/wide', [{ one: 1 }], '?unknownFields=add')
+    expect([more.status, more.at('limit')]).toEqual([422, { name: 'columns', value: 12, unit: 'columns' }])
+    const made = await live.ingest('acme/wider', [wide(13)], '?create=true')
+    expect([made.status, made.at('limit.name')]).toEqual([422, 'columns'])
+    expect(await live.head('acme/wider')).toBeUndefined()
+    const fields = Object.keys(wide(13)).map((name) => ({ name, type: 'Int64?' }))
+    const declared = await put('acme/wider', { schema: { fields } })
+    expect([declared.status, declared.at('limit.name')]).toEqual([422, 'columns'])
+  })
+
+  test('of one name that two callers add at once with two types is there once; the other is told', async () => {
+    await live.ingest('acme/race', [{ a: 1 }], '?create=true')
+    const answers = await Promise.all([
+      live.ingest('acme/race', [{ a: 1, x: 1 }], '?unknownFields=add'),
+      live.ingest('acme/race', [{ a: 1, x: 'text' }], '?unknownFields=add'),
+    ])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+    expect(answers.map((answer) => answer.at('error.kind'))).toContain('SchemaConflict')
+    expect(await live.query('select count(*) from "acme/race"').then((answer) => answer.at('output.data'))).toEqual([
+      [2],
+    ])
+  })
+})
+
+describe('declared types', () => {
+  const types = {
+    flag: 'Bool',
+    text: 'String?',
+    i8: 'Int8?',
+    u64: 'UInt64?',
+    i64: 'Int64?',
+    f32: 'Float32?',
+    f64: 'Float64?',
+    money: 'Decimal(38,10)?',
+    day: 'Date?',
+    at: 'Timestamp?',
+    fine: 'Timestamp(Microsecond)?',
+    raw: 'Binary?',
+  }
+  const typeNames = Object.keys(types)
+    .map((name) => `"${name}"`)
+    .join(', ')
+  const line =
+    '{"flag":true,"text":"ä\\u0000\\"","i8":-128,"u64":18446744073709551615,"i64":-9223372036854775808,' +
+    '"f32":1.5,"f64":1e21,"money":1234567890123456789012345678.0123456789,"day":"0001-02-03",' +
+    '"at":"1969-12-31T23:59:59.9999Z","fine":"2026-01-01T00:00:00.123456789+01:00","raw":"00ff7f"}'
+  const expected =
+    '[true,"ä\\u0000\\"",-128,18446744073709551615,-9223372036854775808,1.5,1e+21,' +
+    '"1234567890123456789012345678.0123456789","0001-02-03","1969-12-31T23:59:59.999Z",' +
+    '"2025-12-31T23:00:00.123456Z","00ff7f"]'
+
+  test('take values and give them back exactly', async () => {
+    const fields = Object.entries(types).map(([name, type]) => ({ name, type }))
+    const made = await put('acme/types', { schema: { fields } })
+    expect(made.status).toBe(201)
+    expect(await columnsOf('acme/types')).toEqual(
+      Object.entries(types).map(([name, type]) => `${name}: ${type.replace(/\(.*\)/, '')}`),
+    )
+    expect((await post('acme/types', `${line}\n{"flag":false}\n`, {})).at('status')).toBe('committed')
+    expect((await post('acme/types', `[${line}]`, { 'content-type': 'application/json' })).at('status')).toBe(
+      'committed',
+    )
+    const answer = await live.query(`select ${typeNames} from "acme/types" order by offset`)
+    const nulls = `[false${',null'.repeat(11)}]`
+    expect(answer.text).toContain(`"data":[${expected},${nulls},${expected}]`)
+    const missing = await post('acme/types', '{"text":"x"}\n', {})
+    const nothing = await post('acme/types', '{"flag":null}\n', {})
+    expect([missing, nothing].map((one) => one.at('errors.0.kind'))).toEqual(['MissingRequired', 'MissingRequired'])
+  })
+
+  test('take values from CSV too', async () => {
+    const cells =
+      'true,"ä ""x""",127,0,9223372036854775807,-0.5,.5,-0.0000000001,2026-02-28,2026-02-28 00:00:00Z,2026-02-28T00:00:00.5Z,CAFE'
+    expect((await post('acme/types', `${cells}\r\n`, csv)).at('status')).toBe('committed')
+    const answer = await live.query(`select ${typeNames} from "acme/types" order by offset desc limit 1`)
+    expect(answer.text).toContain(
+      '[[true,"ä \\"x\\"",127,0,9223372036854775807,-0.5,0.5,"-0.0000000001","2026-02-28","2026-02-28T00:00:00Z","2026-02-28T00:00:00.500Z","cafe"]]',
+    )
+  })
+
+  test.each([
+    ['i8', '128', 'OutOfRange'],
+    ['u64', '-1', 'OutOfRange'],
+    ['i64', '9223372036854775808', 'OutOfRange'],
+    ['i64', '1.5', 'WrongType'],
+    ['f64', '1e400', 'OutOfRange'],
+    ['money', '0.00000000001', 'WrongType'],
+    ['day', '"2026-02-30"', 'BadDate'],
+    ['at', '"2026-02-28T00:00:00"', 'BadTimestamp'],
+    ['raw', '"0"', 'WrongType'],
+  ])('refuse in column %s the value %s', async (name, value, kind) => {
+    const answer = await post('acme/types', `{"flag":true,"${name}":${value}}\n`, {})
+    expect([answer.status, answer.at('errors.0.kind'), answer.at('errors.0.column')]).toEqual([422, kind, name])
+  })
+
+  test('may be lists', async () => {
+    const fields = [
+      { name: 'tags', type: 'List(String)?' },
+      { name: 'scores', type: 'List(Int64?)' },
+      { name: 'times', type: 'List(Timestamp(Microsecond)?)?' },
+    ]
+    expect((await put('acme/lists', { schema: { fields } })).status).toBe(201)
+    const rows = [
+      '{"tags":["a",""],"scores":[9007199254740993,null],"times":["2026-01-01T00:00:00.000001Z"]}',
+      '{"tags":[],"scores":[]}',
+    ]
+    expect((await post('acme/lists', rows.join('\n'), {})).at('status')).toBe('committed')
+    const answer = await live.query('select tags, scores, times from "acme/lists" order by offset')
+    expect(answer.text).toContain('[[["a",""],[9007199254740993,null],["2026-01-01T00:00:00.000001Z"]],[[],[],null]]')
+    const tail = await live.call('/acme/lists/tail')
+    expect(tail.text).toContain('"tags":["a",""],"scores":[9007199254740993,null]')
+  })
+
+  test.each([
+    [{ name: 'offset', type: 'Int64' }, 'InvalidColumnName'],
+    [{ name: 'Op', type: 'Int64' }, 'InvalidColumnName'],
+    [{ name: '', type: 'Int64' }, 'InvalidColumnName'],
+    [{ name: 'a\nb', type: 'Int64' }, 'InvalidColumnName'],
+    [{ name: 'A', type: 'Int64' }, 'InvalidColumnName'],
+    [{ name: 'x', type: 'Float16' }, 'InvalidRequest'],
+    [{ name: 'x', type: 'Int128' }, 'InvalidRequest'],
+    [{ name: 'event_time', type: 'String' }, 'InvalidRequest'],
+  ])('cannot be %j beside a column a', async (field, kind) => {
+    const answer = await put('acme/never', { schema: { fields: [{ name: 'a', type: 'Int64' }, field] } })
+    expect([answer.status, answer.at('error.kind')]).toEqual([422, kind])
+    expect(await live.head('acme/never')).toBeUndefined()
+  })
+})
+
+describe('what a dataset says of itself', () => {
+  const body = {
+    vocab: { eventTimeColumn: 'when' },
+    info: { description: 'Ships', keywords: ['sea', 'ais'] },
+    license: { shortName: 'CC0', name: 'CC0 1.0', spdxId: 'CC0-1.0', websiteUrl: 'https://example.org/cc0' },
+    attachments: { kind: 'Embedded', items: [{ path: 'README.md', content: '# Ships\n' }] },
+    visibility: 'private',
+  }
+
+  test('stands in its chain and metadata, and is hidden when it is private', async () => {
+    expect((await put('acme/ships', body)).status).toBe(201)
+    expect(await eventKinds('acme/ships')).toBe('Seed SetInfo SetLicense SetAttachments SetVocab AddPushSource')
+    const metadata = await live.call('/acme/ships/metadata?include=info,license,attachments,vocab')
+    expect(metadata.at('output.info')).toEqual(body.info)
+    expect(metadata.at('output.license')).toEqual(body.license)
+    expect(metadata.at('output.vocab.eventTimeColumn')).toBe('when')
+    expect(JSON.stringify(metadata.at('output.attachments'))).toContain('# Ships')
+    const stranger = await live.call('/acme/ships/metadata', { token: null })
+    const missing = await live.call('/acme/shipz/metadata', { token: null })
+    expect([stranger.status, stranger.at('error.kind')]).toEqual([missing.status, missing.at('error.kind')])
+  })
+
+  test('gets its schema from the first batch, under its vocabulary; an identical repeat is 200 even then', async () => {
+    const rows = '{"when":"2026-01-01T00:00:00Z","name":"Anna"}\n'
+    expect((await post('acme/ships', rows, {})).at('status')).toBe('committed')
+    expect(await rowsOf('acme/ships', '"when", name')).toEqual([['2026-01-01T00:00:00Z', 'Anna']])
+    expect((await put('acme/ships', body)).status).toBe(200)
+    expect((await put('acme/ships', { ...body, visibility: 'public' })).status).toBe(409)
+    expect((await put('acme/ships', { ...body, info: { description: 'Boats' } })).status).toBe(409)
+    const fields = [{ name: 'name', type: 'String?' }]
+    expect((await put('acme/ships', { ...body, schema: { fields } })).status).toBe(409)
+  })
+
+  test('may be empty in each part, which is the same as none', async () => {
+    const empty = { info: {}, attachments: { kind: 'Embedded', items: [] }, vocab: {}, visibility: 'public' }
+    expect((await put('acme/plain', empty)).status).toBe(201)
+    expect(await eventKinds('acme/plain')).toBe('Seed AddPushSource')
+    expect((await put('acme/plain', empty)).status).toBe(200)
+    expect((await put('acme/plain', {})).status).toBe(200)
+  })
+})
+
+describe('a dry run', () => {
+  const rows = '{"city":"Oslo","event_time":"2026-01-01T00:00:00Z","n":1}\n'
+
+  test('of a missing dataset needs create, and makes none', async () => {
+    expect((await post('acme/dry', rows, {}, '?dryRun=true')).status).toBe(404)
+    const answer = await post('acme/dry', rows, {}, '?dryRun=true&create=true&integers=int64')
+    expect(answer.status).toBe(200)
+    expect([answer.at('dryRun'), answer.at('records')]).toEqual([true, 1])
+    expect(columnTexts(answer.at('schema'))).toEqual(['city: String?', 'event_time: Timestamp', 'n: Int64?'])
+    expect(await live.head('acme/dry')).toBeUndefined()
+    expect((await post('acme/dry', '', {}, '?dryRun=true&create=true')).at('error.kind')).toBe('NothingToInfer')
+  })
+
+  test('gives a schema that can be declared, and then means the same', async () => {
+    const answer = await post('acme/dry', rows, {}, '?dryRun=true&create=true')
+    expect((await put('acme/declared', { schema: answer.at('schema') })).status).toBe(201)
+    await post('acme/inferred', rows, {}, '?create=true')
+    const schemas = await Promise.all(
+      ['declared', 'inferred'].map((name) => live.call(`/acme/${name}/metadata?include=schema&schemaFormat=OdfJson`)),
+    )
+    expect(schemas[0]?.at('output.schema')).toEqual(schemas[1]?.at('output.schema'))
+  })
+
+  test('of an existing dataset judges the rows and stores nothing', async () => {
+    await live.ingest('acme/there', [{ n: 1 }], '?create=true')
+    const head = await live.head('acme/there')
+    const fits = await post('acme/there', '{"n":2}\n{"n":3}\n', {}, '?dryRun=true')
+    expect([fits.at('records'), columnTexts(fits.at('schema'))]).toEqual([2, ['n: Float64?']])
+    const more = await post('acme/there', '{"n":2,"x":"a"}\n', {}, '?dryRun=true&unknownFields=add')
+    expect(columnTexts(more.at('schema'))).toEqual(['n: Float64?', 'x: String?'])
+    const refused = await post('acme/there', '{"n":"x"}\n', {}, '?dryRun=true')
+    expect([refused.status, refused.at('errors.0.kind')]).toEqual([422, 'WrongType'])
+    const none = await post('acme/there', '', {}, '?dryRun=true')
+    expect([none.status, none.at('records')]).toEqual([200, 0])
+    expect(await live.head('acme/there')).toBe(head)
+  })
+})
+
+describe('CSV', () => {
+  test('finds its header by the names of the columns, in any case and order', async () => {
+    await put('acme/csv', {
+      schema: {
+        fields: [
+          { name: 'city', type: 'String' },
+          { name: 'n', type: 'Int64?' },
+        ],
+      },
+    })
+    const answers = [
+      await post('acme/csv', 'N,City\n1,Oslo\n', csv),
+      await post('acme/csv', 'Rome,2\n', csv),
+      await post('acme/csv', 'city,\n', csv),
+      await post('acme/csv', 'city,3\n', { 'content-type': 'text/csv; header=absent' }),
+    ]
+    expect(answers.map((answer) => answer.at('csvHeader'))).toEqual(['present', 'absent', 'absent', 'absent'])
+    expect(await rowsOf('acme/csv', 'city, n')).toEqual([
+      ['Oslo', 1],
+      ['Rome', 2],
+      ['city', null],
+      ['city', 3],
+    ])
+    const unknown = await post('acme/csv', 'city,x\nOslo,1\n', { 'content-type': 'text/csv; header=present' })
+    expect([unknown.status, unknown.at('errors.0.kind')]).toEqual([422, 'UnknownField'])
+    expect(unknown.at('errors.0.record')).toBeUndefined()
+  })
+
+  test('without header counts the event time where it is declared, and not otherwise', async () => {
+    const fields = [
+      { name: 'city', type: 'String?' },
+      { name: 'event_time', type: 'Timestamp' },
+      { name: 'n', type: 'Int64?' },
+    ]
+    await put('acme/with-time', { schema: { fields } })
+    expect((await post('acme/with-time', 'Oslo,2026-01-01T00:00:00Z,1\n', csv)).at('csvHeader')).toBe('absent')
+    expect(await rowsOf('acme/with-time', 'city, event_time, n')).toEqual([['Oslo', '2026-01-01T00:00:00Z', 1]])
+    await put('acme/no-time', { schema: { fields: fields.filter(({ name }) => name !== 'event_time') } })
+    const many = await post('acme/no-time', 'Oslo,2026-01-01T00:00:00Z,1\n', csv)
+    expect([many.status, many.at('errors.0.kind')]).toEqual([422, 'TooManyFields'])
+    const named = await post('acme/no-time', 'event_time,n,city\n2026-01-01T00:00:00Z,1,Oslo\n', csv)
+    expect(named.at('status')).toBe('committed')
+  })
+
+  test('declares the event time where its header has it', async () => {
+    const body = 'city,empty,event_time,n\nOslo,,2026-01-01T00:00:00Z,1\n'
+    expect((await post('acme/from-csv', body, csv, '?create=true')).at('csvHeader')).toBe('present')
+    expect(await columnsOf('acme/from-csv')).toEqual(['city: String?', 'n: Int64?'])
+    const bare = await post('acme/from-csv', 'Rome,2026-01-02T00:00:00Z,2\n', csv)
+    expect([bare.at('status'), bare.at('csvHeader')]).toEqual(['committed', 'absent'])
+    expect(await rowsOf('acme/from-csv', 'city, event_time, n')).toEqual([
+      ['Oslo', '2026-01-01T00:00:00Z', 1],
+      ['Rome', '2026-01-02T00:00:00Z', 2],
+    ])
+  })
+
+  test('that begins a dataset must show whether it has a header', async () => {
+    const doubtful = await post('acme/doubt', 'Oslo,1\n', csv, '?create=true')
+    expect([doubtful.status, doubtful.at('error.kind'), doubtful.at('hint')]).toEqual([
+      422,
+      'RecordsDoNotFit',
+      expect.stringContaining('header='),
+    ])
+    const absent = await post('acme/doubt', 'Oslo,1\n', { 'content-type': 'text/csv; header=absent' }, '?create=true')
+    expect(absent.at('csvHeader')).toBe('absent')
+    expect(await columnsOf('acme/doubt')).toEqual(['column_1: String?', 'column_2: Int64?'])
+  })
+})
+
+describe('how times and numbers are read', () => {
+  test('is told by timeZone, eventTimeUnit, integers and odf-event-time', async () => {
+    const zoneless = '{"event_time":"2026-01-01 00:00:00","n":1}\n'
+    const refused = await post('acme/times', zoneless, {}, '?create=true')
+    expect([refused.status, refused.at('errors.0.kind')]).toEqual([422, 'BadTimestamp'])
+    const utc = await post('acme/times', zoneless, {}, '?create=true&timeZone=UTC&integers=int64')
+    expect(utc.at('status')).toBe('committed')
+    const epochs = [
+      ['s', '1767225600'],
+      ['ms', '1767225600123.9'],
+      ['us', '1767225600123456'],
+      ['ns', '1767225600123456789'],
+    ]
+    for (const [unit, value] of epochs) {
+      const answer = await post('acme/times', `{"event_time":${value},"n":2}\n`, {}, `?eventTimeUnit=${unit}`)
+      expect(answer.at('status')).toBe('committed')
+    }
+    const bare = await post('acme/times', '{"event_time":1767225600,"n":2}\n', {})
+    expect(bare.at('errors.0.kind')).toBe('WrongType')
+    await post('acme/times', '{"n":3}\n{"event_time":null,"n":4}\n', { 'odf-event-time': '2020-02-29T12:00:00+01:00' })
+    expect(await rowsOf('acme/times', 'event_time, n')).toEqual([
+      ['2026-01-01T00:00:00Z', 1],
+      ['2026-01-01T00:00:00Z', 2],
+      ['2026-01-01T00:00:00.123Z', 2],
+      ['2026-01-01T00:00:00.123Z', 2],
+      ['2026-01-01T00:00:00.123Z', 2],
+      ['2020-02-29T11:00:00Z', 3],
+      ['2020-02-29T11:00:00Z', 4],
+    ])
+    expect(await columnsOf('acme/times')).toEqual(['n: Int64?'])
+  })
+
+  test('makes integers of numbers only where there is evidence', async () => {
+    await live.ingest('acme/few', [{ n: 1 }], '?create=true')
+    await live.ingest(
+      'acme/many',
+      Array.from({ length: 1000 }, (_, n) => ({ n })),
+      '?create=true',
+    )
+    await post('acme/wide-int', '{"n":9007199254740993}\n', {}, '?create=true')
+    await live.ingest('acme/forced', [{ n: 1 }], '?create=true&integers=int64')
+    await live.ingest(
+      'acme/float',
+      Array.from({ length: 1000 }, (_, n) => ({ n })),
+      '?create=true&integers=float64',
+    )
+    const names = ['few', 'many', 'wide-int', 'forced', 'float']
+    expect(await Promise.all(names.map((name) => columnsOf(`acme/${name}`)))).toEqual([
+      ['n: Float64?'],
+      ['n: Int64?'],
+      ['n: Int64?'],
+      ['n: Int64?'],
+      ['n: Float64?'],
+    ])
+    expect((await live.query('select n from "acme/wide-int"')).text).toContain('[[9007199254740993]]')
+  })
+
+  test('keeps a Date as event time when the first batch has dates', async () => {
+    await live.ingest('acme/days', [{ event_time: '2026-01-01' }, { event_time: '2026-01-02' }], '?create=true')
+    await post('acme/days', '{}\n', { 'odf-event-time': '2026-01-03T23:30:00-01:00' })
+    expect(await rowsOf('acme/days', 'event_time')).toEqual([['2026-01-01'], ['2026-01-02'], ['2026-01-04']])
+  })
+})
