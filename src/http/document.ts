@@ -3,7 +3,9 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { completeDocument } from './complete-document.ts'
 import type { HttpContext } from './context.ts'
+import { Problem } from './schemas.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,6 +31,10 @@ const swaggerPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+const about =
+  'A data node that can be held to account. Every GET route takes HEAD too; another method is 405 `MethodNotAllowed` with ' +
+  '`Allow`, another path 404 `RouteNotFound`. Errors are problem details (RFC 9457); `/errors` explains each kind.'
+
 /** Register before the routes. */
 export async function registerDocument(app: FastifyInstance, context: Pick<HttpContext, 'facts'>): Promise<void> {
   await app.register(swagger, {
@@ -37,7 +43,7 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
       info: {
         title: 'Proofstream',
         version: context.facts.version,
-        description: 'A data node that can be held to account.',
+        description: about,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       tags: [
@@ -51,6 +57,8 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{}, { token: [] }],
     },
+    // The document is plain JSON; the plugin's type of it allows other versions too.
+    transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }, Problem) : {}),
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
       return {

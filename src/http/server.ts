@@ -6,6 +6,7 @@ import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { registerAuthentication } from './authenticate.ts'
 import { answerBrokenRequest } from './broken-requests.ts'
+import { closeGently } from './close-gently.ts'
 import { registerCompression } from './compress.ts'
 import type { HttpContext } from './context.ts'
 import { registerDocument } from './document.ts'
@@ -33,7 +34,7 @@ const maxParamChars = 1500
 export interface HttpServer {
   /** Resolves with the port when connections are taken. */
   listen(host: string, port: number): Promise<number>
-  /** Takes no more connections and resolves when those under way are answered. */
+  /** Takes no more connections and resolves when those under way are answered, or cut off after 10 s. */
   close(): Promise<void>
 }
 
@@ -44,6 +45,8 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: maxParamChars, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
+    // The gateway refuses work of its own while it drains, with a body like any other.
+    return503OnClosing: false,
     requestTimeout: context.limits.bodyMs,
     http: {
       headersTimeout: context.limits.requestHeaderMs,
@@ -92,7 +95,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
       assert(typeof address === 'object' && address !== null, 'the server listens on a port')
       return address.port
     },
-    close: () => app.close(),
+    close: () => closeGently(app, context.clock),
   }
 }
 
@@ -129,6 +132,8 @@ function sendProblem(
       'A request failed',
     )
   }
+  // Of the answer that was begun, nothing holds for an error.
+  for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
   const text = JSON.stringify(problem.body)
   void reply

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
+import { type OpenApiDocument, undocumented } from './openapi-check.ts'
 
 export interface Answer {
   readonly status: number
@@ -35,6 +36,7 @@ export interface LiveNode {
   readonly node: RunningNode
   readonly adminToken: string
   readonly dataDir: string
+  /** Rejects when the answer is none that the node's own OpenAPI document describes. */
   call(path: string, call?: Call): Promise<Answer>
   /** Posts NDJSON of `rows` and waits for the block. */
   ingest(alias: string, rows: readonly object[], query?: string): Promise<Answer>
@@ -53,7 +55,13 @@ export async function startLiveNode(options: Readonly<Record<string, unknown>> =
     loadConfig({ data: dataDir, listen: '127.0.0.1:0', 'log-level': 'silent', 'cut-burst': 10_000, ...options }),
   )
   const adminToken = (await readFile(node.tokenFile, 'utf8')).trim()
-  const call = (path: string, asked: Call = {}): Promise<Answer> => send(node.url, path, withToken(asked, adminToken))
+  const document = (await send(node.url, '/openapi.json', {})).json as OpenApiDocument
+  const call = async (path: string, asked: Call = {}): Promise<Answer> => {
+    const answer = await send(node.url, path, withToken(asked, adminToken))
+    const fault = undocumented(document, { ...answer, path, method: asked.method ?? 'GET' })
+    if (fault !== undefined) throw new Error(fault)
+    return answer
+  }
   return {
     node,
     adminToken,

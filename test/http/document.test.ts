@@ -6,24 +6,29 @@ import { fixedLimits, limitTable } from '../../src/lib/limits.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 let live: LiveNode
+type Content = Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
 interface Operation {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: object }>> }>>
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>
   readonly parameters?: readonly {
     readonly in: string
     readonly name: string
     readonly schema: object
     readonly required?: boolean
   }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: object }>> }
+  readonly requestBody?: { readonly content: Content }
   readonly security?: readonly object[]
   readonly summary?: string
+  readonly operationId?: string
 }
+let problem: object
 let paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
 beforeAll(async () => {
   live = await startLiveNode({ 'limit-sql-bytes': 777 })
   await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
-  paths = (await live.call('/openapi.json')).at('paths') as typeof paths
+  const document = await live.call('/openapi.json')
+  paths = document.at('paths') as typeof paths
+  problem = Object(document.at('components.schemas.Problem')) as object
 })
 afterAll(() => live.stop())
 
@@ -85,7 +90,8 @@ describe('the OpenAPI document', () => {
       expect([where, declared.map((parameter) => parameter.name)]).toEqual([where, named])
       expect([where, declared.every((parameter) => parameter.required === true)]).toEqual([where, true])
       expect([where, operation.summary]).toEqual([where, expect.stringMatching(/\S/)])
-      expect([where, Object.keys(operation.responses)]).toEqual([where, expect.arrayContaining(['4XX', '5XX'])])
+      expect([where, Object.keys(operation.responses)]).toEqual([where, expect.arrayContaining(['400', '401', '500'])])
+      expect([where, operation.operationId]).toEqual([where, expect.stringMatching(/^[a-z][A-Za-z]+$/)])
       const takesBody = method === 'post' || method === 'put'
       expect([where, operation.requestBody !== undefined]).toEqual([where, takesBody])
     }
@@ -93,12 +99,18 @@ describe('the OpenAPI document', () => {
 
   it('holds JSON Schemas that compile, and answers that fit them', async () => {
     const ajv = new Ajv2020({ strict: false, logger: false })
+    const misfits: unknown[] = []
     for (const [, , operation] of operations()) {
       for (const parameter of operation.parameters ?? []) ajv.compile(parameter.schema)
       for (const part of [operation.requestBody, ...Object.values(operation.responses)]) {
-        for (const { schema } of Object.values(part?.content ?? {})) ajv.compile(schema)
+        for (const { schema, example } of Object.values(part?.content ?? {})) {
+          const isProblem = '$ref' in schema && schema.$ref === '#/components/schemas/Problem'
+          const validate = ajv.compile(isProblem ? problem : schema)
+          if (example !== undefined && !validate(example)) misfits.push([example, validate.errors])
+        }
       }
     }
+    expect(misfits).toEqual([])
     const samples = [
       ['/datasets', '/datasets'],
       ['/{account}/{dataset}/metadata', '/acme/goods/metadata'],
@@ -117,9 +129,13 @@ describe('the OpenAPI document', () => {
         'No errors',
       ])
     }
-    const problem = paths['/query']?.['get']?.responses['4XX']?.content?.['application/json']?.schema
     const refused = await live.query('selec')
-    expect(ajv.validate(problem ?? false, refused.json)).toBe(true)
+    expect(ajv.validate(problem, refused.json)).toBe(true)
+  })
+
+  it('gives every operation a name of its own', () => {
+    const ids = operations().map(([, , operation]) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
   })
 
   it('says which operations need a token', () => {
