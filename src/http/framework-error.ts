@@ -53,10 +53,23 @@ function reason(
   fault: SchemaFault | undefined,
   { place, subject, inParameters }: { place: { readonly one: string }; subject: string; inParameters: boolean },
 ): string {
-  const params = fault?.params ?? {}
-  if (fault?.keyword === 'additionalProperties')
-    return `${place.one} '${String(params['additionalProperty']).slice(0, 100)}' is not known here.`
-  if (fault?.keyword === 'required') return `${place.one} '${String(params['missingProperty'])}' is missing.`
-  if (fault?.keyword === 'type' && inParameters) return `${subject} is given more than once.`
-  return `${subject} ${fault?.message ?? 'is not valid'}.`
+  const { keyword, params = {} } = fault ?? {}
+  switch (keyword) {
+    case 'additionalProperties':
+      return `${place.one} '${String(params['additionalProperty']).slice(0, 100)}' is not known here.`
+    case 'required':
+      return `${place.one} '${String(params['missingProperty'])}' is missing.`
+    case 'type':
+      return inParameters
+        ? `${subject} is given more than once.`
+        : `${subject} is not of type ${String(params['type'])}.`
+    case 'pattern':
+      return `${subject} is not a whole number of at most 15 digits.`
+    case 'maxLength':
+      return `${subject} is longer than ${String(params['limit'])} characters.`
+    case 'minimum':
+      return `${subject} is below ${String(params['limit'])}.`
+    default:
+      return `${subject} ${fault?.message ?? 'is not valid'}.`
+  }
 }

@@ -238,6 +238,17 @@ const badBodies = [
 ] as const
 
 describe('bodies', () => {
+  it.each([
+    [{ query: 'select 1', speed: 9 }, "The member 'speed' is not known here."],
+    [{ query: 1 }, "The member 'query' is not of type string."],
+    [{}, "The member 'query' is missing."],
+    [{ query: 'select 1', skip: -1 }, "The member 'skip' is below 0."],
+    [{ query: 'select 1', datasets: [{ id: 'x' }] }, "The member 'alias' is missing."],
+    [[], 'The body is not of type object.'],
+  ])('of the form %j are told what is wrong with them', async (body, message) => {
+    expect((await live.call('/query', { method: 'POST', json: body })).at('message')).toBe(message)
+  })
+
   it.each(badBodies)('refuses $what', async ({ type, body, status, kind }) => {
     const answer = await live.call('/acme/goods/ingest', { method: 'POST', headers: { 'content-type': type }, body })
     expect([answer.status, answer.at('error.kind')]).toEqual([status, kind])
@@ -289,6 +300,16 @@ describe('bodies', () => {
 })
 
 describe('names and parameters', () => {
+  it.each([
+    ['/acme/goods/metadata?includes=x', "The parameter 'includes' is not known here."],
+    ['/acme/goods/metadata?at=1&at=2', "The parameter 'at' is given more than once."],
+    ['/acme/goods/tail?limit=ten', "The parameter 'limit' is not a whole number of at most 15 digits."],
+    ['/query', "The parameter 'query' is missing."],
+    [`/${'a'.repeat(101)}/x/metadata`, "The part 'account' is longer than 100 characters."],
+  ])('%s says what is wrong with which', async (path, message) => {
+    expect((await live.call(path)).at('message')).toBe(message)
+  })
+
   it.each([
     ['/acme/nothing/metadata', 404, 'DatasetNotFound'],
     ['/acme/nothing/tail', 404, 'DatasetNotFound'],

@@ -1,0 +1,67 @@
+// A server that is asked to close answers what is under way and cuts off who stalls.
+
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { type FastifyInstance, fastify } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { closeGently } from '../../src/http/close-gently.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+
+/** A clock whose sleepers wake when `wake` is called. */
+function handClock(): Clock & { wake(): void; slept: number[] } {
+  const slept: number[] = []
+  let wake = (): void => {}
+  return {
+    nowMs: () => 0,
+    monotonicMs: () => 0,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        slept.push(ms)
+        wake = resolve
+        signal?.addEventListener('abort', () => resolve(), { once: true })
+      }),
+    wake: () => wake(),
+    slept,
+  }
+}
+
+async function started(): Promise<{ app: FastifyInstance; port: number; answer: () => void }> {
+  const app = fastify({ forceCloseConnections: 'idle' })
+  let answer = (): void => {}
+  app.get('/', () => new Promise((resolve) => (answer = () => resolve('done'))))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return { app, port, answer: () => answer() }
+}
+
+describe('closing', () => {
+  it('waits for an answer under way, and no longer', async () => {
+    const { app, port, answer } = await started()
+    const clock = handClock()
+    const fetched = fetch(`http://127.0.0.1:${port}/`).then((response) => response.text())
+    await expect.poll(() => app.server.listenerCount('request')).toBeGreaterThan(0)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const closed = closeGently(app, clock)
+    answer()
+    expect(await fetched).toBe('done')
+    await closed
+    expect(clock.slept).toEqual([10_000])
+  })
+
+  it('cuts off a client that does not finish its request', async () => {
+    const { app, port } = await started()
+    const clock = handClock()
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const ended = once(socket, 'close')
+    const closed = closeGently(app, clock)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    clock.wake()
+    await closed
+    await ended
+    expect(app.server.listening).toBe(false)
+  })
+})
