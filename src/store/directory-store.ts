@@ -3,7 +3,6 @@
 // once its directory is fsynced, and each directory once its parent is.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { NodeError } from '../model/errors.ts'
 import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
@@ -145,7 +144,7 @@ async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
 
 /** Creates the store's directory, and makes it and each directory created for it durable. */
 async function createRoot(root: string, files: StoreFileSystem): Promise<void> {
-  const first = await mkdir(root, { recursive: true, mode: 0o700 })
+  const first = await files.makeTree(root)
   const top = dirname(first ?? root)
   for (let parent = dirname(root); ; parent = dirname(parent)) {
     try {
@@ -161,7 +160,7 @@ async function createRoot(root: string, files: StoreFileSystem): Promise<void> {
 /** Prepares the folder of temporary files: removes leftovers and tries a hard link. */
 async function openTemporaryFolder(root: string, files: StoreFileSystem): Promise<() => string> {
   const folder = join(root, temporaryFolder)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await files.makeTree(folder)
   const mine = randomBytes(8).toString('hex')
   let count = 0
   const next = (): string => join(folder, `${mine}-${count++}`)

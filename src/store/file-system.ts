@@ -12,6 +12,8 @@ export interface StoreFileSystem {
   link(from: string, to: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
+  /** Creates a directory and what is missing above it, mode 0700; resolves with the first one created, if any. */
+  makeTree(path: string): Promise<string | undefined>
   /** Creates a directory, mode 0700; fails with EEXIST when it is there. */
   makeDirectory(path: string): Promise<void>
   /** Makes the names in a directory durable. */
@@ -51,6 +53,7 @@ export const nodeFileSystem: StoreFileSystem = {
   link,
   rename,
   unlink,
+  makeTree: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
   async makeDirectory(path) {
     await mkdir(path, 0o700)
   },

@@ -72,6 +72,8 @@ export function simulatedDisk(root: string, options: { stepsLeft: number; random
       await step()
       remove(path)
     },
+    // The root and its folder of temporary files are there from the start.
+    makeTree: async () => undefined,
     async makeDirectory(path) {
       await step()
       add(path, newFolder())
