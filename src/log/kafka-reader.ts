@@ -31,6 +31,10 @@ export interface FetchOptions {
   readonly maxBytes: number
 }
 
+export interface TopicEntry extends LogEntry {
+  readonly headers?: Readonly<Record<string, unknown>>
+}
+
 export interface Range {
   readonly start: number
   readonly end: number
@@ -50,7 +54,7 @@ export class TopicReader {
    * Throws HaltError `LogReplaced`, `LogDamaged`, and what kafkajs throws (`isOutOfRange` tells a position that is not
    * there).
    */
-  fetch(partition: number, from: number, options: FetchOptions): Promise<LogEntry[]> {
+  fetch(partition: number, from: number, options: FetchOptions): Promise<TopicEntry[]> {
     const { topic } = this.#options
     return this.#attempt(async (cluster) => {
       await cluster.refreshMetadataIfNecessary()
@@ -160,6 +164,7 @@ interface FetchedMessage {
   readonly offset: string
   readonly value: Uint8Array | null
   readonly isControlRecord?: boolean
+  readonly headers?: Readonly<Record<string, unknown>>
 }
 
 interface FetchAnswer {
@@ -167,18 +172,19 @@ interface FetchAnswer {
 }
 
 /** The entries of an answer from `from` on. Markers of foreign transactions are positions without bytes. */
-function entriesOf(answer: unknown, from: number): LogEntry[] {
+function entriesOf(answer: unknown, from: number): TopicEntry[] {
   // `as`: the library leaves the type of this answer open; its members are as it decodes version 11 of the request.
   const messages = (answer as FetchAnswer).responses[0]?.partitions[0]?.messages
   if (messages === undefined) throw badAnswer('fetch')
-  const entries: LogEntry[] = []
+  const entries: TopicEntry[] = []
   let next = from
-  for (const { offset, value, isControlRecord } of messages) {
+  for (const { offset, value, isControlRecord, headers } of messages) {
     const position = Number(offset)
     if (position < from) continue
     if (position !== next)
       throw new HaltError('LogDamaged', `message ${next} is missing; ${position} came in its place`)
-    entries.push({ position, bytes: isControlRecord === true ? nothing : (value ?? nothing) })
+    const bytes = isControlRecord === true ? nothing : (value ?? nothing)
+    entries.push({ position, bytes, ...(headers === undefined ? {} : { headers }) })
     next++
   }
   return entries
