@@ -27,13 +27,13 @@ export class LogWriter {
   async cut(entries: readonly CutEntry[]): Promise<void> {
     const at = this.#now()
     const header = { kind: 'cut', writer: this.#writer, n: ++this.#n, at, time: at, entries } as const
-    await this.#log.append(this.#partition, [encodeMessage(header)], { useReserve: true })
+    await this.#log.append(this.#partition, [encodeMessage(header)], { useReserve: true, ahead: true })
   }
 
   /** Ends an attempt whose parts have stopped coming. Durable when it resolves. Throws as `EventLog.append`. */
   async abort(dataset: DatasetId, attempt: Attempt): Promise<void> {
     const header = { kind: 'abort', writer: this.#writer, n: ++this.#n, at: this.#now(), dataset, attempt } as const
-    await this.#log.append(this.#partition, [encodeMessage(header)], { useReserve: true })
+    await this.#log.append(this.#partition, [encodeMessage(header)], { useReserve: true, ahead: true })
   }
 
   #now(): string {

@@ -158,19 +158,19 @@ export class Publisher {
     await Promise.resolve()
     while (writer.waiting.length > 0) {
       const groups = groupByDataset(writer.waiting.splice(0))
-      try {
-        const messages = groups.map((group) => this.#encodeGroup(writer, group))
-        const first = await this.#log.append(partition, messages)
-        for (const [offset, group] of groups.entries()) {
-          for (const [index, one] of group.entries()) {
-            one.resolve({ position: first + offset, index })
-          }
-        }
-      } catch (error) {
-        for (const group of groups) for (const one of group) one.reject(error)
-      }
+      // One append per message, begun in order: the log gathers them, and one that is refused leaves the others alone.
+      await Promise.all(groups.map((group) => this.#appendGroup(partition, writer, group)))
     }
     writer.running = false
+  }
+
+  async #appendGroup(partition: number, writer: Writer, group: readonly Waiting[]): Promise<void> {
+    try {
+      const position = await this.#log.append(partition, [this.#encodeGroup(writer, group)])
+      for (const [index, one] of group.entries()) one.resolve({ position, index })
+    } catch (error) {
+      for (const one of group) one.reject(error)
+    }
   }
 
   #encodeGroup(writer: Writer, group: readonly Waiting[]): Uint8Array {
