@@ -2,8 +2,10 @@
 // and the cost of a body of one row. Run: node bench/formats.ts
 
 import { createReader } from '../src/formats/formats.ts'
-import type { Format, ReaderOptions } from '../src/formats/reader.ts'
+import type { ReaderOptions } from '../src/formats/reader.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/model/schema.ts'
+
+type Format = 'csv' | 'json' | 'ndjson'
 
 const rows = 200_000
 const chunkBytes = 64 * 1024

@@ -50,6 +50,8 @@ const inferredHint =
 export class FaultLog {
   readonly errors: RecordError[] = []
   total = 0
+  /** What to do about the faults, where a reader knows it. */
+  hint: string | undefined = undefined
   private countedRecord = -1
   private countedBytes = 0
   private countedLine = 1
@@ -93,6 +95,7 @@ export class FaultLog {
   toError(inferred: boolean): NodeError {
     const first = this.errors[0]
     const place = first?.record === undefined ? 'The header' : `Record ${first.record}`
+    const hint = this.hint ?? (inferred ? inferredHint : undefined)
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
     return new NodeError(
       'RecordsDoNotFit',
@@ -100,7 +103,7 @@ export class FaultLog {
       {
         errors: this.errors,
         errorsTotal: this.total,
-        ...(inferred ? { hint: inferredHint } : {}),
+        ...(hint === undefined ? {} : { hint }),
       },
     )
   }

@@ -2,13 +2,14 @@
 // reader made.
 
 import { bitAt } from '../codec/columns.ts'
-import { copyBytes } from '../lib/bytes.ts'
 import { must, unreachable } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import type { DataType } from '../model/schema.ts'
 import { createCsvReader } from './csv-reader.ts'
+import { createGeoJsonReader, createNdGeoJsonReader } from './geojson-reader.ts'
 import { createCsvInferrer } from './infer-csv.ts'
+import { createGeoJsonInferrer, createNdGeoJsonInferrer } from './infer-geojson.ts'
 import { createJsonInferrer, createNdjsonInferrer } from './infer-json.ts'
 import { createJsonReader, createNdjsonReader } from './json-reader.ts'
 import type { CsvHeader, Format, Inferrer, InferOptions, ReaderOptions, RecordReader } from './reader.ts'
@@ -19,6 +20,10 @@ const formatsByType: ReadonlyMap<string, Format> = new Map([
   ['application/x-ndjson', 'ndjson'],
   ['application/jsonl', 'ndjson'],
   ['application/ndjson', 'ndjson'],
+  ['application/geo+json', 'geojson'],
+  ['application/vnd.geo+json', 'geojson'],
+  ['application/x-ndgeojson', 'ndgeojson'],
+  ['application/geo+json-seq', 'ndgeojson'],
 ])
 
 /** The canonical media type of each format. */
@@ -26,6 +31,8 @@ export const mediaTypes: Readonly<Record<Format, string>> = {
   csv: 'text/csv',
   json: 'application/json',
   ndjson: 'application/x-ndjson',
+  geojson: 'application/geo+json',
+  ndgeojson: 'application/x-ndgeojson',
 }
 
 export interface BodyFormat {
@@ -86,6 +93,10 @@ export function createReader(format: Format, options: ReaderOptions): RecordRead
       return createJsonReader(options)
     case 'ndjson':
       return createNdjsonReader(options)
+    case 'geojson':
+      return createGeoJsonReader(options)
+    case 'ndgeojson':
+      return createNdGeoJsonReader(options)
     default:
       return unreachable(format)
   }
@@ -100,6 +111,10 @@ export function createInferrer(format: Format, options: InferOptions): Inferrer 
       return createJsonInferrer(options)
     case 'ndjson':
       return createNdjsonInferrer(options)
+    case 'geojson':
+      return createGeoJsonInferrer(options)
+    case 'ndgeojson':
+      return createNdGeoJsonInferrer(options)
     default:
       return unreachable(format)
   }
@@ -124,15 +139,15 @@ function fallbackValue(type: DataType, fallbackMs: number): bigint {
 
 /**
  * The batch with its first column (Timestamp or Date) made non-null: missing values become `fallbackMs`, milliseconds
- * since 1970 UTC (its day in a Date column). The other columns are shared, not copied.
+ * since 1970 UTC (its day in a Date column), written into the values of `batch`. Nothing is copied.
  */
 export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBatch {
   const [column, ...others] = batch.columns
   const { validity, ...whole } = must(column, 'an event-time column')
   const filled: Column = { ...whole, nullable: false, nullCount: 0 }
   if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
-  const values = copyBytes(whole.values)
-  const view = new DataView(values.buffer)
+  const { values } = whole
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
   const isDate = whole.type.kind === 'Date'
   const value = fallbackValue(whole.type, fallbackMs)
   for (let row = 0; row < batch.rows; row++) {
@@ -140,5 +155,5 @@ export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBat
     if (isDate) view.setInt32(4 * row, Number(value), true)
     else view.setBigInt64(8 * row, value, true)
   }
-  return { rows: batch.rows, columns: [{ ...filled, values }, ...others] }
+  return { rows: batch.rows, columns: [filled, ...others] }
 }

@@ -1,10 +1,11 @@
-// Inference over JSON and NDJSON: the classes of the values of each key in the first records.
+// Inference over JSON, NDJSON and GeoJSON: the classes of the values of each key in the first records.
 
 import { ArrayFramer, LineFramer } from './json-framing.ts'
 import {
   closeBrace,
   colon,
   comma,
+  holdsLineEnd,
   JsonChecker,
   openBrace,
   quote,
@@ -32,8 +33,11 @@ export function createJsonInferrer(options: InferOptions): Inferrer {
   return new ObjectInferrer(options, new ArrayFramer())
 }
 
-class ObjectInferrer implements Inferrer, RecordSink {
-  private readonly sample: Sample
+/** Is told a member of an object, whose value is from `at` to `after`. */
+export type Visit = (name: string, at: number, after: number) => void
+
+export class ObjectInferrer implements Inferrer, RecordSink {
+  protected readonly sample: Sample
   private readonly feed: RecordFeed
   private readonly checker: JsonChecker
   private readonly string = new StringScan()
@@ -59,14 +63,18 @@ class ObjectInferrer implements Inferrer, RecordSink {
   }
 
   record(bytes: Uint8Array, start: number, end: number): void {
-    const at = skipSpace(bytes, start, end)
-    if (this.done || at === end) return
-    this.sample.records += 1
-    this.done = this.sample.records >= sampleRecords
-    if (this.feed.utf8.dirty && firstInvalidUtf8(bytes, start, end) >= 0) return
-    // A faulty record says nothing: the reader of the body will refuse it.
-    const after = this.checker.check(bytes, at, end, 1)
-    if (after >= 0 && skipSpace(bytes, after, end) === end && bytes[at] === openBrace) this.members(bytes, at + 1, end)
+    let at = skipSpace(bytes, start, end)
+    while (at < end && !this.done) {
+      this.sample.records += 1
+      this.done = this.sample.records >= sampleRecords
+      if (this.feed.utf8.dirty && firstInvalidUtf8(bytes, at, end) >= 0) return
+      // A faulty record says nothing: the reader of the body will refuse it.
+      const after = this.checker.check(bytes, at, end, 1)
+      const next = after < 0 ? end : skipSpace(bytes, after, end)
+      if (after < 0 || (next < end && !holdsLineEnd(bytes, after, next))) return
+      if (bytes[at] === openBrace) this.learn(bytes, at, after)
+      at = next
+    }
   }
 
   oversized(): void {
@@ -79,9 +87,14 @@ class ObjectInferrer implements Inferrer, RecordSink {
     this.done = true
   }
 
+  /** Learns from the object `bytes[at, end)`. */
+  protected learn(bytes: Uint8Array, at: number, end: number): void {
+    this.visit(bytes, at, end, (name, from, after) => this.value(name, bytes, from, after))
+  }
+
   /** Walks over the members of an object that is known to be well-formed. */
-  private members(bytes: Uint8Array, from: number, end: number): void {
-    let at = skipSpace(bytes, from, end)
+  protected visit(bytes: Uint8Array, open: number, end: number, visit: Visit): void {
+    let at = skipSpace(bytes, open + 1, end)
     while (at < end && bytes[at] === quote) {
       const keyEnd = scanString(this.string, bytes, at, end)
       const name = stringText(this.scratch, bytes, this.string.start, this.string.end)
@@ -90,12 +103,17 @@ class ObjectInferrer implements Inferrer, RecordSink {
       at = skipSpace(bytes, at + 1, end)
       const after = this.checker.check(bytes, at, end, 2)
       if (after < 0) return
-      const column = this.sample.column(name)
-      if (column !== undefined) this.note(column, bytes, at, after)
+      visit(name, at, after)
       at = skipSpace(bytes, after, end)
       if (bytes[at] === closeBrace) return
       if (bytes[at] === comma) at = skipSpace(bytes, at + 1, end)
     }
+  }
+
+  /** Learns from the value `bytes[at, after)` of a column. */
+  protected value(name: string, bytes: Uint8Array, at: number, after: number): void {
+    const column = this.sample.column(name)
+    if (column !== undefined) this.note(column, bytes, at, after)
   }
 
   private note(column: SampledColumn, bytes: Uint8Array, at: number, after: number): void {

@@ -30,6 +30,12 @@ export function skipSpace(bytes: Uint8Array, at: number, end: number): number {
   return end
 }
 
+/** Whether a line ends in `bytes[from, to)`. */
+export function holdsLineEnd(bytes: Uint8Array, from: number, to: number): boolean {
+  const at = bytes.indexOf(0x0a, from)
+  return at >= 0 && at < to
+}
+
 /** The string last scanned: `bytes[start, end)` between its quotes. */
 export class StringScan {
   start = 0

@@ -157,3 +157,12 @@ export function scaledInteger(number: ExactNumber, shift: number, cut = false): 
   }
   return number.negative ? -value : value
 }
+
+/** The token's magnitude, right to the last few bits of a double; exact where `doubleOf` is. */
+export function magnitudeOf(scan: NumberScan): number {
+  const { mantissa } = scan
+  const scale = scan.scale - (scan.digits > exactDigits ? scan.digits - exactDigits : 0)
+  if (scale === 0 || mantissa === 0) return mantissa
+  if (scale > 0 && scale <= 22) return mantissa / (powersOfTen[scale] ?? 1)
+  return mantissa * 10 ** -scale
+}

@@ -102,12 +102,15 @@ export abstract class ObjectReader implements RecordReader, RecordSink {
   protected readOnly(bytes: Uint8Array, start: number, end: number): boolean {
     const after = this.readRecord(bytes, start, end)
     const rest = after < 0 ? end : skipSpace(bytes, after, end)
-    if (rest < end) {
-      const message = 'Nothing may follow the object on its line.'
-      this.fault({ kind: 'MalformedRecord', message, bytes, at: rest, end }, this.records - 1)
-    }
+    if (rest < end) this.surplus(bytes, rest, end)
     this.columns.endRow(end - start)
     return after >= 0 || !this.objects.broken
+  }
+
+  /** A fault of the last record: something follows it. */
+  protected surplus(bytes: Uint8Array, at: number, end: number): void {
+    const message = 'Nothing may follow the object on its line.'
+    this.fault({ kind: 'MalformedRecord', message, bytes, at, end }, this.records - 1)
   }
 
   protected error(): NodeError {

@@ -4,7 +4,7 @@
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataType, Field, Vocabulary } from '../model/schema.ts'
 
-export type Format = 'csv' | 'json' | 'ndjson'
+export type Format = 'csv' | 'json' | 'ndjson' | 'geojson' | 'ndgeojson'
 export type CsvHeader = 'present' | 'absent'
 export type EpochUnit = 's' | 'ms' | 'us' | 'ns'
 
