@@ -5,6 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { commandLinePage, configurationPage } from './docs-pages.ts'
+import { errorsPage, httpApiPage } from './http-pages.ts'
 
 interface Generator {
   /** Path of the generated file from the repository's root. */
@@ -18,6 +19,8 @@ const generators: readonly Generator[] = [
   { target: 'src/log/messages.gen.ts', generate: generateMessages },
   { target: 'docs/configuration.md', generate: async () => configurationPage() },
   { target: 'docs/cli.md', generate: async () => commandLinePage() },
+  { target: 'docs/errors.md', generate: async () => errorsPage() },
+  { target: 'docs/http-api.md', generate: httpApiPage },
 ]
 
 /** Types that the model already has: the schema's definition gives way to them. */

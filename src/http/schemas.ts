@@ -39,6 +39,11 @@ export const Problem = Type.Object(
 /** Responses that every route may give beside its own. */
 export const problemResponses = { '4xx': Problem, '5xx': Problem } as const
 
+export const SchemaFormatText = Type.String({
+  description: 'ArrowJson, OdfJson, OdfYaml, Parquet or ParquetJson.',
+  maxLength: 20,
+})
+
 export const DataFormatText = Type.String({ description: 'JsonAoa (default), JsonAos or JsonSoa.', maxLength: 20 })
 
 export const Receipt = Type.Object({

@@ -13,6 +13,7 @@ interface Operation {
     readonly in: string
     readonly name: string
     readonly schema: object
+    readonly description?: string
     readonly required?: boolean
   }[]
   readonly requestBody?: { readonly content: Content }
@@ -136,6 +137,19 @@ describe('the OpenAPI document', () => {
   it('gives every operation a name of its own', () => {
     const ids = operations().map(([, , operation]) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('says of each parameter and each member of a body what it is', () => {
+    const silent = operations().flatMap(([path, method, operation]) => {
+      const parameters = (operation.parameters ?? []).map((one) => [one.name, one] as const)
+      const members = Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema }) =>
+        Object.entries(Object(Reflect.get(schema, 'properties')) as Record<string, { description?: string }>),
+      )
+      return [...parameters, ...members]
+        .filter(([, one]) => !/\S/.test(one.description ?? ''))
+        .map(([name]) => `${method} ${path}: ${name}`)
+    })
+    expect(silent).toEqual([])
   })
 
   it('says which operations need a token', () => {

@@ -11,7 +11,7 @@ import { clientSignal } from '../abort.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf, mayRead } from '../dataset-access.ts'
 import { isUnchanged } from '../etag.ts'
-import { DataFormatText, DatasetParams, DecimalText, problemResponses } from '../schemas.ts'
+import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
 
@@ -23,7 +23,7 @@ const MetadataQuery = Type.Object(
         description: 'Comma list of attachments, info, license, refs, schema, seed, vocab.',
       }),
     ),
-    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    schemaFormat: Type.Optional(SchemaFormatText),
     at: At,
   },
   { additionalProperties: false },
@@ -34,7 +34,7 @@ const TailQuery = Type.Object(
     skip: Type.Optional(DecimalText('Rows left out, counted from the newest.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
     dataFormat: Type.Optional(DataFormatText),
-    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    schemaFormat: Type.Optional(SchemaFormatText),
     at: At,
   },
   { additionalProperties: false },

@@ -25,7 +25,7 @@ const Listed = Type.Object({
 })
 const ListQuery = Type.Object(
   {
-    account: Type.Optional(Type.String({ maxLength: 100 })),
+    account: Type.Optional(Type.String({ maxLength: 100, description: 'Only datasets of this account.' })),
     after: Type.Optional(Type.String({ maxLength: 210, description: 'Alias of the last dataset of the page before.' })),
     limit: Type.Optional(DecimalText('Datasets of one page, 1 to 1,000; 100 by default.')),
   },
@@ -35,20 +35,28 @@ const ListQuery = Type.Object(
 const NewDatasetBody = Type.Object(
   {
     schema: Type.Optional(
-      Type.Object({
-        fields: Type.Array(
-          Type.Object({
-            name: Type.String(),
-            type: Type.Unknown({ description: 'OdfJson type, or its short text: Float64, Decimal(18,4), String?' }),
-          }),
-        ),
-      }),
+      Type.Object(
+        {
+          fields: Type.Array(
+            Type.Object({
+              name: Type.String(),
+              type: Type.Unknown({ description: 'OdfJson type, or its short text: Float64, Decimal(18,4), String?' }),
+            }),
+          ),
+        },
+        { description: 'The columns; without them the first batch decides, by inference.' },
+      ),
     ),
     info: Type.Optional(Type.Unknown({ description: '{description, keywords}' })),
     license: Type.Optional(Type.Unknown({ description: '{shortName, name, spdxId?, websiteUrl}' })),
     attachments: Type.Optional(Type.Unknown({ description: '{kind: Embedded, items: [{path, content}]}' })),
     vocab: Type.Optional(Type.Unknown({ description: 'Names of system columns: {eventTimeColumn, …}' })),
-    visibility: Type.Optional(Type.Union([Type.Literal('public'), Type.Literal('private')])),
+    visibility: Type.Optional(
+      Type.Union([Type.Literal('public'), Type.Literal('private')], {
+        description:
+          'public (default): readers need no right of their own. private: only tokens that cover it read it.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -63,7 +71,7 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
       schema: {
         summary: 'One dataset by its DID',
         tags: ['datasets'],
-        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        params: Type.Object({ id: Type.String({ maxLength: 100, description: 'did:odf:fed01…' }) }),
         response: { 200: Listed, ...problemResponses },
       },
     },

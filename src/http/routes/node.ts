@@ -89,7 +89,15 @@ function registerErrors(app: FastifyInstance): void {
   })
   app.get(
     '/errors/:kind',
-    { schema: { ...open, summary: 'One error kind', params: Type.Object({ kind: Type.String({ maxLength: 100 }) }) } },
+    {
+      schema: {
+        ...open,
+        summary: 'One error kind',
+        params: Type.Object({
+          kind: Type.String({ maxLength: 100, description: 'Kind in kebab-case, as in `type` of an error body.' }),
+        }),
+      },
+    },
     (request, reply) => {
       const { kind } = request.params as { kind: string } // validated above
       const found = errorCatalogue.find((entry) => entry.page === `/errors/${kind}`)

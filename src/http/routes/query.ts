@@ -17,7 +17,7 @@ import { answerQuery } from '../../replica/query.ts'
 import { clientSignal } from '../abort.ts'
 import type { HttpContext } from '../context.ts'
 import { mayRead } from '../dataset-access.ts'
-import { DataFormatText, DecimalText, problemResponses } from '../schemas.ts'
+import { DataFormatText, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
 const Pin = Type.Object(
   {
@@ -28,20 +28,37 @@ const Pin = Type.Object(
   { additionalProperties: false },
 )
 
+const DialectText = Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' })
+
 const QueryBody = Type.Object(
   {
     query: Type.String({ description: 'One SELECT statement.' }),
-    queryDialect: Type.Optional(
-      Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' }),
-    ),
+    queryDialect: Type.Optional(DialectText),
     dataFormat: Type.Optional(DataFormatText),
-    schemaFormat: Type.Optional(Type.Union([Type.String({ maxLength: 20 }), Type.Null()])),
+    schemaFormat: Type.Optional(
+      Type.Union([SchemaFormatText, Type.Null()], {
+        description: 'ArrowJson (default), OdfJson, OdfYaml, Parquet or ParquetJson; naming one includes Schema.',
+      }),
+    ),
     include: Type.Optional(
       Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' }),
     ),
-    datasets: Type.Optional(Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()])),
-    skip: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-    limit: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    datasets: Type.Optional(
+      Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()], {
+        description:
+          'What names mean, and at which block: [{id, alias, blockHash?}]. When given, no other names resolve.',
+      }),
+    ),
+    skip: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Rows left out at the start; 0 by default.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Rows at most; 100 by default.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -49,10 +66,10 @@ const QueryBody = Type.Object(
 const QueryString = Type.Object(
   {
     query: Type.String({ description: 'One SELECT statement.' }),
-    queryDialect: Type.Optional(Type.String()),
+    queryDialect: Type.Optional(DialectText),
     dataFormat: Type.Optional(DataFormatText),
     format: Type.Optional(DataFormatText),
-    schemaFormat: Type.Optional(Type.String({ maxLength: 20 })),
+    schemaFormat: Type.Optional(SchemaFormatText),
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),

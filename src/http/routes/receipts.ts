@@ -15,7 +15,7 @@ export function registerReceipts(app: FastifyInstance, context: HttpContext): vo
       schema: {
         summary: 'The receipt of a batch as of now',
         tags: ['ingest'],
-        params: Type.Object({ id: Type.String({ maxLength: 1400 }) }),
+        params: Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) }),
         response: { 200: Receipt, ...problemResponses },
       },
     },

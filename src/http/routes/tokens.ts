@@ -7,7 +7,7 @@ import { problemResponses } from '../schemas.ts'
 
 const TokenBody = Type.Object(
   {
-    name: Type.String({ maxLength: 100 }),
+    name: Type.String({ maxLength: 100, description: 'For people: who has it.' }),
     scopes: Type.Array(Type.String(), { description: 'read, ingest, create, admin' }),
     datasets: Type.Optional(Type.Array(Type.String(), { description: 'Patterns such as acme/*.' })),
     expiresAt: Type.Optional(Type.String({ description: 'RFC 3339.' })),
@@ -67,7 +67,7 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
       schema: {
         summary: 'Revoke a token',
         tags: ['tokens'],
-        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        params: Type.Object({ id: Type.String({ maxLength: 100, description: 'id of the token; not its text.' }) }),
         response: { 204: Type.Null(), ...problemResponses },
       },
     },

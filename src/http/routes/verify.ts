@@ -17,11 +17,11 @@ const Verified = Type.Object({
 
 const SavedAnswer = Type.Object(
   {
-    input: Type.Unknown(),
-    output: Type.Optional(Type.Unknown()),
-    subQueries: Type.Array(Type.Unknown()),
-    commitment: Type.Unknown(),
-    proof: Type.Unknown(),
+    input: Type.Unknown({ description: 'What was asked, with datasets and blocks.' }),
+    output: Type.Optional(Type.Unknown({ description: 'The rows; when given, they must hash to outputHash.' })),
+    subQueries: Type.Array(Type.Unknown(), { description: 'Answers that this one rests on; empty.' }),
+    commitment: Type.Unknown({ description: '{inputHash, outputHash, subQueriesHash}' }),
+    proof: Type.Unknown({ description: '{type, verificationMethod, proofValue}' }),
   },
   { additionalProperties: false },
 )
