@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { EngineJob } from '../src/engine/engine-job.ts'
+import type { EngineFiles, EngineJob } from '../src/engine/engine-job.ts'
 import { openEngine } from '../src/engine/engine.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
@@ -34,6 +34,7 @@ for (let i = 0; i < slices; i++) {
     i / 3.0::DOUBLE AS temp FROM range(${from}, ${to}) r(i)) TO '${path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)
   files.push(path)
 }
+const listed: EngineFiles = { list: root, from: 0, to: files.length, path: (number) => files[number] ?? '' }
 const list = files.map((file) => `'${file}'`).join(', ')
 await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])`)
 
@@ -60,7 +61,7 @@ async function ask(sql: string, options: Partial<EngineJob> = {}): Promise<numbe
   const analysis = await engine.analyze(sql)
   const answer = await engine.run({
     analysis,
-    tables: analysis.tables.map(({ parts }) => ({ parts, files, schema })),
+    tables: analysis.tables.map(({ parts }) => ({ parts, files: listed, schema })),
     reproducible: false,
     dataFormat: 'JsonAoa',
     wantSchema: true,

@@ -5,6 +5,7 @@ import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Analysis, EngineAnswer } from './engine-job.ts'
+import { SentLists } from './file-lists.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 import { outOfMemory } from './sql-errors.ts'
 
@@ -35,6 +36,7 @@ export class ChildHandle {
   readonly #process: ChildProcess
   readonly #clock: Clock
   readonly #settings: ChildSettings
+  readonly #lists = new SentLists()
   readonly #exited: Promise<void>
   /** True once the engine stood. */
   started = false
@@ -94,7 +96,7 @@ export class ChildHandle {
   }
 
   /** Runs one job. Throws NodeError; afterwards `usable` says whether the process can take another. */
-  async perform(job: (id: number) => ToChild, limits: JobLimits): Promise<Outcome> {
+  async perform(job: (id: number, lists: SentLists) => ToChild, limits: JobLimits): Promise<Outcome> {
     const id = this.#nextId++
     const done = new AbortController()
     const outcome = new Promise<Outcome>((resolve, reject) => {
@@ -106,7 +108,7 @@ export class ChildHandle {
     const onAbort = (): void => void this.#cancel(done.signal)
     limits.signal?.addEventListener('abort', onAbort, { once: true })
     if (limits.signal?.aborted) onAbort()
-    this.#send(job(id))
+    this.#send(job(id, this.#lists))
     try {
       return await outcome
     } finally {

@@ -4,8 +4,9 @@
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
-import type { Analysis, EngineAnswer, EngineOptions } from './engine-job.ts'
-import type { ChildSettings, PlainJob, ToChild } from './messages.ts'
+import type { Analysis, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
+import type { SentLists } from './file-lists.ts'
+import type { ChildSettings, ToChild } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 
 const mebibyte = 1024 * 1024
@@ -13,6 +14,9 @@ const mebibyte = 1024 * 1024
 const restartMs = 1000
 /** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
 const leastWaitMs = 10_000
+
+/** A message for the process that will get it, which holds some lists of files already. */
+type MakeMessage = (id: number, lists: SentLists) => ToChild
 
 interface Waiter {
   readonly take: (child: ChildHandle) => void
@@ -51,8 +55,9 @@ export class ChildPool {
     return outcome.analysis
   }
 
-  async run(job: PlainJob, signal: AbortSignal): Promise<EngineAnswer> {
-    const outcome = await this.#perform((id) => ({ kind: 'run', id, job }), signal)
+  async run(job: Omit<EngineJob, 'signal'>, signal: AbortSignal): Promise<EngineAnswer> {
+    const message: MakeMessage = (id, lists) => ({ kind: 'run', id, job: { ...job, ...lists.plain(job.tables) } })
+    const outcome = await this.#perform(message, signal)
     assert(outcome.kind === 'answer', 'an answer was asked for')
     return outcome.answer
   }
@@ -65,7 +70,7 @@ export class ChildPool {
     await Promise.all(children.map(async (child) => await child.exited))
   }
 
-  async #perform(job: (id: number) => ToChild, signal: AbortSignal | undefined): Promise<Outcome> {
+  async #perform(job: MakeMessage, signal: AbortSignal | undefined): Promise<Outcome> {
     const limits: JobLimits = { queryMs: this.#options.queryMs, signal }
     const child = await this.#acquire(limits)
     try {

@@ -10,6 +10,7 @@ import type { OutputSchema } from '../model/output-schema.ts'
 import { type Rendered, renderResult } from './duckdb-render.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
+import { HeldLists, type HeldTable } from './file-lists.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { engineVersion } from './identity.ts'
 import { asciiLower } from './lexer.ts'
@@ -47,6 +48,7 @@ export class DuckDbSession {
   readonly #connection: DuckDBConnection
   readonly #settings: ChildSettings
   readonly #views: Views
+  readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
   readonly #plans = new Map<string, Plan>()
 
@@ -63,9 +65,10 @@ export class DuckDbSession {
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
+    const tables = this.#lists.take(job)
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
-    const plan = await this.#plan(statement, job)
+    const plan = await this.#plan(statement, job, tables)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
@@ -99,8 +102,8 @@ export class DuckDbSession {
     return node
   }
 
-  async #plan(statement: Statement, job: PlainJob): Promise<Plan> {
-    const views = await this.#guard(undefined, async () => await this.#views.ensure(job.tables))
+  async #plan(statement: Statement, job: PlainJob, tables: readonly HeldTable[]): Promise<Plan> {
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
     const key = [job.reproducible, job.skip, job.limit, job.analysis.sql, views].join('\n')
     const known = this.#plans.get(key)
     const plan = known ?? (await this.#makePlan(statement, job))

@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { sqlTypeOf } from './duckdb-types.ts'
-import type { EngineTable } from './engine-job.ts'
+import type { HeldTable } from './file-lists.ts'
 import { asciiLower } from './lexer.ts'
 
 /** Views kept for later queries. */
@@ -29,12 +29,12 @@ export class Views {
   }
 
   /** Makes a view for each table; returns a short text that differs when any of them does. Throws the engine's errors. */
-  async ensure(tables: readonly EngineTable[]): Promise<string> {
+  async ensure(tables: readonly HeldTable[]): Promise<string> {
     const wanted = new Map(tables.map((table) => [viewKey(table.parts), table]))
     if (this.#made.size + wanted.size > keptViews) await this.#dropOthers(wanted)
     const versions: number[] = []
     for (const [key, table] of wanted) {
-      const signature = `${JSON.stringify(table.schema ?? null)}\n${table.files.join('\n')}`
+      const signature = `${table.signature}\n${JSON.stringify(table.schema ?? null)}`
       let made = this.#made.get(key)
       if (made?.signature !== signature) {
         this.#made.delete(key)
@@ -47,7 +47,7 @@ export class Views {
     return versions.join(',')
   }
 
-  async #create(table: EngineTable): Promise<void> {
+  async #create(table: HeldTable): Promise<void> {
     const [account] = table.parts
     if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(asciiLower(account))) {
       await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${identifier(account)}`)
@@ -56,20 +56,21 @@ export class Views {
     await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${await this.#body(table)}`)
   }
 
-  async #body(table: EngineTable): Promise<string> {
+  async #body(table: HeldTable): Promise<string> {
     const fields = table.schema?.fields ?? systemFields(defaultVocabulary)
-    const [first] = table.files
+    const paths = table.files()
+    const [first] = paths
     if (first === undefined) {
       const columns = fields.map((field) => `CAST(NULL AS ${nullType(field)}) AS ${identifier(field.name)}`)
       return `SELECT ${columns.join(', ')} WHERE false`
     }
     // Schemas only grow, so slices between two of equal columns have the same columns too.
     const oldest = await this.#columnsOf(first)
-    const newest = await this.#columnsOf(must(table.files.at(-1), 'a last file follows from a first'))
+    const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
     const columns = fields.map((field) => projection(field, physical))
-    const files = table.files.map(literal).join(', ')
+    const files = paths.map(literal).join(', ')
     return `SELECT ${columns.join(', ')} FROM read_parquet([${files}]${grew ? ', union_by_name = true' : ''})`
   }
 

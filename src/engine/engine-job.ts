@@ -32,11 +32,22 @@ export interface Analysis {
   readonly volatile: Construct | undefined
 }
 
+/** A run of slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
+export interface EngineFiles {
+  /** Names the list: under one name, the same number is always the same file. */
+  readonly list: string
+  /** Number of the first file. */
+  readonly from: number
+  /** Number after that of the last file. */
+  readonly to: number
+  /** Absolute path of the Parquet slice with a number below `to`. */
+  path(number: number): string
+}
+
 /** The data behind a name of the statement. */
 export interface EngineTable {
   readonly parts: readonly string[]
-  /** Absolute paths of Parquet slices in chain order; empty when there is no data yet. */
-  readonly files: readonly string[]
+  readonly files: EngineFiles
   /** Latest full schema (system columns included); undefined: the four system columns alone. */
   readonly schema: DataSchema | undefined
 }

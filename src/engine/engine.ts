@@ -26,16 +26,30 @@ export interface Engine {
   close(): Promise<void>
 }
 
+/** What the gate says of a text never changes: it is remembered for this many texts of at most this length. */
+const keptAnalyses = 256
+const keptCharacters = 4096
+
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const pool = new ChildPool(options)
   await pool.start()
+  const analyses = new Map<string, Analysis>()
   return {
     name: 'duckdb',
     version: engineVersion,
     normalizerVersion,
     dialect,
-    analyze: async (sql, signal) => await pool.analyze(sql, signal),
+    analyze: async (sql, signal) => {
+      const known = analyses.get(sql)
+      if (known !== undefined) return known
+      const analysis = await pool.analyze(sql, signal)
+      if (sql.length <= keptCharacters) {
+        if (analyses.size >= keptAnalyses) analyses.clear()
+        analyses.set(sql, analysis)
+      }
+      return analysis
+    },
     run: async (job) => {
       const { signal, ...plain } = job
       return await pool.run(plain, signal)

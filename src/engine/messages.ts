@@ -3,10 +3,27 @@
 import type { ErrorDetails } from '../model/errors.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
-import type { Analysis, EngineJob } from './engine-job.ts'
+import type { Analysis, EngineJob, EngineTable } from './engine-job.ts'
 
-/** A job without its signal, which stays with the parent. */
-export type PlainJob = Omit<EngineJob, 'signal'>
+/** A table whose list of files is sent once to each process (file-lists.ts). */
+export interface PlainTable {
+  readonly parts: readonly string[]
+  readonly schema: EngineTable['schema']
+  readonly list: string
+  readonly from: number
+  readonly to: number
+  /** Paths that follow those of the list that the process holds. */
+  readonly more: readonly string[]
+  /** Path of the file `to - 1`, where there is one: both ends agree on it. */
+  readonly last: string | undefined
+}
+
+/** A job as it travels; its signal stays with the parent. */
+export interface PlainJob extends Omit<EngineJob, 'signal' | 'tables'> {
+  readonly tables: readonly PlainTable[]
+  /** Drop all lists of files first. */
+  readonly forget: boolean
+}
 
 export interface ChildSettings {
   readonly memoryBytes: number

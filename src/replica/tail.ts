@@ -1,6 +1,6 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
-import { viewOf } from '../catalog/view.ts'
+import { type DatasetView, viewOf } from '../catalog/view.ts'
 import { schemaBytes } from '../codec/schema-formats.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
@@ -35,17 +35,17 @@ export async function answerTail(
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
-  const slices = view.slices.filter((slice) => slice.end >= start && slice.start < end)
+  const run = slicesOf(view, start, end)
   const analysis = await deps.engine.analyze(tailStatement, signal)
   const answer = await deps.engine.run({
     analysis,
-    tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, slices), schema: view.schema }],
+    tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, run), schema: view.schema }],
     reproducible: true,
     dataFormat: request.dataFormat,
     wantSchema: false,
     keyOrder: 'column',
     ascii: false,
-    skip: start - (slices[0]?.start ?? start),
+    skip: start - (view.slices[run.from]?.start ?? start),
     limit: end - start,
     signal,
   })
@@ -59,4 +59,11 @@ export async function answerTail(
     parts.push(['schemaFormat', utf8(JSON.stringify(request.schemaFormat))])
   }
   return { body: jsonMembers(parts), truncated: start > 0, head: view.block.hash }
+}
+
+/** Numbers of the slices with rows in `[start, end)`. */
+function slicesOf({ slices }: DatasetView, start: number, end: number): { from: number; to: number } {
+  const from = slices.findLastIndex((slice) => slice.start <= start)
+  const to = slices.findLastIndex((slice) => slice.start < end) + 1
+  return start < end ? { from: Math.max(0, from), to } : { from: 0, to: 0 }
 }

@@ -32,6 +32,7 @@ function run(sql: string): (id: number) => ToChild {
     job: {
       analysis: { sql, tables: [], volatile: undefined },
       tables: [],
+      forget: false,
       reproducible: false,
       dataFormat: 'JsonAoa',
       wantSchema: false,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
+import type { EngineFiles, EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
 import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -65,7 +65,9 @@ export const systemColumns = (offset: string): string =>
   `TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_seconds(${offset}) AS event_time`
 
 export type AskOptions = Partial<Omit<EngineJob, 'analysis' | 'tables'>> & {
-  readonly tables?: Readonly<Record<string, Omit<EngineTable, 'parts'>>>
+  readonly tables?: Readonly<
+    Record<string, { readonly files: readonly string[]; readonly schema: EngineTable['schema'] }>
+  >
 }
 
 /** Text of the `data` member of an answer; names that `tables` lacks are refused as the replica does. */
@@ -83,7 +85,7 @@ export async function askWhole(
   const given = analysis.tables.map(({ parts, text }) => {
     const table = tables[parts.join('/').toLowerCase()]
     if (table === undefined) throw new NodeError('DatasetNotFound', `No dataset '${text}'.`)
-    return { parts, ...table }
+    return { parts, files: listOf(table.files), schema: table.schema }
   })
   return await engine.run({
     analysis,
@@ -98,6 +100,11 @@ export async function askWhole(
     signal: new AbortController().signal,
     ...rest,
   })
+}
+
+/** Files as a list of their own. */
+export function listOf(paths: readonly string[]): EngineFiles {
+  return { list: JSON.stringify(paths), from: 0, to: paths.length, path: (number) => paths[number] ?? '' }
 }
 
 /** The NodeError that `action` ends with. */
