@@ -78,6 +78,13 @@ export async function pinNames(
 ): Promise<Binding[]> {
   checkPins(pins ?? [])
   const bindings = new Map<string, Binding>()
+  // A dataset under two spellings is one snapshot, even if its head moves meanwhile.
+  const heads = new Map<DatasetChain, DatasetView>()
+  const headOf = (chain: DatasetChain): DatasetView => {
+    const view = heads.get(chain) ?? viewOf(chain)
+    heads.set(chain, view)
+    return view
+  }
   for (const name of names) {
     const alias = aliasOfParts(name.parts)
     const key = JSON.stringify(name.parts)
@@ -85,7 +92,7 @@ export async function pinNames(
     const pin = pins?.find((candidate) => foldAscii(candidate.alias) === foldAscii(alias))
     const chain = pins !== undefined && pin === undefined ? undefined : await reader.find(pin?.id ?? alias)
     if (chain === undefined) throw datasetNotFound(alias, name.position)
-    const view = pin?.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
+    const view = pin?.blockHash === undefined ? headOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
     bindings.set(key, {
       parts: name.parts,
       pinned: { id: chain.name.id, alias, blockHash: view.block.hash },
@@ -143,5 +150,5 @@ export function pinnedList(bindings: readonly Binding[], unused: readonly Pinned
   for (const pinned of [...bindings.map((binding) => binding.pinned), ...unused]) {
     distinct.set(`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned)
   }
-  return [...distinct.values()].sort((a, b) => (`${a.id} ${a.alias}` < `${b.id} ${b.alias}` ? -1 : 1))
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pinned]) => pinned)
 }

@@ -224,6 +224,23 @@ describe('broken HTTP', () => {
   })
 })
 
+describe('a node with lists of hosts and origins', () => {
+  it('answers to those, and the loopback names, alone', async () => {
+    const listed = await startLiveNode({ 'allowed-hosts': 'data.example', 'cors-origins': 'https://app.example' })
+    try {
+      const ask = async (host: string, origin: string): Promise<unknown[]> => {
+        const answer = await send(listed.node.url, '/info', { headers: { host, origin } })
+        return [answer.status, answer.headers['access-control-allow-origin']]
+      }
+      expect(await ask('DATA.example:443', 'https://app.example')).toEqual([200, 'https://app.example'])
+      expect(await ask('localhost', 'http://localhost')).toEqual([200, undefined])
+      expect(await ask('app.example', 'https://app.example')).toEqual([421, undefined])
+    } finally {
+      await listed.stop()
+    }
+  })
+})
+
 describe('a node for the network', () => {
   it('answers to any Host and any origin, but not to anonymous readers', async () => {
     const open = await startLiveNode({ listen: '0.0.0.0:0' })
