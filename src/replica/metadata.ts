@@ -74,7 +74,8 @@ function aspectOf(view: DatasetView, aspect: Exclude<MetadataAspect, 'schema'>):
     case 'license':
       return view.license === undefined ? undefined : withoutKind(view.license)
     case 'attachments':
-      return view.attachments
+      // Deployed nodes name it twice.
+      return view.attachments === undefined ? undefined : { attachments: view.attachments }
   }
 }
 

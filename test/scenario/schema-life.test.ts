@@ -255,7 +255,7 @@ describe('what a dataset says of itself', () => {
     expect(metadata.at('output.info')).toEqual(body.info)
     expect(metadata.at('output.license')).toEqual(body.license)
     expect(metadata.at('output.vocab.eventTimeColumn')).toBe('when')
-    expect(JSON.stringify(metadata.at('output.attachments'))).toContain('# Ships')
+    expect(metadata.at('output.attachments')).toEqual({ attachments: body.attachments })
     const stranger = await live.call('/acme/ships/metadata', { token: null })
     const missing = await live.call('/acme/shipz/metadata', { token: null })
     expect([stranger.status, stranger.at('error.kind')]).toEqual([missing.status, missing.at('error.kind')])
@@ -278,6 +278,22 @@ describe('what a dataset says of itself', () => {
     expect(await eventKinds('acme/plain')).toBe('Seed AddPushSource')
     expect((await put('acme/plain', empty)).status).toBe(200)
     expect((await put('acme/plain', {})).status).toBe(200)
+  })
+})
+
+describe('a dataset that a batch would make', () => {
+  test('needs both scopes: that of making it and that of sending records', async () => {
+    for (const scopes of [['create'], ['ingest'], ['read']]) {
+      const made = await live.call('/tokens', { method: 'POST', json: { name: 'half', scopes } })
+      const answer = await live.call('/acme/halves/ingest?create=true', {
+        method: 'POST',
+        token: String(made.at('token')),
+        headers: { 'content-type': 'application/json' },
+        body: '{"n":1}',
+      })
+      expect([answer.status, answer.at('error.kind')]).toEqual([403, 'Forbidden'])
+    }
+    expect(await live.head('acme/halves')).toBeUndefined()
   })
 })
 

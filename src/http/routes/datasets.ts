@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
-import { NodeError } from '../../model/errors.ts'
+import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { HttpContext } from '../context.ts'
@@ -151,9 +151,9 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
           (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
           (after === undefined || foldAscii(name.alias) > foldAscii(after)),
       )
-      const chains = await Promise.all(names.slice(0, items).map((name) => context.catalog.byAlias(name.alias)))
+      const chains = await Promise.all(names.slice(0, items).map((name) => readable(context, name.alias)))
       const datasets = chains.filter((chain) => chain !== undefined).map(listed)
-      const next = names.length > items ? datasets.at(-1)?.alias : undefined
+      const next = names.length > items ? names[items - 1]?.alias : undefined
       if (next !== undefined) {
         const query = new URLSearchParams({
           ...(account === undefined ? {} : { account }),
@@ -165,6 +165,17 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
       return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
     },
   )
+}
+
+/** The dataset, unless its chain is broken: one of those must not hide the others. */
+async function readable(context: HttpContext, alias: string): Promise<DatasetChain | undefined> {
+  try {
+    return await context.catalog.byAlias(alias)
+  } catch (cause) {
+    if (!(cause instanceof HaltError)) throw cause
+    context.logger.error({ dataset: alias, cause: cause.message }, 'A dataset is left out of the list')
+    return undefined
+  }
 }
 
 function listed(chain: DatasetChain): Static<typeof Listed> {
