@@ -62,6 +62,21 @@ describe('a receipt', () => {
       .toBe('committed')
   })
 
+  it.each([
+    ['wait=5', 200, 'wait=5'],
+    ['respond-async; foo=1', 202, 'respond-async'],
+    ['respond-async, wait=5', 200, 'wait=5'],
+    ['wait=0', 202, 'respond-async'],
+    ['wait="7"', 200, 'wait=7'],
+    ['wait=9999', 200, 'wait=30'],
+    ['wait=soon', 200, undefined],
+    ['return=minimal', 200, undefined],
+    ['', 200, undefined],
+  ])('to Prefer: %s is %i, and says what was done', async (prefer, status, applied) => {
+    const answer = await post('/acme/log/ingest', '{"n":4}', { prefer })
+    expect([answer.status, answer.headers['preference-applied']]).toEqual([status, applied])
+  })
+
   it('is for who may read the dataset, and for the token that sent the batch', async () => {
     await live.call('/acme/closed', { method: 'PUT', json: { visibility: 'private' } })
     const make = async (scope: string): Promise<string> =>

@@ -34,7 +34,7 @@ describe('a problem', () => {
   })
 
   it.each([
-    new Error('EACCES: permission denied, open /home/someone/secret'),
+    new Error('EACCES: permission denied, open the/secret'),
     new DecodeError('ODF block', 'select * from private'),
     new HaltError('ChainBroken', 'dataset hidden/one'),
     new TypeError("Cannot read properties of undefined (reading 'secret')"),
