@@ -19,6 +19,25 @@ export interface OptionRow {
 
 const defaultDataDir = './proofstream-data'
 
+const kafkaOptions: readonly OptionRow[] = [
+  { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
+  { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
+  { name: 'partitions', type: 'integer', default: 8, text: 'partitions of a Kafka log that is made' },
+  { name: 'kafka-tls', type: 'boolean', text: 'speak TLS to Kafka (default: true when a file of it is named)' },
+  { name: 'kafka-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the brokers' },
+  { name: 'kafka-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the brokers' },
+  { name: 'kafka-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
+  {
+    name: 'kafka-sasl-mechanism',
+    type: 'text',
+    default: 'plain',
+    values: ['plain', 'scram-sha-256', 'scram-sha-512'],
+    text: 'how the node logs in to Kafka, when a user name is given',
+  },
+  { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
+  { name: 'kafka-sasl-password', type: 'text', text: 'password for Kafka; better in the environment than in a flag' },
+]
+
 const fixedOptions: readonly OptionRow[] = [
   { name: 'data', type: 'text', default: defaultDataDir, text: 'data directory' },
   {
@@ -61,6 +80,14 @@ const fixedOptions: readonly OptionRow[] = [
   },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
   {
+    name: 'log',
+    type: 'text',
+    default: 'file',
+    values: ['file', 'kafka'],
+    text: 'where records are logged: segment files in the data directory, or Apache Kafka',
+  },
+  ...kafkaOptions,
+  {
     name: 'log-level',
     type: 'text',
     default: 'info',
@@ -78,8 +105,25 @@ const limitOptions: readonly OptionRow[] = Object.entries(limitTable).map(([name
 
 export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitOptions]
 
+/** How to reach Kafka. TLS texts are names of files. */
+export interface KafkaConfig {
+  readonly brokers: readonly string[]
+  readonly topicPrefix: string
+  readonly partitions: number
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined
+  readonly sasl:
+    | {
+        readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+        readonly username: string
+        readonly password: string
+      }
+    | undefined
+}
+
 export interface Config {
   readonly dataDir: string
+  /** Absent for the file log. */
+  readonly kafka: KafkaConfig | undefined
   readonly listenHost: string
   readonly listenPort: number
   readonly nodeKeyFile: string | undefined
@@ -152,6 +196,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   ) as Record<LimitName, number> // built from every key of the table
   return {
     dataDir: text('data'),
+    kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
     listenHost: host,
     listenPort: port,
     nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
@@ -170,6 +215,39 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     logLevel: text('log-level'),
     limits,
   }
+}
+
+function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {
+  // parseValue has given each option the type that its row names.
+  const text = (name: string): string | undefined => values.get(name) as string | undefined
+  const brokers = (values.get('kafka-brokers') as readonly string[] | undefined) ?? [] // a list by its row
+  if (brokers.length === 0) throw invalid("Option 'kafka-brokers' is not given; the kafka log needs it.")
+  for (const broker of brokers) {
+    const isAddress = /^[^\s:[\]]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/.test(broker)
+    if (!isAddress) throw invalid(`Option 'kafka-brokers' holds '${broker}'; expected host:port.`)
+  }
+  const partitions = values.get('partitions') as number // an integer by its row
+  if (partitions < 1 || partitions > 1000) throw invalid(`Option 'partitions' is '${partitions}'; expected 1 to 1000.`)
+  const topicPrefix = text('topic-prefix') ?? ''
+  if (!/^[A-Za-z0-9._-]{1,200}$/.test(topicPrefix)) {
+    throw invalid(`Option 'topic-prefix' is '${topicPrefix}'; expected letters, digits, '.', '_' and '-'.`)
+  }
+  const [ca, cert, key] = ['kafka-tls-ca', 'kafka-tls-cert', 'kafka-tls-key'].map(text)
+  if ((cert === undefined) !== (key === undefined)) {
+    throw invalid("Options 'kafka-tls-cert' and 'kafka-tls-key' belong together; only one is given.")
+  }
+  const files = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  }
+  const wantsTls = (values.get('kafka-tls') as boolean | undefined) ?? Object.keys(files).length > 0 // boolean by its row
+  const [username, password] = [text('kafka-sasl-username'), text('kafka-sasl-password')]
+  if ((username === undefined) !== (password === undefined)) {
+    throw invalid("Options 'kafka-sasl-username' and 'kafka-sasl-password' belong together; only one is given.")
+  }
+  const mechanism = text('kafka-sasl-mechanism') as NonNullable<KafkaConfig['sasl']>['mechanism'] // checked against its values
+  const sasl = username === undefined || password === undefined ? undefined : { mechanism, username, password }
+  return { brokers, topicPrefix, partitions, tls: wantsTls ? files : undefined, sasl }
 }
 
 function parseValue(row: OptionRow, raw: unknown): string | number | boolean | readonly string[] {

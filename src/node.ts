@@ -9,15 +9,17 @@ import { type Builder, startBuilder } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import { randomBytes } from './codec/native-crypto.ts'
-import type { Config } from './config.ts'
+import type { Config, KafkaConfig } from './config.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
+import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import { openFileLog } from './log/file-log.ts'
+import type { KafkaConnection } from './log/kafka-client.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
 import { createLogger } from './ops/create-logger.ts'
 import { Health } from './ops/health.ts'
@@ -53,20 +55,17 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   const failure = createFailure()
   // The log is opened first; until the builder runs, nothing is known to be open.
   let running: Builder | undefined
-  const log = await openFileLog({
-    directory: paths.log,
-    clock: systemClock,
-    logger,
-    onFailure: failure.fail,
-    openBytes: () => running?.openBytes() ?? 0,
-  })
-  const opened: (() => Promise<void>)[] = [() => log.close()]
+  const opened: (() => Promise<void>)[] = []
+  const openBytes = (): number => running?.openBytes() ?? 0
+  const { log, announcements, logFault } = await openLog(
+    { config, paths, logger, fail: failure.fail, openBytes },
+    opened,
+  )
   try {
     const store = await openDirectoryStore(paths.store)
     opened.push(() => store.close())
     const engine = await openEngine(engineOptions(config, paths, logger))
     opened.push(() => engine.close())
-    const announcements = openLocalAnnouncements(logger)
     const catalog = new Catalog({ store, announcements, logger })
     opened.push(async () => catalog.close())
     const builder = await startBuilder({
@@ -84,11 +83,61 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     })
     running = builder
     opened.push(() => builder.stop())
-    const parts = { config, logger, paths, log, store, engine, announcements, catalog, builder }
+    const parts = { config, logger, paths, log, logFault, store, engine, announcements, catalog, builder }
     return await serve(parts, { opened, failed: failure.failed })
   } catch (error) {
     await closeAll(opened)
     throw error
+  }
+}
+
+interface OpenedLog {
+  readonly log: EventLog
+  readonly announcements: Announcements
+  /** Why the log takes nothing, or undefined. */
+  readonly logFault: () => string | undefined
+}
+
+interface LogNeeds {
+  readonly config: Config
+  readonly paths: DataPaths
+  readonly logger: Logger
+  readonly fail: (error: unknown) => void
+  readonly openBytes: () => number
+}
+
+/** Opens the log that the options name. The client of Kafka is loaded only for a log in Kafka. */
+async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promise<OpenedLog> {
+  const { config, paths, logger, fail, openBytes } = needs
+  const clock = systemClock
+  if (config.kafka === undefined) {
+    const log = await openFileLog({ directory: paths.log, clock, logger, onFailure: fail, openBytes })
+    opened.push(() => log.close())
+    return { log, announcements: openLocalAnnouncements(logger), logFault: () => undefined }
+  }
+  const { openKafkaLog } = await import('./log/kafka-log.ts')
+  const { openKafkaAnnouncements } = await import('./log/kafka-announcements.ts')
+  const { topicPrefix, partitions } = config.kafka
+  const connection = await kafkaConnection(config.kafka)
+  const log = await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
+  opened.push(() => log.close())
+  if (log.replicas < 3) {
+    logger.warn({ replicas: log.replicas }, 'With fewer than 3 replicas a loss of power may lose logged rows')
+  }
+  const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
+  opened.push(() => announcements.close())
+  return { log, announcements, logFault: () => log.fault() }
+}
+
+async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
+  const pem = async (name: 'ca' | 'cert' | 'key'): Promise<Record<string, string>> => {
+    const path = tls?.[name]
+    return path === undefined ? {} : { [name]: await readFile(path, 'utf8') }
+  }
+  return {
+    brokers,
+    ...(sasl === undefined ? {} : { sasl }),
+    ...(tls === undefined ? {} : { tls: { ...(await pem('ca')), ...(await pem('cert')), ...(await pem('key')) } }),
   }
 }
 
@@ -97,9 +146,10 @@ interface Parts {
   readonly logger: Logger
   readonly paths: DataPaths
   readonly log: EventLog
+  readonly logFault: () => string | undefined
   readonly store: ObjectStore
   readonly engine: Engine
-  readonly announcements: ReturnType<typeof openLocalAnnouncements>
+  readonly announcements: Announcements
   readonly catalog: Catalog
   readonly builder: Builder
 }
@@ -119,6 +169,7 @@ async function serve(
   health.add('builder', () =>
     builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
   )
+  health.add('log', parts.logFault)
   const app = await createServer({
     facts: {
       did: nodeKey.did,
