@@ -1,14 +1,16 @@
 // POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (contract.md §6).
 
 import type { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { canCreate, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
+import { can, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
+import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { schemaToJson } from '../../codec/odf-json.ts'
 import { toPlain } from '../../codec/json.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
-import { NodeError } from '../../model/errors.ts'
+import { HaltError, NodeError } from '../../model/errors.ts'
+import type { Alias } from '../../model/names.ts'
 import type { HttpContext } from '../context.ts'
 import { aliasOf } from '../dataset-access.ts'
 import { DatasetParams, Receipt, problemResponses } from '../schemas.ts'
@@ -57,17 +59,12 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       const alias = aliasOf(request)
       // IngestQuery validated it
       const query = request.query as Record<string, unknown>
-      const chain = context.catalog.known(alias.text) ?? (await context.catalog.byAlias(alias.text))
-      const mayCreate = canCreate(request.principal, alias.text)
-      const wantsCreate = query['create'] === 'true'
-      if (chain === undefined && !wantsCreate) throw datasetNotFound(alias.text)
+      const chain = context.catalog.known(alias.text) ?? (await readChain(context, request, alias))
+      if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
       demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
-      if (wantsCreate && chain !== undefined && !canSee(request.principal, chain.name))
-        throw datasetNotFound(alias.text)
       const controls = readControls(request.headers, query)
-      if ((controls.create || query['unknownFields'] === 'add') && !mayCreate)
-        demandCreate(request.principal, alias.text)
+      if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
       const answer = await context.gateway.ingest({
         alias,
         chain,
@@ -86,6 +83,26 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       return reply.code(answer.status).send(answer.body)
     },
   )
+}
+
+/** The dataset as the store has it. Throws NodeError `LogUnavailable`, with the reason, when its chain is broken. */
+async function readChain(
+  context: HttpContext,
+  request: FastifyRequest,
+  alias: Alias,
+): Promise<DatasetChain | undefined> {
+  try {
+    return await context.catalog.byAlias(alias.text)
+  } catch (cause) {
+    if (!(cause instanceof HaltError)) throw cause
+    if (!can(request.principal, 'ingest', { alias: alias.text, visibility: 'private' }))
+      throw datasetNotFound(alias.text)
+    throw new NodeError('LogUnavailable', `The dataset takes no rows: ${cause.message}`, {
+      hint: 'An operator has to look at it.',
+      retryAfterSeconds: 30,
+      cause,
+    })
+  }
 }
 
 /** The body stream that the content type parser hands over; a request without a body has none. */
