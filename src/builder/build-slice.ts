@@ -47,11 +47,11 @@ export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<Built
     const payload = await deps.readPayload(source.positions)
     for (const batch of acceptedRows(payload, source)) {
       for (const piece of pieces(alignToSchema(batch, schema.fields))) {
-        if (out.add(piece)) await nextTurn()
+        await out.add(piece)
       }
     }
   }
-  const slice = out.finish()
+  const slice = await out.finish()
   await checkSlice(slice, schema, deps.compressor)
   return slice
 }
@@ -108,22 +108,20 @@ class SliceStream {
     this.#logical = createLogicalHash(schema.fields)
   }
 
-  /** Returns true when it has done work worth a turn of the event loop. */
-  add(batch: RecordBatch): boolean {
+  /** Lets the event loop turn after whatever takes its time. */
+  async add(batch: RecordBatch): Promise<void> {
     this.#waiting.push(batch)
     this.#waitingRows += batch.rows
     this.#waitingBytes += batchBytes(batch)
     const isFull =
       this.#waitingRows >= pieceRows || this.#waitingBytes >= pieceBytes || this.#waiting.length >= pieceBatches
-    if (!isFull) return false
-    this.#flush()
-    return true
+    if (isFull) await this.#flush()
   }
 
-  finish(): BuiltSlice {
-    this.#flush()
+  async finish(): Promise<BuiltSlice> {
+    await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    const chunks = this.#writer.finish()
+    const chunks = await inTurns(this.#writer.finishInSteps())
     const physical = createSha3256()
     let sizeBytes = 0
     for (const chunk of chunks) {
@@ -140,7 +138,7 @@ class SliceStream {
     }
   }
 
-  #flush(): void {
+  async #flush(): Promise<void> {
     if (this.#waiting.length === 0) return
     const { rows, columns } = concatBatches(this.#waiting)
     this.#waiting = []
@@ -157,10 +155,20 @@ class SliceStream {
       ],
     }
     this.#logical.update(full)
-    this.#writer.add(full)
     this.#rows += rows
     const latest = latestTime(must(columns[0], 'an event-time column'))
     if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
+    await nextTurn()
+    await inTurns(this.#writer.addInSteps(full))
+  }
+}
+
+/** Runs `steps` to their end with a turn of the event loop after each. */
+async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    await nextTurn()
   }
 }
 

@@ -17,6 +17,9 @@ export const rowGroupRows = 131_072
 /** A row group also ends after the batch with which it holds this much. */
 export const rowGroupBytes = 64 * 1024 * 1024
 
+/** Columns of fewer rows are written without a step between them. */
+const stepRows = 4096
+
 const magic = utf8('PAR1')
 // Names the form of the file, not the release: equal rows make equal bytes whoever writes them.
 const createdBy = 'proofstream version 1'
@@ -34,6 +37,10 @@ export interface SliceWriter {
   add(batch: RecordBatch): void
   /** The file, in parts to be written one after the other. Ends the writer. */
   finish(): Uint8Array[]
+  /** As `add`, and yields after each column of a large row group that it writes, so that others may have their turn. */
+  addInSteps(batch: RecordBatch): Generator<void, void>
+  /** As `finish`, in such steps. */
+  finishInSteps(): Generator<void, Uint8Array[]>
 }
 
 export function createSliceWriter(options: SliceOptions): SliceWriter {
@@ -64,6 +71,14 @@ class ParquetWriter implements SliceWriter {
   }
 
   add(batch: RecordBatch): void {
+    atOnce(this.addInSteps(batch))
+  }
+
+  finish(): Uint8Array[] {
+    return atOnce(this.finishInSteps())
+  }
+
+  *addInSteps(batch: RecordBatch): Generator<void, void> {
     assert(batch.columns.length === this.leaves.length, 'a batch has a column for each field')
     let from = 0
     while (from < batch.rows) {
@@ -72,22 +87,23 @@ class ParquetWriter implements SliceWriter {
       this.pending.push(part)
       this.pendingRows += part.rows
       this.pendingBytes += batchBytes(part)
-      if (this.pendingRows === rowGroupRows || this.pendingBytes >= rowGroupBytes) this.writeRowGroup()
+      if (this.pendingRows === rowGroupRows || this.pendingBytes >= rowGroupBytes) yield* this.writeRowGroup()
       from = to
     }
   }
 
-  finish(): Uint8Array[] {
-    if (this.pendingRows > 0) this.writeRowGroup()
+  *finishInSteps(): Generator<void, Uint8Array[]> {
+    if (this.pendingRows > 0) yield* this.writeRowGroup()
     const footer = this.footer()
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
     return [...this.parts, footer, length, magic]
   }
 
-  private writeRowGroup(): void {
+  private *writeRowGroup(): Generator<void, void> {
     const start = this.position
-    const chunks = this.leaves.map((leaf, i) => {
+    const chunks: { chunk: ColumnChunk; start: number }[] = []
+    for (const [i, leaf] of this.leaves.entries()) {
       const column = concatColumns(this.pending.map((batch) => must(batch.columns[i], 'a column')))
       assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
       const chunk = encodeChunk(leaf, leafValues(leaf, column), this.compress)
@@ -95,8 +111,9 @@ class ParquetWriter implements SliceWriter {
       this.parts.push(...chunk.parts)
       this.position += chunk.compressedBytes
       // The footer needs no pages: they would be held twice.
-      return { chunk: { ...chunk, parts: [] }, start: at }
-    })
+      chunks.push({ chunk: { ...chunk, parts: [] }, start: at })
+      if (this.pendingRows >= stepRows) yield
+    }
     this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
     this.pending = []
     this.pendingRows = 0
@@ -114,6 +131,13 @@ class ParquetWriter implements SliceWriter {
     thrift.text(6, createdBy)
     thrift.structs(7, this.leaves, () => thrift.struct(1, () => undefined))
     return thrift.finish()
+  }
+}
+
+function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
   }
 }
 
