@@ -50,24 +50,31 @@ export async function measureDurablePosts(rounds = 3): Promise<Measure[]> {
   await node.post('acme/t', rowBody, { query: '?create=true' })
   const parts = { token: node.token, prefer: 'respond-async', body: rowBody }
   const rates: { bare: number[]; node: number[] } = { bare: [], node: [] }
+  const costs: { bare: number[]; node: number[] } = { bare: [], node: [] }
   const latencies: number[] = []
   for (let i = 0; i < rounds; i++) {
-    const theirs = await runLoad(rawPost(bare.url, '/acme/t/ingest', parts))
-    const ours = await runLoad(rawPost(node.url, '/acme/t/ingest', parts))
+    const theirs = await runLoad(bare.pid, rawPost(bare.url, '/acme/t/ingest', parts))
+    const ours = await runLoad(node.pid, rawPost(node.url, '/acme/t/ingest', parts))
     const unexpected = Object.keys(ours.statuses).filter((status) => status !== '202')
     if (unexpected.length > 0) throw new Error(`answers other than 202: ${JSON.stringify(ours.statuses)}`)
     rates.bare.push(theirs.perSecond)
     rates.node.push(ours.perSecond)
+    costs.bare.push(theirs.microsPerAnswer)
+    costs.node.push(ours.microsPerAnswer)
     latencies.push(ours.p99Ms)
   }
   bare.stop()
   await node.remove()
+  const costRatio = median(costs.node.map((cost, i) => (costs.bare[i] ?? Number.NaN) / cost))
   const ratio = median(rates.node.map((rate, i) => rate / (rates.bare[i] ?? Number.NaN)))
   return [
     { name: 'bare fastify, 64 connections', value: median(rates.bare), unit: 'posts/s' },
     { name: 'durable one-row posts, 64 connections', value: median(rates.node), unit: 'posts/s' },
     { name: 'p99 of durable one-row posts', value: median(latencies), unit: 'ms' },
-    { name: 'durable posts / bare fastify', value: ratio, unit: '×', bar: { least: 0.6 } },
+    { name: 'CPU of a post, bare fastify', value: median(costs.bare), unit: 'µs' },
+    { name: 'CPU of a durable post, its block included', value: median(costs.node), unit: 'µs' },
+    { name: 'durable posts / bare fastify, by CPU', value: costRatio, unit: '×', bar: { least: 0.6 } },
+    { name: 'durable posts / bare fastify, by rate', value: ratio, unit: '×', bar: { least: 0.6 } },
   ]
 }
 

@@ -16,6 +16,8 @@ export interface LoadOrder {
 
 export interface LoadResult {
   readonly perSecond: number
+  /** All answers, those of warming up too. */
+  readonly answers: number
   readonly p50Ms: number
   readonly p99Ms: number
   /** Answers by status. */
@@ -26,6 +28,7 @@ const order = JSON.parse(process.argv[2] ?? '{}') as LoadOrder // written by ben
 const request = Buffer.from(order.request)
 const statuses: Record<string, number> = {}
 const latencies: number[] = []
+let answers = 0
 let measuring = false
 let ended = false
 
@@ -45,6 +48,7 @@ function work(socket: Socket): void {
     const size = headerEnd + 4 + Number(length?.[1] ?? 0)
     if (held.length < size) return
     held = held.subarray(size)
+    answers++
     if (measuring) {
       const status = header.slice(9, 12)
       statuses[status] = (statuses[status] ?? 0) + 1
@@ -73,6 +77,6 @@ ended = true
 const count = latencies.length
 latencies.sort((a, b) => a - b)
 const at = (share: number): number => latencies[Math.min(count - 1, Math.floor(share * count))] ?? 0
-const result: LoadResult = { perSecond: count / seconds, p50Ms: at(0.5), p99Ms: at(0.99), statuses }
+const result: LoadResult = { perSecond: count / seconds, answers, p50Ms: at(0.5), p99Ms: at(0.99), statuses }
 console.log(JSON.stringify(result))
 for (const socket of sockets) socket.destroy()

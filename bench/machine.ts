@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type NodeProcess, startNodeProcess } from '../test/helpers/node-process.ts'
@@ -28,6 +28,21 @@ interface CallInit {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+}
+
+/** Microseconds of CPU that a process has used, all its threads together; NaN where there is no /proc. */
+function cpuMicros(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [user, system] = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13)
+    // Ticks are hundredths of a second everywhere.
+    return (Number(user) + Number(system)) * 10_000
+  } catch {
+    return Number.NaN
+  }
 }
 
 export function makeDataDir(): string {
@@ -86,18 +101,27 @@ const bareProgram = `
   console.log(app.server.address().port)`
 
 /** A fastify server that reads the same body and answers, and does nothing else. */
-export async function startBareServer(): Promise<{ readonly url: string; stop(): void }> {
+export async function startBareServer(): Promise<{ readonly url: string; readonly pid: number; stop(): void }> {
   const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', bareProgram], {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: new URL('..', import.meta.url),
   })
   const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer] // the port, in one line
   pin(child.pid ?? 0)
-  return { url: `http://127.0.0.1:${Number(line.toString())}`, stop: () => child.kill('SIGKILL') }
+  return { url: `http://127.0.0.1:${Number(line.toString())}`, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') }
 }
 
-/** Runs the load generator as a process of its own. */
-export async function runLoad(order: LoadOrder): Promise<LoadResult> {
+/** Runs the load generator as a process of its own against a server, and counts what that costs the server. */
+export async function runLoad(
+  pid: number,
+  order: LoadOrder,
+): Promise<LoadResult & { readonly microsPerAnswer: number }> {
+  const before = cpuMicros(pid)
+  const result = await generate(order)
+  return { ...result, microsPerAnswer: (cpuMicros(pid) - before) / result.answers }
+}
+
+async function generate(order: LoadOrder): Promise<LoadResult> {
   const own = [process.execPath, new URL('./load.ts', import.meta.url).pathname, JSON.stringify(order)]
   const [command = '', ...args] = canPin ? ['taskset', '-c', String(loadCore), ...own] : own
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })

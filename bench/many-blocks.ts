@@ -5,7 +5,8 @@ import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { openFileLog } from '../src/log/file-log.ts'
 import { dataPaths } from '../src/store/layout.ts'
-import { datasetId, drained, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { datasetId, noCuts, start, TestWriter } from '../test/builder/support.ts'
 import { makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
 
@@ -56,7 +57,11 @@ async function build(data: string): Promise<void> {
   }
   await log.append(0, messages)
   const running = await start(log, store, { options: noCuts })
-  await drained(log, running)
+  for (;;) {
+    const [partition] = running.builder.status().partitions
+    if ((partition?.position ?? 0) > 2 * blocks && partition?.waitingPlans === 0) break
+    await sleep(20)
+  }
   await running.builder.stop()
   await store.close()
   await log.close()
