@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Asks a node, checks the answer without any code of the node, and prints the rows.
+
+    python3 ask.py 'select count(*) from demo.weather' [--server http://localhost:8080] [--save answer.json]
+    python3 ask.py --check answer.json [--signer did:key:z6Mk…]
+
+Python's standard library only. An answer with a proof is canonical JSON: the bytes of a member, as received, are what
+was hashed. So nothing here writes JSON, and numbers are never read as floats before they are hashed.
+Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import sys
+import urllib.error
+import urllib.request
+
+MULTIHASH = "f1620"  # multibase base16, then the multihash prefix of sha3-256 with 32 bytes
+
+
+class Forged(Exception):
+    """The answer is not what the key signed."""
+
+
+def members(text):
+    """The members of a JSON object: name to the text of its value, byte for byte."""
+    decoder = json.JSONDecoder()
+    found, at = {}, text.index("{") + 1
+    while text[at] != "}":
+        name, at = decoder.raw_decode(text, at + (text[at] == ","))
+        _, end = decoder.raw_decode(text, at + 1)  # text[at] is the colon
+        if name in found:
+            raise Forged(f"the member {name} is there twice")
+        found[name], at = text[at + 1 : end], end
+    return found
+
+
+def sha3(text):
+    return MULTIHASH + hashlib.sha3_256(text.encode("ascii")).hexdigest()
+
+
+def check(text, signer=None):
+    """Raises Forged unless hashes and signature are good. Returns the rows and the DID of the signer."""
+    parts = members(text)
+    signed = members(parts["commitment"])
+    for part, name in (("input", "inputHash"), ("output", "outputHash"), ("subQueries", "subQueriesHash")):
+        if json.loads(signed[name]) != sha3(parts[part]):
+            raise Forged(f"{part} does not hash to {name}")
+    if list(signed) != ["inputHash", "outputHash", "subQueriesHash"]:
+        raise Forged("the commitment is not canonical")
+    proof = json.loads(parts["proof"])
+    did = proof["verificationMethod"]
+    if proof["type"] != "Ed25519Signature2020" or not did.startswith("did:key:z"):
+        raise Forged("the proof is of another type")
+    key = base58(did[len("did:key:z") :])
+    signature = base64.urlsafe_b64decode(proof["proofValue"][1:] + "==")
+    if key[:2] != b"\xed\x01" or not verify(key[2:], parts["commitment"].encode("ascii"), signature):
+        raise Forged("the signature is not of this key over this commitment")
+    if signer is not None and did != signer:
+        raise Forged(f"it is signed by {did}")
+    return json.loads(parts["output"])["data"], did
+
+
+def base58(text):
+    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    number = 0
+    for char in text:
+        number = number * 58 + alphabet.index(char)
+    return number.to_bytes(34, "big")
+
+
+# Ed25519 as RFC 8032 §5.1 and §6 write it.
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def add(a, b):
+    x, y = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
+    z, t = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
+    e, f, g, h = y - x, t - z, t + z, y + x
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(scalar, point):
+    result = (0, 1, 1, 0)
+    while scalar:
+        if scalar & 1:
+            result = add(result, point)
+        point, scalar = add(point, point), scalar >> 1
+    return result
+
+
+def point(data):
+    number = int.from_bytes(data, "little")
+    sign, y = number >> 255, number & (1 << 255) - 1
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or (x * x - square) % P or (x == 0 and sign):
+        return None
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+
+def verify(key, message, signature):
+    public, r = point(key), point(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if len(key) != 32 or len(signature) != 64 or public is None or r is None or s >= L:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    base = point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+    left, right = times(s, base), add(r, times(h, public))
+    return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
+
+
+def ask(server, sql, token):
+    headers = {"Content-Type": "application/json"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    body = json.dumps({"query": sql, "include": ["Proof"]}).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{server}/query", body, headers)) as answer:
+        return answer.read().decode("ascii")
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("query", nargs="?")
+    options.add_argument("--server", default="http://localhost:8080")
+    options.add_argument("--token")
+    options.add_argument("--save", metavar="FILE")
+    options.add_argument("--check", metavar="FILE")
+    options.add_argument("--signer", metavar="DID")
+    given = options.parse_args()
+    try:
+        if given.check is not None:
+            with open(given.check, encoding="ascii") as file:
+                text = file.read()
+        else:
+            text = ask(given.server, given.query, given.token)
+        if given.save is not None:
+            with open(given.save, "w", encoding="ascii") as file:
+                file.write(text)
+        rows, did = check(text, given.signer)
+    except Forged as why:
+        sys.exit(f"Do not trust this answer: {why}.")
+    except urllib.error.HTTPError as error:
+        print(json.load(error).get("message"), file=sys.stderr)
+        sys.exit(2)
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        print(f"No answer that could be checked: {error!r}", file=sys.stderr)
+        sys.exit(2)
+    for row in rows:
+        print("\t".join(str(value) for value in (row.values() if isinstance(row, dict) else row)))
+    print(f"checked: hashes and signature are good, signed by {did}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

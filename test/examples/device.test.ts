@@ -1,0 +1,77 @@
+// The device example against a node behind a line that loses answers and refuses for a while.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request as httpRequest, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { run } from './run.ts'
+
+let live: LiveNode
+let line: Server
+let dir: string
+let requests = 0
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'proofstream-device-'))
+  live = await startLiveNode()
+  line = createServer((incoming, outgoing) => void pass(incoming, outgoing)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => line.once('listening', resolve))
+})
+afterAll(async () => {
+  line.close()
+  await live.stop()
+  await rm(dir, { recursive: true })
+})
+
+/** Of every three requests one is passed on but its answer lost, one is refused, one passes. */
+async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const body = await buffer(incoming)
+  const turn = requests++ % 3
+  if (turn === 1) {
+    outgoing.writeHead(503, { 'retry-after': '0' }).end()
+    return
+  }
+  const { hostname, port } = new URL(live.node.url)
+  const { method, url: path, headers } = incoming
+  const onward = httpRequest({ hostname, port, method, path, headers }, (answer) => {
+    void buffer(answer).then((bytes) => {
+      if (turn === 0) outgoing.destroy()
+      else outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(bytes)
+    })
+  })
+  onward.end(body)
+}
+
+describe('the device example', () => {
+  it('stores every reading once over a bad line, and keeps a refused one with the reason', async () => {
+    const good = Array.from({ length: 5 }, (_, n) =>
+      JSON.stringify({ event_time: `2026-01-31T12:00:0${n}Z`, sensor: 's1', celsius: 20 + n }),
+    )
+    const bad = JSON.stringify({ event_time: '2026-01-31T12:01:00Z', sensor: 's1', celsius: 'warm' })
+    const { port } = line.address() as AddressInfo // a TCP server has one
+    const { code, stderr } = await run('bash', [join('examples', 'device', 'send-readings.sh')], {
+      input: [...good, bad, ''].join('\n'),
+      env: {
+        SERVER: `http://127.0.0.1:${port}`,
+        TOKEN: live.adminToken,
+        DATASET: 'acme/readings',
+        REJECTED: join(dir, 'rejected.ndjson'),
+        FIRST_WAIT_S: '0',
+      },
+    })
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/status 000[\s\S]*status 503/)])
+    const rows = await live.query('select celsius from acme.readings order by celsius')
+    expect(rows.at('output.data')).toEqual([[20], [21], [22], [23], [24]])
+    const rejected: unknown = JSON.parse(await readFile(join(dir, 'rejected.ndjson'), 'utf8'))
+    expect(rejected).toMatchObject({
+      status: 422,
+      reading: { celsius: 'warm' },
+      answer: { error: { kind: 'RecordsDoNotFit' } },
+    })
+    expect(requests).toBeGreaterThan(6 * 2)
+  })
+})

@@ -1,0 +1,67 @@
+// The reader example: rows that check out are printed, and whatever part was changed is found, without a line of our code.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { type Ended, run } from './run.ts'
+
+let live: LiveNode
+let dir: string
+
+const ask = (...args: string[]): Promise<Ended> => run('python3', [join('examples', 'reader', 'ask.py'), ...args])
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'proofstream-reader-'))
+  live = await startLiveNode()
+  const rows = [
+    { city: 'Tromsø "north"', size: 1.5e300, n: 9007199254740993n },
+    { city: 'Rome, }{][', size: 0.1, n: 2 },
+  ]
+  const body = rows.map((row) => `{"city":${JSON.stringify(row.city)},"size":${row.size},"n":${row.n}}\n`).join('')
+  await live.call('/acme/cities/ingest?create=true&integers=int64', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20' },
+    body,
+  })
+})
+afterAll(async () => {
+  await live.stop()
+  await rm(dir, { recursive: true })
+})
+
+describe('the reader example', () => {
+  it('prints the rows of an answer that it has checked, and saves it', async () => {
+    const file = join(dir, 'answer.json')
+    const query = 'select city, size, n from acme.cities order by n'
+    const { code, stdout, stderr } = await ask(query, '--server', live.node.url, '--save', file)
+    expect([code, stdout]).toEqual([0, 'Rome, }{][\t0.1\t2\nTromsø "north"\t1.5e+300\t9007199254740993\n'])
+    expect(stderr).toContain(`signed by ${live.node.did}`)
+    expect((await ask('--check', file, '--signer', live.node.did)).code).toBe(0)
+    const stranger = await ask('--check', file, '--signer', 'did:key:z6Mkother')
+    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining('it is signed by')])
+  })
+
+  it.each([
+    ['a row', /Rome/, 'Roma', 'output does not hash to outputHash'],
+    ['a number by a digit that a double has not', /9007199254740993/, '9007199254740992', 'output does not hash'],
+    ['the statement', /select city/, 'select  city', 'input does not hash to inputHash'],
+    ['the block', /"blockHash":"f1620./, '"blockHash":"f1620_', 'input does not hash to inputHash'],
+    ['the sub-queries', /"subQueries":\[\]/, '"subQueries":[1]', 'subQueries does not hash'],
+    ['a hash of the commitment', /"outputHash":"f1620./, '"outputHash":"f1620_', 'output does not hash'],
+    ['the signature', /"proofValue":"u.{4}/, '"proofValue":"uAAAA', 'the signature is not of this key'],
+  ])('finds that %s was changed', async (_, from, to, reason) => {
+    const answer = await live.query('select city, size, n from acme.cities', { include: ['Proof'] })
+    const file = join(dir, 'changed.json')
+    await writeFile(file, answer.text.replace(from, to))
+    expect(await readFile(file, 'utf8')).not.toBe(answer.text)
+    const { code, stdout, stderr } = await ask('--check', file)
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(reason)])
+  })
+
+  it('says what the node says when there is no answer', async () => {
+    const { code, stderr } = await ask('select * from acme.nothing', '--server', live.node.url)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('acme/nothing')])
+  })
+})
