@@ -41,20 +41,26 @@ export function encodeArrowStream(fields: readonly Field[], batches: readonly Re
 }
 
 /**
- * The bytes of `encodeArrowStream(fields, batches)` one after the other: a piece for each batch, so that a large stream
- * can be written without being held or encoded at once.
+ * The first bytes of a stream: with one `arrowBatchMessage` for each batch and `arrowStreamEnd` it is what
+ * `encodeArrowStream` makes, so that a large stream can be written without being held or encoded at once.
  */
-export function* arrowStreamPieces(fields: readonly Field[], batches: Iterable<RecordBatch>): Generator<Uint8Array> {
-  yield schemaMessage(fields)
-  for (const batch of batches) {
-    const plan = planBatch(fields, batch)
-    const out = new Uint8Array(plan.bytes)
-    writeBatch(out, new DataView(out.buffer), 0, plan)
-    yield out
-  }
+export function arrowStreamStart(fields: readonly Field[]): Uint8Array {
+  return schemaMessage(fields)
+}
+
+/** The message of one batch. */
+export function arrowBatchMessage(fields: readonly Field[], batch: RecordBatch): Uint8Array {
+  const plan = planBatch(fields, batch)
+  const out = new Uint8Array(plan.bytes)
+  writeBatch(out, new DataView(out.buffer), 0, plan)
+  return out
+}
+
+/** The last bytes of a stream. */
+export function arrowStreamEnd(): Uint8Array {
   const end = new Uint8Array(endMarkBytes)
   new DataView(end.buffer).setUint32(0, continuation, true)
-  yield end
+  return end
 }
 
 function schemaMessage(fields: readonly Field[]): Uint8Array {

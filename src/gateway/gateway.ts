@@ -132,20 +132,18 @@ export class Gateway {
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const source = { stream: request.body, format, controls, limits, spoolDir, fallbackMs, onBytes }
     const body = await typedBody(source, targetOf(request.chain))
-    if (request.chain === undefined) demandRecords(body)
-    if (controls.dryRun) return dryRun(body)
-    const chain = request.chain ?? (await this.#makeFor(request, body.shape))
-    const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
-    const placed = await placeBatch(this.#parts, {
-      chain,
-      controls,
-      tokenId,
-      body,
-      mediaType: format.mediaType,
-      receivedMs,
-      waits: seconds > 0,
-    })
-    return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
+    try {
+      if (request.chain === undefined) demandRecords(body)
+      if (controls.dryRun) return dryRun(body)
+      const chain = request.chain ?? (await this.#makeFor(request, body.shape))
+      const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
+      const { mediaType } = format
+      const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
+      const placed = await placeBatch(this.#parts, batch)
+      return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
+    } finally {
+      await body.typed.discard()
+    }
   }
 
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {

@@ -6,7 +6,7 @@ import { createSha3256 } from '../codec/native-crypto.ts'
 import { hashText, sha3Hash } from '../codec/multihash.ts'
 import { createInferrer, createReader, fillEventTime } from '../formats/formats.ts'
 import type { BodyFormat } from '../formats/formats.ts'
-import type { CsvHeader, FormatOptions, Inferred, ParsedBody, RecordReader } from '../formats/reader.ts'
+import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/reader.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -15,6 +15,7 @@ import type { IngestControls } from './controls.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { type Shape, type Target, fullSchema, shapeOf } from './shape.ts'
 import { Spool } from './spool.ts'
+import { TypedRows } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
@@ -35,8 +36,8 @@ export interface BodySource {
 /** A body in which every record fits. */
 export interface TypedBody {
   readonly rows: number
-  /** Event time (never null), then user columns. */
-  readonly batches: readonly RecordBatch[]
+  /** Event time (never null), then user columns. The caller discards them. */
+  readonly typed: TypedRows
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number
@@ -52,15 +53,16 @@ export interface TypedBody {
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
   const { shape } = target
   if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, target)
-  const reader = readerOf(source, shape, {})
+  const reading = new Reading(source, shape, readerOf(source, shape, {}))
   const { contentEncoding, contentLength } = source.controls
-  if (contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes) {
-    const body = await wholeBody(source.stream)
-    if (body.length > 0) reader.push(body)
-    return typed(reader.finish(), source, { shape, bodyHash: sha3Hash(body), bytes: body.length })
-  }
-  const read = await readThrough(source, (chunk) => reader.push(chunk))
-  return typed(reader.finish(), source, { shape, ...read })
+  return reading.run(async () => {
+    if (contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes) {
+      const body = await wholeBody(source.stream)
+      if (body.length > 0) reading.reader.push(body)
+      return { bodyHash: sha3Hash(body), bytes: body.length }
+    }
+    return readThrough(source, (chunk) => reading.push(chunk))
+  })
 }
 
 /** Spools the body, because it is read twice: for its columns, then for its rows. */
@@ -70,9 +72,11 @@ async function readInferred(source: BodySource, target: Target): Promise<TypedBo
     const read = await readThrough(source, (chunk) => spool.append(chunk))
     const inferred = await infer(source, target, spool)
     const shape = shapeWith(inferred, target)
-    const reader = readerOf(source, shape, inferred)
-    for await (const piece of spool.pieces()) reader.push(piece)
-    return typed(reader.finish(), source, { shape, ...read })
+    const reading = new Reading(source, shape, readerOf(source, shape, inferred))
+    return await reading.run(async () => {
+      for await (const piece of spool.pieces()) await reading.push(piece)
+      return read
+    })
   } finally {
     await spool.discard()
   }
@@ -94,16 +98,42 @@ async function readThrough(
   return { bodyHash: hashText(hash.digest()), bytes }
 }
 
-function typed(
-  parsed: ParsedBody,
-  source: BodySource,
-  facts: Pick<TypedBody, 'shape' | 'bodyHash' | 'bytes'>,
-): TypedBody {
-  return {
-    rows: parsed.records,
-    batches: parsed.batches.map((batch) => fillEventTime(batch, source.fallbackMs)),
-    csvHeader: parsed.csvHeader,
-    ...facts,
+/** A body being read into rows. */
+class Reading {
+  readonly reader: RecordReader
+  readonly #source: BodySource
+  readonly #shape: Shape
+  readonly #typed: TypedRows
+
+  constructor(source: BodySource, shape: Shape, reader: RecordReader) {
+    this.reader = reader
+    this.#source = source
+    this.#shape = shape
+    const { spoolDir, limits } = source
+    this.#typed = new TypedRows({ fields: shape.payloadFields, spoolDir, mostBytes: limits.inflatedBytes })
+  }
+
+  /** Takes the next bytes, and lets go of the rows that are complete. */
+  async push(chunk: Uint8Array): Promise<void> {
+    this.reader.push(chunk)
+    await this.#add(this.reader.take())
+  }
+
+  /** Reads the body with `read`; nothing is left behind when that fails. */
+  async run(read: () => Promise<{ readonly bodyHash: Hash; readonly bytes: number }>): Promise<TypedBody> {
+    try {
+      const facts = await read()
+      const { records, batches, csvHeader } = this.reader.finish()
+      await this.#add(batches)
+      return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, ...facts }
+    } catch (error) {
+      await this.#typed.discard()
+      throw error
+    }
+  }
+
+  async #add(batches: readonly RecordBatch[]): Promise<void> {
+    if (batches.length > 0) await this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
   }
 }
 

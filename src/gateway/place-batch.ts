@@ -4,28 +4,23 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { arrowStreamPieces } from '../codec/arrow-ipc.ts'
-import { batchBytes, concatBatches } from '../codec/columns.ts'
 import { normalHash } from '../codec/multihash.ts'
 import { randomBytes } from '../codec/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
-import { nextTurn } from '../lib/turn.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import { type KeyedBatches, type Placed, keyedBatchId } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
-import { type Publisher, type RowsToPublish, partBytes } from './publish.ts'
+import type { Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipt-id.ts'
 import { headMoved, keyReused } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
-import { Spool } from './spool.ts'
 
 export interface PlaceDeps {
   readonly catalog: Catalog
   readonly outcomes: Outcomes
   readonly clock: Clock
-  readonly spoolDir: string
   readonly publisher: Publisher
   readonly keyed: KeyedBatches
 }
@@ -126,22 +121,13 @@ function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | unde
 }
 
 async function publish(
-  deps: PlaceDeps,
+  { publisher }: PlaceDeps,
   rows: RowsToPublish,
-  { batches }: TypedBody,
+  { typed }: TypedBody,
 ): Promise<{ readonly position: number; readonly index: number }> {
-  const bytes = batches.reduce((sum, batch) => sum + batchBytes(batch), 0)
-  if (bytes <= partBytes) return deps.publisher.small(rows, concatBatches(batches), bytes)
-  const spool = new Spool(deps.spoolDir)
-  try {
-    for (const piece of arrowStreamPieces(rows.fields, batches)) {
-      await spool.append(piece)
-      await nextTurn()
-    }
-    return { position: await deps.publisher.large(rows, spool), index: 0 }
-  } finally {
-    await spool.discard()
-  }
+  const content = await typed.finish()
+  if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
+  return { position: await publisher.large(rows, content.spool), index: 0 }
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */

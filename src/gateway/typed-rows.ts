@@ -1,0 +1,74 @@
+// The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
+// that a long body is never held as a whole.
+
+import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../codec/arrow-ipc.ts'
+import { batchBytes, concatBatches } from '../codec/columns.ts'
+import { assert } from '../lib/assert.ts'
+import { nextTurn } from '../lib/turn.ts'
+import { NodeError } from '../model/errors.ts'
+import type { RecordBatch } from '../model/record-batch.ts'
+import type { Field } from '../model/schema.ts'
+import { partBytes } from './publish.ts'
+import { Spool } from './spool.ts'
+
+export interface TypedRowsOptions {
+  /** Columns of the batches. One array per schema. */
+  readonly fields: readonly Field[]
+  readonly spoolDir: string
+  /** Most bytes that the rows may take as columns. */
+  readonly mostBytes: number
+}
+
+/** What a message can hold, or a whole Arrow stream for several. */
+export type RowsForLog =
+  | { readonly kind: 'few'; readonly columns: RecordBatch; readonly bytes: number }
+  | { readonly kind: 'many'; readonly spool: Spool }
+
+export class TypedRows {
+  readonly #options: TypedRowsOptions
+  #batches: RecordBatch[] = []
+  #bytes = 0
+  #spool: Spool | undefined
+
+  constructor(options: TypedRowsOptions) {
+    this.#options = options
+  }
+
+  /** Adds batches in order. Throws NodeError `BodyTooLarge`, `StorageFull`. */
+  async add(batches: readonly RecordBatch[]): Promise<void> {
+    const { mostBytes, fields, spoolDir } = this.#options
+    for (const batch of batches) this.#bytes += batchBytes(batch)
+    if (this.#bytes > mostBytes) {
+      throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
+        hint: 'Send them in smaller batches.',
+        limit: { name: 'inflatedBytes', value: mostBytes, unit: 'bytes' },
+      })
+    }
+    this.#batches.push(...batches)
+    if (this.#bytes <= partBytes) return
+    if (this.#spool === undefined) {
+      this.#spool = new Spool(spoolDir)
+      await this.#spool.append(arrowStreamStart(fields))
+    }
+    for (const batch of this.#batches.splice(0)) {
+      await this.#spool.append(arrowBatchMessage(fields, batch))
+      await nextTurn()
+    }
+  }
+
+  /** All rows; there must be some. Nothing may be added afterwards. */
+  async finish(): Promise<RowsForLog> {
+    if (this.#spool === undefined) {
+      assert(this.#batches.length > 0, 'a body without rows is not sent')
+      return { kind: 'few', columns: concatBatches(this.#batches), bytes: this.#bytes }
+    }
+    await this.#spool.append(arrowStreamEnd())
+    return { kind: 'many', spool: this.#spool }
+  }
+
+  /** Frees memory and file. Idempotent. */
+  async discard(): Promise<void> {
+    this.#batches = []
+    await this.#spool?.discard()
+  }
+}
