@@ -1,5 +1,7 @@
 // What holds on every route: shape of errors, methods, media types, HEAD, tags, Host, CORS, broken HTTP.
 
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorTable } from '../../src/model/error-table.ts'
 import { type LiveNode, send, startLiveNode } from '../helpers/live-node.ts'
@@ -122,6 +124,34 @@ describe('request bodies', () => {
     expect((await live.query(fits)).status).toBe(200)
     const answer = await live.query(`${fits}a`)
     expect([answer.status, answer.at('limit.name')]).toEqual([413, 'sqlBytes'])
+  })
+})
+
+describe('a refused body', () => {
+  it('is answered before it ends, and the rest of it does not reset the connection', async () => {
+    const { hostname, port } = new URL(live.node.url)
+    const socket = connect(Number(port), hostname)
+    const errors: unknown[] = []
+    socket.on('error', () => {})
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const head = `Host: localhost\r\nAuthorization: Bearer ${live.adminToken}\r\nContent-Type: text/plain\r\n`
+    socket.write(`POST /query HTTP/1.1\r\n${head}Content-Length: 600000\r\n\r\n`)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 415 /)
+    for (let sent = 0; sent < 600_000; sent += 100_000) {
+      const error = await new Promise((resolve) => socket.write('x'.repeat(100_000), resolve))
+      if (error !== undefined && error !== null) errors.push(error)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    await closed
+    expect(errors).toEqual([])
+  })
+
+  it('that never ends is not waited for', async () => {
+    const head = `Host: localhost\r\nAuthorization: Bearer ${live.adminToken}\r\nContent-Type: text/plain\r\n`
+    const text = await live.raw(`POST /query HTTP/1.1\r\n${head}Content-Length: 600000\r\n\r\nxxx`)
+    expect(text).toMatch(/^HTTP\/1.1 415 /)
+    expect(text.toLowerCase()).toContain('connection: close')
   })
 })
 
