@@ -1,0 +1,67 @@
+// The page on the data directory: every file that a node leaves is in its table, with the mode it says.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+const page = readFileSync(new URL('../../docs/spec/on-disk.md', import.meta.url), 'utf8')
+const parts: Readonly<Record<string, string>> = {
+  hash: 'f1620[0-9a-f]{64}',
+  did: 'fed01[0-9a-f]{64}',
+  log: '[0-9a-f]{32}',
+  position: '\\d+',
+  number: '\\d+',
+  token: '[0-9a-f]{16}',
+}
+
+const rows = [...page.matchAll(/^\| (`.*?) \| (\d{4})? ?\|/gm)].flatMap(([, paths = '', mode]) =>
+  [...paths.matchAll(/`([^`]+)`/g)].map(([, path = '']) => ({ path, mode, pattern: patternOf(path) })),
+)
+
+function patternOf(path: string): RegExp {
+  const source = path.replaceAll('.', '\\.').replace(/<(\w+)>/g, (_, name: string) => parts[name] ?? '[^/]+')
+  return new RegExp(`^${source}${path.endsWith('/') ? '.*' : ''}$`)
+}
+
+let live: LiveNode
+
+beforeAll(async () => {
+  live = await startLiveNode()
+  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+  await live.query('select n from acme.goods', { include: ['Proof'] })
+})
+afterAll(() => live.stop())
+
+function filesOf(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+}
+
+describe('the page on the data directory', () => {
+  it('has every file that a node leaves, with its mode', () => {
+    for (const file of filesOf(live.dataDir)) {
+      const row = rows.find(({ pattern }) => pattern.test(file))
+      const mode = (statSync(join(live.dataDir, file)).mode & 0o777).toString(8).padStart(4, '0')
+      expect([file, row?.mode ?? mode]).toEqual([file, row === undefined ? 'in the table' : mode])
+    }
+  })
+
+  it('has no file that a node does not leave', async () => {
+    await expect
+      .poll(() => filesOf(live.dataDir).some((file) => file.startsWith('store/progress/')), { timeout: 15_000 })
+      .toBe(true)
+    const files = filesOf(live.dataDir)
+    const absent = rows.filter(({ path, pattern }) => path !== 'cache/' && !files.some((file) => pattern.test(file)))
+    expect(absent.map(({ path }) => path)).toEqual([])
+  })
+
+  it('is right that directories are for the user alone', () => {
+    const directories = readdirSync(live.dataDir, { withFileTypes: true, recursive: true }).filter((entry) =>
+      entry.isDirectory(),
+    )
+    const open = directories.filter((entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0)
+    expect(open.map((entry) => entry.name)).toEqual([])
+  })
+})
