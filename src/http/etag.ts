@@ -1,6 +1,18 @@
-// Strong entity tags and If-None-Match (RFC 9110 §13).
+// How long answers may be kept: strong entity tags and If-None-Match (RFC 9110 §13), answers that never change.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { NameRecord } from '../model/records.ts'
+import type { HttpContext } from './context.ts'
+
+/** For answers that no block to come can change. Only what anyone may read is for shared caches. */
+export function keepForEver(
+  reply: FastifyReply,
+  context: Pick<HttpContext, 'anonymousRead'>,
+  name: Pick<NameRecord, 'visibility'>,
+): void {
+  const scope = name.visibility === 'public' && context.anonymousRead ? 'public' : 'private'
+  void reply.header('cache-control', `${scope}, max-age=31536000, immutable`)
+}
 
 /** Ending of the tag of a compressed answer (compress.ts). */
 const compressedForm = /-(?:gz|br)"$/

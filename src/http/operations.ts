@@ -185,8 +185,13 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'get /{account}/{dataset}/tail': {
     id: 'getTail',
+    asks: ['if-none-match'],
     answers: {
-      200: { about: 'Rows, system columns included.', headers: ['dataset-head', 'cache-control', 'result-truncated'] },
+      200: {
+        about: 'Rows, system columns included.',
+        headers: ['dataset-head', 'etag', 'cache-control', 'result-truncated'],
+      },
+      304: notModified('dataset-head'),
     },
     errors: [...ofDataset, ...ofEngine, 'BlockNotFound'],
   },
@@ -218,7 +223,17 @@ export const operations: Readonly<Record<string, Operation>> = {
     ],
   },
   'post /query': { ...query('runQuery'), asks: ['content-encoding'], errors: [...ofQuery, ...ofJsonBody] },
-  'get /query': query('runQueryByGet'),
+  'get /query': {
+    ...query('runQueryByGet'),
+    asks: ['if-none-match'],
+    answers: {
+      200: {
+        about: 'The rows. Tagged, unless the statement gives other rows each time.',
+        headers: ['etag', 'cache-control', 'result-truncated'],
+      },
+      304: notModified(),
+    },
+  },
   'post /verify': {
     id: 'verify',
     asks: ['content-encoding'],

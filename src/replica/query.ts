@@ -1,11 +1,11 @@
-// One question: pin → gate → run → output bytes → (with a proof) commitment and signature.
+// One question: gate → pin → run → output bytes → (with a proof) commitment and signature.
 
 import { canonicalBytes } from '../codec/canonical-json.ts'
 import { fromPlain } from '../codec/json.ts'
 import { schemaBytes } from '../codec/schema-formats.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
-import type { EngineTable } from '../engine/engine-job.ts'
+import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
 import { NodeError } from '../model/errors.ts'
 import { type PinnedDataset, type QueryRequest, checkDialect } from '../model/query.ts'
@@ -15,6 +15,7 @@ import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { answerTag } from './answer-tag.ts'
 import { jsonMembers } from './json-members.ts'
 import { viewFiles } from './view-files.ts'
 
@@ -33,12 +34,10 @@ export interface ReplicaDeps {
   readonly limits: Limits
 }
 
-/** What ran: the output as it is hashed, and what the names were bound to. */
+/** What came out: the output as it is hashed. */
 export interface Execution {
   readonly output: Uint8Array
   readonly truncated: boolean
-  /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
-  readonly pinned: readonly PinnedDataset[]
 }
 
 /** How the output is to be spelled. */
@@ -50,44 +49,65 @@ export interface OutputSpelling {
   readonly reproducible: boolean
 }
 
-/** Answers a query. Throws NodeErrors of contract.md §4. */
-export async function answerQuery(
+/** A statement whose names are bound to blocks. */
+export interface BoundQuery {
+  readonly analysis: Analysis
+  readonly tables: readonly EngineTable[]
+  /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
+  readonly pinned: readonly PinnedDataset[]
+}
+
+/** A query that is bound and not yet run. */
+export interface OpenQuery {
+  /** Names the bytes of the answer; undefined where running again may give others. */
+  readonly tag: string | undefined
+  answer(): Promise<QueryAnswer>
+}
+
+/** Binds a query. It and its `answer` throw NodeErrors of contract.md §4. */
+export async function openQuery(
   deps: ReplicaDeps,
   request: QueryRequest,
   mayRead: MayRead,
   signal: AbortSignal,
-): Promise<QueryAnswer> {
+): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
+  const bound = await bindQuery(deps, request, { reader: new Reader(deps.catalog, mayRead), signal })
+  const input = inputOf(request, bound.pinned, deps.engine.dialect)
+  const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
+  return {
+    tag: bound.analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
+    answer: async () => await answerBound(deps, request, { bound, input, signal }),
+  }
+}
+
+async function answerBound(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  { bound, input, signal }: { bound: BoundQuery; input: object; signal: AbortSignal },
+): Promise<QueryAnswer> {
   const withProof = request.include.includes('Proof')
-  const execution = await execute(
-    deps,
-    request,
-    { reader: new Reader(deps.catalog, mayRead), signal },
-    {
-      withSchema: request.include.includes('Schema') || request.includeAbsent,
-      schemaFormatText: request.schemaFormat,
-      ascii: withProof,
-      reproducible: withProof,
-    },
-  )
-  const { output, truncated } = execution
+  const { output, truncated } = await execute(deps, request, {
+    bound,
+    signal,
+    withSchema: request.include.includes('Schema') || request.includeAbsent,
+    schemaFormatText: request.schemaFormat,
+    ascii: withProof,
+    reproducible: withProof,
+  })
   if (!request.include.includes('Input')) return { body: jsonMembers([['output', output]]), truncated }
-  const input = canonicalBytes(fromPlain(inputOf(request, execution.pinned, deps.engine.dialect)))
-  if (!withProof)
-    return {
-      body: jsonMembers([
-        ['input', input],
-        ['output', output],
-      ]),
-      truncated,
-    }
+  const inputBytes = canonicalBytes(fromPlain(input))
+  const echoed: [string, Uint8Array][] = [
+    ['input', inputBytes],
+    ['output', output],
+  ]
+  if (!withProof) return { body: jsonMembers(echoed), truncated }
   const subQueries = utf8('[]')
-  const { commitment, proof } = signProof(commit({ input, output, subQueries }), deps.nodeKey)
+  const { commitment, proof } = signProof(commit({ input: inputBytes, output, subQueries }), deps.nodeKey)
   return {
     body: jsonMembers([
       ['commitment', canonicalBytes(fromPlain(commitment))],
-      ['input', input],
-      ['output', output],
+      ...echoed,
       ['proof', canonicalBytes(fromPlain(proof))],
       ['subQueries', subQueries],
     ]),
@@ -95,13 +115,12 @@ export async function answerQuery(
   }
 }
 
-/** Pins, gates and runs a statement; the output is one JSON object in the given spelling. */
-export async function execute(
+/** Gates a statement and pins its names. */
+export async function bindQuery(
   deps: ReplicaDeps,
   request: QueryRequest,
-  caller: { reader: Reader; signal: AbortSignal },
-  spelling: OutputSpelling,
-): Promise<Execution> {
+  caller: { readonly reader: Reader; readonly signal: AbortSignal },
+): Promise<BoundQuery> {
   const sqlBytes = utf8(request.query).length
   if (sqlBytes > deps.limits.sqlBytes) {
     throw new NodeError('BodyTooLarge', `The statement has ${sqlBytes} bytes; ${deps.limits.sqlBytes} are allowed.`, {
@@ -111,31 +130,35 @@ export async function execute(
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
   const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
-  const tables: EngineTable[] = bindings.map((binding) => ({
-    parts: binding.parts,
-    files: viewFiles(deps.store, binding.view),
-    schema: binding.view.schema,
-  }))
+  const tables = bindings.map(({ parts, view }) => ({ parts, files: viewFiles(deps.store, view), schema: view.schema }))
+  return { analysis, tables, pinned }
+}
+
+/** Runs a bound statement; the output is one JSON object in the given spelling. */
+export async function execute(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  order: OutputSpelling & { readonly bound: BoundQuery; readonly signal: AbortSignal },
+): Promise<Execution> {
   const answer = await deps.engine.run({
-    analysis,
-    tables,
-    reproducible: spelling.reproducible,
+    analysis: order.bound.analysis,
+    tables: order.bound.tables,
+    reproducible: order.reproducible,
     dataFormat: request.dataFormat,
-    wantSchema: spelling.withSchema,
+    wantSchema: order.withSchema,
     keyOrder: 'canonical',
-    ascii: spelling.ascii,
+    ascii: order.ascii,
     skip: request.skip,
     limit: request.limit,
-    signal: caller.signal,
+    signal: order.signal,
   })
   const parts: [string, Uint8Array][] = [
     ['data', answer.data],
     ['dataFormat', utf8(JSON.stringify(request.dataFormatText))],
   ]
   if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
-  if (spelling.schemaFormatText !== undefined)
-    parts.push(['schemaFormat', utf8(JSON.stringify(spelling.schemaFormatText))])
-  return { output: jsonMembers(parts), truncated: answer.truncated, pinned }
+  if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
+  return { output: jsonMembers(parts), truncated: answer.truncated }
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */

@@ -5,6 +5,7 @@ import { schemaBytes } from '../codec/schema-formats.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
+import { answerTag } from './answer-tag.ts'
 import { jsonMembers } from './json-members.ts'
 import { type MayRead, Reader, viewAt } from './pin.ts'
 import type { QueryAnswer, ReplicaDeps } from './query.ts'
@@ -24,15 +25,33 @@ export interface TailRequest {
 /** The statement behind every tail: offset order is kept for a scan of one dataset (design.md, decision 12). */
 const tailStatement = 'SELECT * FROM "tail"'
 
-/** Rows `[rows - skip - limit, rows - skip)`. Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
-export async function answerTail(
-  deps: ReplicaDeps,
-  request: TailRequest,
-  mayRead: MayRead,
-  signal: AbortSignal,
-): Promise<QueryAnswer & { head: string }> {
+/** A tail whose block is chosen and whose rows are not yet read. */
+export interface OpenTail {
+  readonly head: string
+  /** Names the bytes of the answer. */
+  readonly tag: string
+  /** Rows `[rows - skip - limit, rows - skip)`. */
+  answer(signal: AbortSignal): Promise<QueryAnswer>
+}
+
+/** Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
+export async function openTail(deps: ReplicaDeps, request: TailRequest, mayRead: MayRead): Promise<OpenTail> {
   const chain = await new Reader(deps.catalog, mayRead).need(request.alias)
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
+  const head = view.block.hash
+  const { skip, limit, dataFormat, schemaFormat } = request
+  return {
+    head,
+    tag: answerTag(deps.engine.dialect, { tail: head, skip, limit, dataFormat, schemaFormat }),
+    answer: async (signal) => await answerTail(deps, request, { view, signal }),
+  }
+}
+
+async function answerTail(
+  deps: ReplicaDeps,
+  request: TailRequest,
+  { view, signal }: { view: DatasetView; signal: AbortSignal },
+): Promise<QueryAnswer> {
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
   const run = slicesOf(view, start, end)
@@ -58,7 +77,7 @@ export async function answerTail(
     parts.push(['schema', schemaBytes(schema, request.schemaFormat)])
     parts.push(['schemaFormat', utf8(JSON.stringify(request.schemaFormat))])
   }
-  return { body: jsonMembers(parts), truncated: start > 0, head: view.block.hash }
+  return { body: jsonMembers(parts), truncated: start > 0 }
 }
 
 /** Numbers of the slices with rows in `[start, end)`. */

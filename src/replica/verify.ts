@@ -16,7 +16,7 @@ import { checkProof } from '../proof/check.ts'
 import { hashCanonical } from '../proof/commitment.ts'
 import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
 import { type MayRead, Reader, aliasOfParts } from './pin.ts'
-import { type ReplicaDeps, execute } from './query.ts'
+import { type ReplicaDeps, bindQuery, execute } from './query.ts'
 
 export interface VerifyAnswer {
   readonly ok: true
@@ -128,17 +128,16 @@ async function reExecute(
     }
   }
   try {
-    const execution = await execute(
-      deps,
-      request,
-      { reader: new Reader(deps.catalog, caller.mayRead), signal: caller.signal },
-      {
-        withSchema: request.include.includes('Schema'),
-        schemaFormatText: textOf(proof.input, 'schemaFormat'),
-        ascii: true,
-        reproducible: true,
-      },
-    )
+    const reader = new Reader(deps.catalog, caller.mayRead)
+    const bound = await bindQuery(deps, request, { reader, signal: caller.signal })
+    const execution = await execute(deps, request, {
+      bound,
+      signal: caller.signal,
+      withSchema: request.include.includes('Schema'),
+      schemaFormatText: textOf(proof.input, 'schemaFormat'),
+      ascii: true,
+      reproducible: true,
+    })
     return execution.output
   } catch (error) {
     if (error instanceof NodeError && error.kind === 'NotReproducible') {

@@ -6,11 +6,11 @@ import { NodeError } from '../../model/errors.ts'
 import { type SchemaFormat, dataFormatOf, schemaFormatOf, schemaFormats } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { hashOf } from '../../replica/objects.ts'
-import { answerTail } from '../../replica/tail.ts'
+import { type TailRequest, openTail } from '../../replica/tail.ts'
 import { clientSignal } from '../abort.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf, mayRead } from '../dataset-access.ts'
-import { isUnchanged } from '../etag.ts'
+import { isUnchanged, keepForEver } from '../etag.ts'
 import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
@@ -63,9 +63,9 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
         schemaFormat: format,
         at: query.at === undefined ? undefined : hashOf(query.at),
       })
-      void reply
-        .header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
-        .header('cache-control', 'no-cache')
+      void reply.header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
+      if (query.at === undefined) void reply.header('cache-control', 'no-cache')
+      else keepForEver(reply, context, chain.name)
       if (isUnchanged(request, reply, [view.block.hash, ...aspects, format].join('.'))) return reply.code(304).send()
       return reply.type('application/json; charset=utf-8').send(body)
     },
@@ -85,27 +85,20 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
-      const answer = await answerTail(
-        context.replica,
-        tailRequest(context, chain.name.alias, query),
-        mayRead(request),
-        clientSignal(reply),
-      )
+      const asked = tailRequest(context, chain.name.alias, query)
+      const tail = await openTail(context.replica, asked, mayRead(request))
+      void reply.header('dataset-head', `${chain.name.alias};block="${tail.head}"`)
+      if (query.at === undefined) void reply.header('cache-control', 'no-cache')
+      else keepForEver(reply, context, chain.name)
+      if (isUnchanged(request, reply, tail.tag)) return reply.code(304).send()
+      const answer = await tail.answer(clientSignal(reply))
       if (answer.truncated) void reply.header('result-truncated', 'true')
-      return reply
-        .header('dataset-head', `${chain.name.alias};block="${answer.head}"`)
-        .header('cache-control', 'no-cache')
-        .type('application/json; charset=utf-8')
-        .send(answer.body)
+      return reply.type('application/json; charset=utf-8').send(answer.body)
     },
   )
 }
 
-function tailRequest(
-  context: HttpContext,
-  alias: string,
-  query: Static<typeof TailQuery>,
-): Parameters<typeof answerTail>[1] {
+function tailRequest(context: HttpContext, alias: string, query: Static<typeof TailQuery>): TailRequest {
   const dataFormat = dataFormatOf(query.dataFormat ?? 'JsonAos')
   if (dataFormat === undefined) {
     throw new NodeError('InvalidParameter', `dataFormat is '${query.dataFormat}'.`, {

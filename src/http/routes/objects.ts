@@ -9,7 +9,7 @@ import { decodedBlock } from '../../replica/blocks.ts'
 import type { ObjectKind, Objects } from '../../replica/objects.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf } from '../dataset-access.ts'
-import { isUnchanged } from '../etag.ts'
+import { isUnchanged, keepForEver } from '../etag.ts'
 import { addVary } from '../origin-rules.ts'
 import { DatasetHashParams, DatasetParams, problemResponses } from '../schemas.ts'
 
@@ -69,8 +69,7 @@ async function sendObject(
   const { chain } = await datasetOf(context.catalog, request, 'read')
   const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
   const found = await context.objects.find(chain, kind, text)
-  const scope = chain.name.visibility === 'public' && context.anonymousRead ? 'public' : 'private'
-  void reply.header('cache-control', `${scope}, max-age=31536000, immutable`)
+  keepForEver(reply, context, chain.name)
   if (kind === 'blocks') {
     addVary(reply, 'Accept')
     if (wantsJson(request)) return sendDecoded(context, { request, reply, chain, hash: found.hash })
