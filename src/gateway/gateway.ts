@@ -16,7 +16,7 @@ import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { Receipts } from './receipts.ts'
 import { noHead } from './refusals.ts'
-import { type BatchToSettle, preferenceApplied, settleBatch, waitSeconds } from './settle-batch.ts'
+import { type BatchToSettle, decisionNow, preferenceApplied, settleBatch, waitSeconds } from './settle-batch.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { Waiters } from './waiters.ts'
 
@@ -117,9 +117,8 @@ export class Gateway {
     }
     // A block that was not announced here is found in the store.
     if (chain.head.next <= note.position) await this.#deps.catalog.refresh(chain)
-    const decision = await this.#deps.outcomes.at(chain, { id: note.batchId, position: note.position })
-    const first = decision === 'void' ? (await this.#deps.outcomes.known(chain, note.batchId))?.decided : decision
-    return { receipt: this.#parts.receipts.of(note, chain.name, first), chain, tokenId: note.tokenId }
+    const decided = await decisionNow(this.#deps, chain, note)
+    return { receipt: this.#parts.receipts.of(note, chain.name, decided), chain, tokenId: note.tokenId }
   }
 
   /** Reads a batch and finds it its place. */

@@ -60,16 +60,46 @@ export async function settleBatch(deps: SettleDeps, batch: BatchToSettle): Promi
   }
   return {
     receipt: deps.receipts.of(note, chain.name, decided, { csvHeader }),
-    replayed: batch.replayed || decision === 'void',
+    replayed: batch.replayed || decision === 'void' || (decided !== undefined && isElsewhere(decided, note)),
   }
+}
+
+function isElsewhere({ outcome }: DecidedOutcome, note: ReceiptNote): boolean {
+  return outcome.position !== note.position
 }
 
 async function decisionOn(deps: SettleDeps, batch: BatchToSettle): Promise<Decision | undefined> {
   const { note, chain } = batch
   if (note.rows === 0) return undefined
   const place = { id: note.batchId, position: note.position }
-  if (batch.waitSeconds > 0) return deps.waiters.wait(chain, place, batch.waitSeconds * 1000)
+  if (batch.waitSeconds > 0) {
+    return (await deps.waiters.wait(chain, place, batch.waitSeconds * 1000)) ?? committedElsewhere(deps, chain, note)
+  }
   return batch.replayed ? deps.outcomes.at(chain, place) : undefined
+}
+
+/** What is known of a batch now; undefined while it is only logged. */
+export async function decisionNow(
+  deps: Pick<SettleDeps, 'outcomes'>,
+  chain: DatasetChain,
+  note: ReceiptNote,
+): Promise<DecidedOutcome | undefined> {
+  const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
+  return decision === undefined || decision === 'void' ? committedElsewhere(deps, chain, note) : decision
+}
+
+/**
+ * Where an earlier copy of a keyed batch was committed. A copy calls for no block: in a quiet dataset no block may ever
+ * come to its own position.
+ */
+async function committedElsewhere(
+  deps: Pick<SettleDeps, 'outcomes'>,
+  chain: DatasetChain,
+  note: ReceiptNote,
+): Promise<DecidedOutcome | undefined> {
+  if (note.key === undefined) return undefined
+  const known = await deps.outcomes.known(chain, note.batchId)
+  return known?.bodyHash === note.bodyHash ? known.decided : undefined
 }
 
 /** A batch that the fold passed over: an earlier one of the same key holds its place. */
