@@ -62,7 +62,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     opened,
   )
   try {
-    const store = await openDirectoryStore(paths.store)
+    const store = await openDirectoryStore(paths.store, undefined, failure.fail)
     opened.push(() => store.close())
     const engine = await openEngine(engineOptions(config, paths, logger))
     opened.push(() => engine.close())

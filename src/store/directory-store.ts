@@ -20,12 +20,17 @@ const leftoverAgeMs = 60 * 60 * 1000
 /**
  * Opens the store in `dir`, creating it (0700) if it is missing, and deletes temporary files that a stopped process
  * left behind. Many processes may use one directory at once. Throws `NodeError` `Internal` where the file system has
- * no hard links.
+ * no hard links. `onFailure` is called once, when an fsync of a directory has failed: from then on nothing can be
+ * stored, and the process should stop.
  */
-export async function openDirectoryStore(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<ObjectStore> {
+export async function openDirectoryStore(
+  dir: string,
+  files: StoreFileSystem = nodeFileSystem,
+  onFailure?: (error: unknown) => void,
+): Promise<ObjectStore> {
   const root = resolve(dir)
   await createRoot(root, files)
-  const sync = createDirectorySync(root, files)
+  const sync = createDirectorySync(root, files, onFailure)
   const temporary = await openTemporaryFolder(root, files)
   return directoryStore({ root, files, sync, temporary })
 }

@@ -20,10 +20,11 @@ interface Waiting {
 /** The most directories remembered as durable (about 100 bytes each); forgetting one costs an fsync. */
 const maxKnownDirectories = 100_000
 
-/** `root` exists and is durable. */
+/** `root` exists and is durable. `onFailure` is called once, when a disk has failed to make a directory durable. */
 export function createDirectorySync(
   root: string,
   files: Pick<StoreFileSystem, 'syncDirectory' | 'makeDirectory'>,
+  onFailure: (error: unknown) => void = () => {},
 ): DirectorySync {
   const underWay = new Map<string, Waiting>()
   const known = new Map<string, Promise<void>>()
@@ -35,7 +36,10 @@ export function createDirectorySync(
       await files.syncDirectory(directory)
     } catch (error) {
       // Only a failing disk poisons: a missing directory or a full volume says nothing about earlier writes.
-      if (errorCode(error) === 'EIO') failure ??= { error }
+      if (errorCode(error) === 'EIO' && failure === undefined) {
+        failure = { error }
+        onFailure(error)
+      }
       throw error
     }
   }

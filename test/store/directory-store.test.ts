@@ -154,19 +154,21 @@ describe('durability of the directory store', () => {
     expect(calls.at(-1)).toBe('fsync a')
   })
 
-  test('keeps failing after an fsync of a directory failed, and reads go on', async () => {
+  test('keeps failing after an fsync of a directory failed, says so once, and reads go on', async () => {
     const root = folder()
+    const failures: unknown[] = []
     let broken = false
     const { files } = recording(root, (call) => {
       if (broken && call === 'fsync a') throw systemError('EIO')
     })
-    const store = await openDirectoryStore(root, files)
+    const store = await openDirectoryStore(root, files, (error) => failures.push(error))
     await store.put('a/b', utf8('x'))
     broken = true
     await expect(store.put('a/c', utf8('x'))).rejects.toThrow('EIO')
     broken = false
     await expect(store.put('a/c', utf8('x'))).rejects.toThrow('EIO')
     await expect(store.replace('z/d', utf8('x'))).rejects.toThrow('EIO')
+    expect(failures).toEqual([expect.objectContaining({ code: 'EIO' })])
     expect(await store.get('a/b')).toEqual(utf8('x'))
   })
 
