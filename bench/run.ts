@@ -3,7 +3,7 @@
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
@@ -12,6 +12,8 @@ import { measureStages } from './stages.ts'
 
 interface Baseline {
   readonly machine: string
+  /** Processes that wanted to run beside the benchmark, on average over the minute before it. */
+  readonly load: number
   readonly measures: readonly { readonly name: string; readonly unit: string; readonly value: number }[]
 }
 
@@ -63,8 +65,9 @@ const only = process.argv.find((arg) => arg.startsWith('--only='))?.slice('--onl
 const chosen = only === undefined ? Object.keys(parts) : only.split(',')
 const machine = `${cpus()[0]?.model ?? 'unknown'} × ${cpus().length}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.versions.node}`
 const baseline = readBaseline()
-console.log(`${machine}${canPin ? '' : ' (not pinned: no taskset)'}`)
-if (baseline !== undefined && baseline.machine !== machine) console.log(`baseline: ${baseline.machine}`)
+const load = Math.round((loadavg()[0] ?? 0) * 10) / 10
+console.log(`${machine}, load ${load}${canPin ? '' : ' (not pinned: no taskset)'}`)
+if (baseline !== undefined) console.log(`baseline: ${baseline.machine}, load ${baseline.load}`)
 console.log('measure'.padEnd(44), 'value'.padStart(12), 'unit'.padEnd(9), 'bar'.padEnd(14), ''.padEnd(8), 'baseline')
 const measures: Measure[] = []
 for (const name of chosen) {
@@ -74,7 +77,7 @@ for (const name of chosen) {
   measures.push(...measured)
 }
 if (process.argv.includes('--save')) {
-  const saved: Baseline = { machine, measures: measures.map(({ name, unit, value }) => ({ name, unit, value })) }
+  const saved: Baseline = { machine, load, measures: measures.map(({ name, unit, value }) => ({ name, unit, value })) }
   writeFileSync(baselineFile, `${JSON.stringify(saved, null, 2)}\n`)
 }
 process.exitCode = measures.every(keepsBar) ? 0 : 1
