@@ -30,10 +30,7 @@ export function registerAuthentication(
       admit(request, known ?? anonymous)
       return done()
     }
-    context.tokens
-      .authenticate(token)
-      .then((principal) => admit(request, principal))
-      .then(() => done(), done)
+    return context.tokens.authenticate(token).then((principal) => admit(request, principal))
   })
 }
 

@@ -26,9 +26,7 @@ export function registerJsonBodies(app: FastifyInstance, context: { readonly lim
   app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)
     if (!isJson(request.headers['content-type'])) return done(unsupported(request))
-    readAll(payload, request, context.limits)
-      .then((bytes) => parseBody(bytes, request))
-      .then((value) => done(null, value), done)
+    return readAll(payload, request, context.limits).then((bytes) => parseBody(bytes, request))
   })
 }
 
