@@ -134,6 +134,7 @@ export class Gateway {
     try {
       if (request.chain === undefined) demandRecords(body)
       if (controls.dryRun) return dryRun(body)
+      if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
       const { mediaType } = format

@@ -1,11 +1,12 @@
 // Creations: what a caller gets when the builder is slow, and when somebody else was faster.
 
 import { afterEach, expect, test } from 'vitest'
+import { viewOf } from '../../src/catalog/view.ts'
 import { isSameDataset } from '../../src/gateway/new-dataset.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { must } from '../../src/lib/assert.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { kindOf, Rig } from './support.ts'
+import { kindOf, receiptOf, Rig } from './support.ts'
 import { schemaOf, until } from '../builder/support.ts'
 
 const open: Rig[] = []
@@ -76,4 +77,15 @@ test('a repeat is the same dataset also after it has grown; with other members i
   expect(isSameDataset({ ...asked, vocab: { eventTimeColumn: 'when' } }, chain)).toBe(false)
   expect(isSameDataset({ ...asked, vocab: { eventTimeColumn: 'event_time' }, attachments: [] }, chain)).toBe(true)
   expect(isSameDataset({ alias, visibility: 'public', info: asked.info }, chain)).toBe(false)
+})
+
+test('a dataset without schema gets it from its first batch, under its own vocabulary', async () => {
+  const rig = await rigOf().build()
+  const { chain } = await rig.gateway.create({ alias, visibility: 'public', vocab: { eventTimeColumn: 'when' } })
+  expect(receiptOf(await rig.post('a/b', '')).status).toBe('committed')
+  expect((await rig.rows('a/b', [{ when: '2026-01-01T00:00:00Z', n: 1 }])).status).toBe('committed')
+  const { schema } = viewOf(chain)
+  expect(schema?.fields.map(({ name }) => name)).toEqual(['offset', 'op', 'system_time', 'when', 'n'])
+  const kinds = chain.blocks.map(({ kind }) => kind)
+  expect(kinds).toEqual(['Seed', 'SetVocab', 'AddPushSource', 'SetDataSchema', 'AddPushSource', 'AddData'])
 })

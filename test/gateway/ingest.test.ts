@@ -1,11 +1,11 @@
 // The gateway over a real builder: keys, replays in every state, If-Match, races, restarts, a builder that lags.
 
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/catalog/view.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { parseAliasText } from '../../src/model/names.ts'
 import { kindOf, ndjson, type Post, receiptOf, Rig } from './support.ts'
 
 const open: Rig[] = []
@@ -122,6 +122,15 @@ describe('refusals before anything is read', () => {
     expect((await rig.headers()).length).toBe(before)
     hasRoom = true
     expect((await rig.rows('a/b', [{ n: 2 }])).status).toBe('committed')
+  })
+
+  test('a body that turns out larger than it said is asked about again', async () => {
+    const rig = await withDataset({ hasRoom: async (bytes) => bytes < 100_000 })
+    const before = (await rig.headers()).length
+    const body = gzipSync(ndjson(Array.from({ length: 20_000 }, (_, n) => ({ n }))))
+    expect(body.length).toBeLessThan(100_000)
+    expect(await kindOf(rig.post('a/b', body, { headers: { 'content-encoding': 'gzip' } }))).toBe('StorageFull')
+    expect((await rig.headers()).length).toBe(before)
   })
 
   test('a halted dataset, a dataset of another log and a node that shuts down take no rows', async () => {
@@ -376,19 +385,5 @@ describe('columns that two gateways add at once', () => {
     await rig.rows('a/b', [{ n: 3, x: 2 }], wait)
     const rows = (await rig.headers()).filter((header): header is RowsHeader => header.kind === 'rows')
     expect(rows.map(({ schema }) => schema !== undefined)).toEqual([false, true, false])
-  })
-})
-
-describe('a dataset without schema', () => {
-  test('gets it from its first batch, under its own vocabulary', async () => {
-    const rig = await rigOf().build()
-    await rig.gateway.create({ alias: parseAliasText('a/b'), visibility: 'public', vocab: { eventTimeColumn: 'when' } })
-    expect(receiptOf(await rig.post('a/b', '')).status).toBe('committed')
-    const receipt = await rig.rows('a/b', [{ when: '2026-01-01T00:00:00Z', n: 1 }])
-    expect(receipt.status).toBe('committed')
-    const view = viewOf(must(await rig.catalog.byAlias('a/b'), 'a dataset'))
-    expect(view.schema?.fields.map(({ name }) => name)).toEqual(['offset', 'op', 'system_time', 'when', 'n'])
-    const kinds = must(await rig.catalog.byAlias('a/b'), 'a dataset').blocks.map(({ kind }) => kind)
-    expect(kinds).toEqual(['Seed', 'SetVocab', 'AddPushSource', 'SetDataSchema', 'AddPushSource', 'AddData'])
   })
 })
