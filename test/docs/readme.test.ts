@@ -1,50 +1,66 @@
-// Runs every shell block of the README, in order, as one script against a node started by the first block's command.
+// Runs every shell block of the README, in order, as one script against a node started by the first block's command,
+// and looks for what the README says is printed.
 
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { limitTable } from '../../src/lib/limits.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
-const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
+const blocksOf = (language: string): string[] =>
+  [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
 /** Installing and testing are what runs this test. */
-const [start, ...rest] = blocks
+const [start, ...rest] = blocksOf('sh')
 const script = rest.filter((block) => block.trim() !== 'npm cit').join('\n')
+/** Lines that the README says are printed; `…` stands for anything. */
+const shown = blocksOf('text').flatMap((block) => block.trim().split('\n'))
+
+interface Served {
+  readonly address: string
+  readonly stop: () => Promise<void>
+}
 
 let dir = ''
-let url = ''
-let stop: () => Promise<void> = async () => {}
+let served: Served
+let printed = ''
 
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'proofstream-readme-'))
-  for (const name of ['node_modules', 'bin', 'src', 'streams', 'package.json'])
-    symlinkSync(join(repository, name), join(dir, name))
-  const env = { ...process.env, PROOFSTREAM_LISTEN: '127.0.0.1:0' }
-  const child = spawn('npm', ['start', '--silent'], {
+/** Runs `npm start` in `dir`; resolves when the node is ready. */
+async function serve(args: readonly string[], listen: Readonly<Record<string, string>>): Promise<Served> {
+  const child = spawn('npm', ['start', '--silent', ...args], {
     cwd: dir,
-    env,
+    env: { ...process.env, ...listen },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  stop = async () => {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
-    await ended
-  }
-  url = await new Promise<string>((resolve, reject) => {
+  const address = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`npm start ended with ${code}`)))
     child.stdout.on('data', (chunk: Buffer) => {
       const ready = /"url":"http:\/\/([^"]+)"/.exec(chunk.toString())
       if (ready?.[1] !== undefined) resolve(ready[1])
     })
   })
+  const stop = async (): Promise<void> => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+    await ended
+  }
+  return { address, stop }
+}
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'proofstream-readme-'))
+  for (const name of ['node_modules', 'bin', 'src', 'streams', 'examples', 'package.json'])
+    symlinkSync(join(repository, name), join(dir, name))
+  served = await serve([], { PROOFSTREAM_LISTEN: '127.0.0.1:0' })
 })
 
 afterAll(async () => {
-  await stop()
+  await served.stop()
   rmSync(dir, { recursive: true, force: true })
 })
 
@@ -54,16 +70,76 @@ describe('the README', () => {
   })
 
   test('has blocks that all run as they stand', async () => {
-    const text = `set -euo pipefail\n${script.replaceAll('localhost:8080', url)}`
-    const { stdout } = await promisify(execFile)('bash', ['-c', text], {
+    const text = `set -euo pipefail\n${script.replaceAll('localhost:8080', served.address)}`
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', text], {
       cwd: dir,
-      env: { ...process.env, PROOFSTREAM_SERVER: `http://${url}` },
+      env: { ...process.env, PROOFSTREAM_SERVER: `http://${served.address}` },
       maxBuffer: 64 * 1024 * 1024,
     })
+    printed = stdout
     const hash = /SHA3-256\(stdin\)= ([0-9a-f]{64})/.exec(stdout)?.[1]
     expect(hash, 'openssl prints a hash').toBeDefined()
     expect(stdout).toContain(`"outputHash":"f1620${hash}"`)
-    expect(stdout).toContain('"kind":"InvalidRequest::')
-    expect(stdout).toContain('"ok":true')
+    expect(stderr).toContain('checked: hashes and signature are good')
+  })
+
+  test('shows what is printed', () => {
+    expect(shown.length).toBeGreaterThan(3)
+    for (const line of shown) {
+      const literal = line.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      expect(printed).toMatch(new RegExp(literal.join('[^\n]*?')))
+    }
+  })
+
+  test('says how often the three equal posts of a device are stored: once', () => {
+    const receipts = [...printed.matchAll(/"receiptId":"([^"]+)"(?:(?!receiptId).)*"idempotencyKey":"reading-1"/g)]
+    expect(new Set(receipts.map((match) => match[1])).size).toBe(1)
+    expect(printed.split('"idempotencyKey":"reading-1"')).toHaveLength(4)
+  })
+
+  test('says how to run on another port and directory', async () => {
+    const command = /`npm start -- (--listen 127\.0\.0\.1:9000 --data \/tmp\/my-data)`/.exec(readme)?.[1] ?? ''
+    const args = command.replace(':9000', ':0').replace('/tmp/my-data', join(dir, 'my-data')).split(' ')
+    const other = await serve(['--', ...args], {})
+    await other.stop()
+    expect(statSync(join(dir, 'my-data', 'token')).isFile()).toBe(true)
+  })
+
+  test('says how many blocks a record a second makes', () => {
+    const [first, second] = [blocksIn(24), blocksIn(48)]
+    expect(readme).toContain('about 2,600 blocks on the first day\nand 1,440 on each later one')
+    expect([Math.round(first / 100), second - first]).toEqual([26, 1440])
+    const spared = { intervalMs: 6 * 3_600_000, burstBlocks: 1 }
+    expect(readme).toContain('`--cut-interval 6h --cut-burst 1`: 4 blocks a day')
+    expect(blocksIn(4 * 24, spared) - blocksIn(3 * 24, spared)).toBe(4)
+  })
+
+  test('says how many points the map has', () => {
+    const feed = join(repository, 'node_modules', 'vega-datasets', 'data', 'earthquakes.json')
+    const { features } = JSON.parse(readFileSync(feed, 'utf8')) as { features: { properties: { mag: number } }[] }
+    const felt = features.filter(({ properties }) => properties.mag > 0).length
+    expect(readme).toContain(`${felt.toLocaleString('en')} points`)
+  })
+
+  test('names limits that are the defaults', () => {
+    expect(readme).toContain('a body of 256 MiB, 2,000 columns, 30 s and 1 GiB of memory a query, 100,000 rows')
+    const { bodyBytes, columns, queryMs, queryMemoryBytes, resultRows } = limitTable
+    const values = [bodyBytes, columns, queryMs, queryMemoryBytes, resultRows].map((row) => row.value)
+    expect(values).toEqual([256 * 1024 ** 2, 2_000, 30_000, 1024 ** 3, 100_000])
   })
 })
+
+/** Blocks of a dataset that gets a record a second for some hours. */
+function blocksIn(hours: number, options: Partial<typeof defaultCutOptions> = {}): number {
+  const all = { ...defaultCutOptions, ...options }
+  const governor = new Governor(all, new BlockBudget(all.blocksPerSecond))
+  let blocks = 0
+  for (let nowMs = 0; nowMs < hours * 3_600_000; nowMs += 1000) {
+    for (const dataset of governor.take(nowMs)) {
+      governor.ended(dataset, nowMs)
+      blocks++
+    }
+    governor.opened('a', nowMs, false)
+  }
+  return blocks
+}
