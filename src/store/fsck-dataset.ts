@@ -13,7 +13,16 @@ import { type CoveredBlock, coveredBlocks } from './fsck-commits.ts'
 import type { DatasetReport, Problem, ProblemKind } from './fsck-report.ts'
 import { checkSlice } from './fsck-slice.ts'
 import { readHint } from './heads.ts'
-import { blockKey, blocksPrefix, checkpointKey, checkpointsPrefix, dataKey, dataPrefix } from './layout.ts'
+import {
+  blockKey,
+  blocksPrefix,
+  checkpointKey,
+  checkpointsPrefix,
+  commitsPrefix,
+  dataKey,
+  dataPrefix,
+  headKey,
+} from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
 export interface DatasetCheck {
@@ -35,6 +44,10 @@ export interface CheckedDataset {
 /** Never throws for what is wrong in the store; IO errors pass. */
 export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset> {
   const walk = new ChainWalk(check)
+  if (await isUncommitted(check)) {
+    walk.notes.push('a creation that was not committed')
+    return walk.finish()
+  }
   const { blocks, problems, notes } = await coveredBlocks(check.store, check.id, check.commits)
   walk.problems.push(...problems)
   walk.notes.push(...notes)
@@ -44,6 +57,12 @@ export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset>
   }
   await walk.checkHint(blocks)
   return walk.finish()
+}
+
+/** Neither name nor commit nor head: what a process left that stopped in the middle of a creation. Its log finishes it. */
+async function isUncommitted({ store, id, alias }: DatasetCheck): Promise<boolean> {
+  if (alias !== undefined || (await store.list(commitsPrefix(id))).length > 0) return false
+  return (await store.size(headKey(id))) === undefined
 }
 
 class ChainWalk {

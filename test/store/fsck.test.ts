@@ -42,6 +42,20 @@ describe('a sound store', () => {
     expect(await fsck(openMemoryStore())).toEqual({ ok: true, datasets: [], problems: [], orphans: 0 })
   })
 
+  test('may hold what a process left that stopped in the middle of a creation', async () => {
+    const { store, good, other } = await made()
+    await store.delete(nameKey('acme/set-0'))
+    await store.delete(headKey(good.id))
+    for (const key of good.keys) if (key.includes('/commits/')) await store.delete(key)
+    const report = await fsck(store)
+    const left = report.datasets.find(({ id }) => id === good.id)
+    expect(report.ok).toBe(true)
+    expect(left).toMatchObject({ blocks: 0, problems: [] })
+    expect(left?.notes).toEqual(['a creation that was not committed', 'no name leads to it'])
+    expect(left?.orphans).toBe(good.keys.filter((key) => /[/](?:blocks|data|checkpoints)[/]/.test(key)).length)
+    expect(report.datasets.find(({ id }) => id === other.id)?.orphans).toBe(0)
+  })
+
   test('tells how far it is after each block', async () => {
     const { store, good } = await made()
     const seen: FsckProgress[] = []
