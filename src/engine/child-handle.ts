@@ -151,7 +151,7 @@ export class ChildHandle {
         return this.#settle((pending) => pending.resolve({ kind: 'analysis', analysis: message.analysis }))
       case 'answer':
         this.#incoming = { data: new Uint8Array(message.dataBytes), filled: 0, head: message }
-        return this.#finishWhenWhole(this.#incoming)
+        return this.#takePiece(message.first)
       case 'piece':
         return this.#takePiece(message.bytes)
       case 'failed':

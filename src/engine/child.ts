@@ -1,6 +1,7 @@
 // Entry of an engine process: takes one message at a time from its parent, answers, watches its own memory, and dies
 // with its parent. Started by child-handle.ts, never imported.
 
+import { concatBytes } from '../lib/bytes.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
@@ -62,12 +63,29 @@ async function answer(message: Extract<ToChild, { id: number }>): Promise<void> 
 async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
   const { rows, truncated, schema, bytes } = done
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
-  await send({ kind: 'answer', id, rows, truncated, schema, dataBytes: bytes })
-  for (const piece of done.pieces) {
-    for (let at = 0; at < piece.length; at += pieceBytes) {
-      await send({ kind: 'piece', id, bytes: piece.subarray(at, at + pieceBytes) })
+  const all = packed(done.pieces)
+  const first = all.next().value ?? new Uint8Array()
+  await send({ kind: 'answer', id, rows, truncated, schema, dataBytes: bytes, first })
+  for (const piece of all) await send({ kind: 'piece', id, bytes: piece })
+}
+
+/** The same bytes in pieces of at most `pieceBytes`, small ones joined. */
+function* packed(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let waiting: Uint8Array[] = []
+  let waitingBytes = 0
+  for (const piece of pieces) {
+    if (waitingBytes + piece.length > pieceBytes) {
+      yield concatBytes(waiting)
+      waiting = []
+      waitingBytes = 0
     }
+    const large = piece.length > pieceBytes
+    for (let at = 0; large && at < piece.length; at += pieceBytes) yield piece.subarray(at, at + pieceBytes)
+    if (large) continue
+    waiting.push(piece)
+    waitingBytes += piece.length
   }
+  yield concatBytes(waiting)
 }
 
 function plainError(error: unknown): PlainError {

@@ -48,7 +48,7 @@ export interface PlainError {
   readonly broken: boolean
 }
 
-/** `data` comes in `pieces` after the answer when it is large, so that the parent's loop never stalls on one message. */
+/** What `first` lacks of `data` comes in pieces after the answer, so that the parent's loop never stalls on one message. */
 export type FromChild =
   | { readonly kind: 'ready' }
   | { readonly kind: 'unusable'; readonly reason: string }
@@ -60,6 +60,7 @@ export type FromChild =
       readonly truncated: boolean
       readonly schema: OutputSchema | undefined
       readonly dataBytes: number
+      readonly first: Uint8Array
     }
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'failed'; readonly id: number; readonly error: PlainError }

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
+import { schemaFormats } from '../../model/query.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
@@ -122,7 +123,7 @@ function info(context: HttpContext): object {
     formats: {
       ingest: ['text/csv', 'application/json', 'application/x-ndjson'],
       data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
-      schema: ['ArrowJson'],
+      schema: schemaFormats,
     },
     isMultiTenant: true,
   }
