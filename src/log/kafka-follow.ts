@@ -16,7 +16,7 @@ const checkMs = 30_000
 const firstWaitMs = 50
 const longestWaitMs = 1_000
 /** Positions that are in range and yet out of range may be so while a leader changes. */
-const outOfRangeMs = 10_000
+const outOfRangeMs = 5_000
 
 export interface FollowOptions {
   /** The reader's own connections: a waiting fetch keeps others of its connection waiting. */
@@ -72,6 +72,7 @@ export class Follow {
   /** Steps of entries until the end. Throws HaltErrors only: all else is waited out. */
   async *entries(): AsyncGenerator<LogEntry[]> {
     try {
+      await this.#readLast()
       let fetching = this.#fetch(this.#next)
       while (this.#next < this.#stop && !this.#closed.signal.aborted) {
         const fetched = await untilAborted(fetching, this.#closed.signal)
@@ -91,6 +92,19 @@ export class Follow {
     } finally {
       this.#setDone()
       await this.close()
+    }
+  }
+
+  /** Reads the message before the first position, if it is still kept: by it the log is known again. */
+  async #readLast(): Promise<void> {
+    const { reader, partition, logger } = this.#options
+    const before = this.#next - 1
+    if (before < 0) return
+    try {
+      this.#last = (await reader.fetch(partition, before, { maxWaitMs: 1, maxBytes: 1 }))[0]?.bytes
+    } catch (error) {
+      if (error instanceof HaltError) throw error
+      if (!isOutOfRange(error)) logger.warn({ partition, before, why: describeError(error) }, 'no anchor could be read')
     }
   }
 

@@ -94,7 +94,7 @@ export class TopicReader {
   describe(): Promise<{ readonly clusterId: string; readonly partitions: number }> {
     const { topic } = this.#options
     return this.#attempt(async (cluster) => {
-      const { clusterId, topicMetadata } = await metadataOf(cluster, topic)
+      const { clusterId, topicMetadata } = await metadataOf(cluster, [topic])
       const partitions = topicMetadata.find((one) => one.topic === topic)?.partitionMetadata.length ?? 0
       this.#checkCluster(clusterId)
       return { clusterId, partitions }
@@ -125,8 +125,9 @@ export class TopicReader {
     const { kafka, topic } = this.#options
     const cluster = clusterOf(kafka)
     await cluster.connect()
+    // Before the topic is asked for: another cluster may not have it.
+    this.#checkCluster((await metadataOf(cluster, [])).clusterId)
     await cluster.addTargetTopic(topic)
-    this.#checkCluster((await metadataOf(cluster, topic)).clusterId)
     return cluster
   }
 
@@ -151,9 +152,9 @@ interface ClusterMetadata {
 }
 
 /** The library's type leaves out the argument of `metadata` and the cluster's identity in its answer. */
-async function metadataOf(cluster: Cluster, topic: string): Promise<ClusterMetadata> {
+async function metadataOf(cluster: Cluster, topics: string[]): Promise<ClusterMetadata> {
   const asking: { metadata(about?: { topics: string[] }): Promise<unknown> } = cluster
-  const found: unknown = await asking.metadata({ topics: [topic] })
+  const found: unknown = await asking.metadata({ topics })
   // `as`: both members are checked on the next line; the list is the library's own type.
   const metadata = found as ClusterMetadata
   if (typeof metadata.clusterId !== 'string' || !Array.isArray(metadata.topicMetadata)) throw badAnswer('metadata')

@@ -6,7 +6,7 @@ import { randomBytes } from '../codec/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
-import { describeError, sendVerdict } from './kafka-errors.ts'
+import { describeError, type SendVerdict, sendVerdict } from './kafka-errors.ts'
 
 /** Most messages and bytes of one record batch. */
 export const batchMessages = 64
@@ -41,6 +41,11 @@ interface Call {
   readonly resolve: (first: number) => void
   readonly reject: (error: NodeError) => void
 }
+
+/** What one attempt has brought: the position of the first message, or why none. */
+type Attempt =
+  | { readonly first: number }
+  | { readonly first: undefined; readonly verdict: SendVerdict; readonly cause: unknown }
 
 export class PartitionSender {
   readonly #deps: SenderDeps
@@ -146,25 +151,30 @@ export class PartitionSender {
     const endMs = clock.monotonicMs() + deadlineMs
     let mayBeStored = false
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
-      let fault: unknown
-      try {
-        const first = await this.#deps.send(partition, messages)
-        if (first !== undefined) return await this.#stored(first, messages, mayBeStored)
-        fault = `partition ${partition} is not in the metadata of the topic`
-      } catch (error) {
-        if (error instanceof HaltError) throw this.#stop(error)
-        const verdict = sendVerdict(error)
-        mayBeStored ||= verdict === 'unknown'
-        if (verdict === 'refused')
-          throw mayBeStored ? outcomeUnknown(error) : unavailable('Kafka refuses the rows.', error)
-        fault = error
-      }
-      logger.warn({ partition, why: describeError(fault) }, 'Kafka has not acknowledged messages; they are sent again')
+      const attempt = await this.#attempt(messages)
+      if (attempt.first !== undefined) return this.#stored(attempt.first, messages, mayBeStored)
+      const { verdict, cause } = attempt
+      mayBeStored ||= verdict === 'unknown'
+      if (verdict === 'refused')
+        throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka refuses the rows.', cause)
+      logger.warn({ partition, why: describeError(cause) }, 'Kafka has not acknowledged messages; they are sent again')
       const jittered = waitMs * (0.5 + (randomBytes(1)[0] ?? 0) / 512)
       if (clock.monotonicMs() + jittered >= endMs) {
-        throw mayBeStored ? outcomeUnknown(fault) : unavailable('Kafka cannot be reached; nothing was stored.', fault)
+        throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka cannot be reached; nothing was stored.', cause)
       }
       await clock.sleep(jittered)
+    }
+  }
+
+  async #attempt(messages: readonly Uint8Array[]): Promise<Attempt> {
+    const { partition } = this.#deps
+    try {
+      const first = await this.#deps.send(partition, messages)
+      if (first !== undefined) return { first }
+      const cause = new NodeError('LogUnavailable', `The client knows no partition ${partition}.`)
+      return { first: undefined, verdict: 'absent', cause }
+    } catch (cause) {
+      return { first: undefined, verdict: sendVerdict(cause), cause }
     }
   }
 
