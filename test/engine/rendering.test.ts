@@ -166,6 +166,16 @@ describe('layouts', () => {
     )
   })
 
+  test('an answer of many messages arrives whole, with rows larger than one', async () => {
+    const sql = "SELECT i, repeat('é', CASE i WHEN 1 THEN 2000000 ELSE 100 END) AS s FROM range(10000) t(i)"
+    for (const dataFormat of ['JsonAoa', 'JsonSoa'] as const) {
+      const value: unknown = JSON.parse(await ask(bench.engine, sql, { limit: 10_000, dataFormat }))
+      const texts: string[] = dataFormat === 'JsonSoa' ? Object(value).s : Object(value).map((row: string[]) => row[1])
+      expect(texts).toHaveLength(10_000)
+      expect(texts.every((text, i) => text === 'é'.repeat(i === 1 ? 2_000_000 : 100))).toBe(true)
+    }
+  })
+
   test('rows over many chunks are joined as one text', async () => {
     const text = await ask(bench.engine, 'SELECT i, i::VARCHAR AS s FROM range(5000) t(i)', { limit: 100_000 })
     const rows: unknown = JSON.parse(text)
