@@ -65,6 +65,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   for (;;) {
     try {
       const found = await ensureTopics({ kafka, logger, names, partitions })
+      if (found.partitions === 0) throw new NodeError('LogUnavailable', 'The topic is not there yet.')
       const reader = new TopicReader({ kafka, topic: names.records, clock, clusterId: found.clusterId })
       const ranges = await reader.ranges(Array.from({ length: found.partitions }, (_, number) => number))
       prepareContract()
