@@ -69,6 +69,8 @@ export interface History {
   readonly batches: readonly BatchSent[]
   readonly heads: readonly HeadSeen[]
   readonly proofs: readonly ProofChecked[]
+  /** Batches that were acknowledged when logged and whose receipt says in the end that the log's order rejected them. */
+  readonly rejected: readonly string[]
   readonly stored: readonly StoredDataset[]
   /** Time from the end of all faults until everything acknowledged was committed; undefined: never. */
   readonly drain: { readonly tookMs: number | undefined; readonly withinMs: number }
@@ -116,8 +118,9 @@ export function judge(history: History): Verdict[] {
 const acknowledged = ({ attempts }: BatchSent): boolean => attempts.some(({ answer }) => answer.kind === 'ok')
 
 /** Lost, twice, torn, never accepted, in another dataset, or not where the receipt says. */
-function judgeBatches({ batches, stored }: History): Verdict[] {
+function judgeBatches({ batches, stored, rejected }: History): Verdict[] {
   const verdicts: Verdict[] = []
+  const isRejected = new Set(rejected)
   const sent = new Map(batches.map((batch) => [batch.id, batch]))
   const found = new Map<string, StoredRow[]>()
   for (const { alias, rows } of stored) {
@@ -134,11 +137,12 @@ function judgeBatches({ batches, stored }: History): Verdict[] {
   for (const batch of batches) {
     const rows = found.get(batch.id)
     if (rows === undefined) {
-      if (acknowledged(batch))
+      if (acknowledged(batch) && !isRejected.has(batch.id))
         verdicts.push({ kind: 'lost', message: `${batch.id} was acknowledged and is not stored` })
       continue
     }
     verdicts.push(...judgeRows(batch, rows))
+    if (isRejected.has(batch.id)) verdicts.push({ kind: 'phantom', message: `${batch.id} was rejected and is stored` })
     if (batch.key === undefined) continue
     const name = `${batch.dataset} ${batch.key}`
     const other = holders.get(name)

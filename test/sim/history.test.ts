@@ -30,6 +30,7 @@ function sound(): History {
       sent('maybe', 30, { kind: 'unknown', error: 'reset' }),
       sent('never', 40, { kind: 'unknown', error: 'reset' }),
       sent('no', 50, { kind: 'refused', error: 'RecordsDoNotFit' }),
+      sent('conflict', 55, { kind: 'ok', receiptId: 'r' }),
       sent('other', 60, { kind: 'ok', receiptId: 'r' }, { dataset: 'a/c' }),
     ],
     heads: [
@@ -40,6 +41,7 @@ function sound(): History {
       { at: 13, id: 'p', holds: true },
       { at: 36, id: 'p', holds: true },
     ],
+    rejected: ['conflict'],
     stored: [
       {
         alias: 'a/b',
@@ -78,7 +80,11 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
     withRows([...one, ...two.slice(0, 1)]),
     withRows([...one, { ...two[0], sequence: 2 } as StoredRow, { ...two[1], sequence: 3 } as StoredRow]),
   ],
-  phantom: [withRows([...one, ...two, ...rowsOf('no', 4, 3)]), withRows([...one, ...two, ...rowsOf('whose', 4, 3)])],
+  phantom: [
+    withRows([...one, ...two, ...rowsOf('no', 4, 3)]),
+    withRows([...one, ...two, ...rowsOf('whose', 4, 3)]),
+    withRows([...one, ...two, ...rowsOf('conflict', 4, 3)]),
+  ],
   reorder: [withRows([...rowsOf('two', 0, 1), ...rowsOf('one', 2, 2)])],
   fork: [
     { ...sound(), heads: [{ at: 12, session: 'n2', dataset: 'a/b', ...block(2, 'another') }] },

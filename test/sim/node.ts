@@ -1,0 +1,152 @@
+// A node as one simulated process: the gateway, the builder and the catalog that run in production, over a simulated
+// disk, log, clock and network.
+
+import { Readable } from 'node:stream'
+import { type Builder, startBuilder } from '../../src/builder/builder.ts'
+import type { CutOptions } from '../../src/builder/governor.ts'
+import { Catalog } from '../../src/catalog/catalog.ts'
+import { Outcomes } from '../../src/catalog/outcomes.ts'
+import { readControls } from '../../src/gateway/controls.ts'
+import { Gateway, type IngestAnswer } from '../../src/gateway/gateway.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { defaultLimits } from '../../src/lib/limits.ts'
+import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import type { Announcements } from '../../src/log/announcements.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
+import { openFileLog } from '../../src/log/file-log.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
+import { parseAliasText } from '../../src/model/names.ts'
+import { openDirectoryStore } from '../../src/store/directory-store.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { createRoomCheck } from '../../src/store/space.ts'
+import { compressor } from '../builder/support.ts'
+import type { Broker } from './broker.ts'
+import type { Volume } from './volume.ts'
+import type { Process } from './world.ts'
+
+export const storeFolder = '/data/store'
+const logFolder = '/data/log'
+
+export interface NodeParts {
+  readonly process: Process
+  readonly volume: Volume
+  /** The shared log; absent for a node that has its log on the volume. */
+  readonly broker: Broker | undefined
+  readonly roles: { readonly gateway: boolean; readonly builder: boolean }
+  readonly segmentBytes: number
+  readonly cut: Partial<CutOptions>
+  /** Carries announcements to the other processes. */
+  readonly spread: (message: CommitAnnouncement) => void
+  readonly logger?: Logger
+}
+
+export interface SimulatedNode {
+  readonly process: Process
+  readonly log: EventLog
+  readonly store: ObjectStore
+  readonly catalog: Catalog
+  readonly gateway: Gateway | undefined
+  readonly builder: Builder | undefined
+  /** Takes in an announcement of another process. */
+  readonly hear: (message: CommitAnnouncement) => void
+  /** Ends it in order. */
+  stop(): Promise<void>
+}
+
+export interface Post {
+  readonly alias: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** Starts a node. Never resolves when its process dies first. */
+export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNode> {
+  const { process, volume, roles, cut, logger = silentLogger } = parts
+  const { clock } = process
+  let running: Builder | undefined
+  const openBytes = (): number => running?.openBytes() ?? 0
+  const log = await openLog(parts, openBytes)
+  const store = await openDirectoryStore(storeFolder, volume.forStore(process), failing(process))
+  const local = openLocalAnnouncements(logger)
+  const announcements: Announcements = {
+    announce: async (message) => {
+      await local.announce(message)
+      parts.spread(message)
+    },
+    subscribe: (listener) => local.subscribe(listener),
+  }
+  const catalog = new Catalog({ store, announcements, logger })
+  if (roles.builder) {
+    running = await startBuilder({ log, store, announcements, clock, logger, compressor, options: cut })
+  }
+  const builder = running
+  const gateway = roles.gateway
+    ? new Gateway({
+        catalog,
+        outcomes: new Outcomes(store),
+        log,
+        announcements,
+        clock,
+        logger,
+        limits: defaultLimits(),
+        spoolDir: '/nowhere',
+        receiptSecret: utf8('a secret that all processes share'),
+        haltOf: (dataset) => builder?.status().halted.find((halt) => halt.dataset === dataset)?.reason,
+        hasRoom: createRoomCheck({ freeBytes: () => store.freeBytes(), openBytes, clock }),
+      })
+    : undefined
+  return {
+    process,
+    log,
+    store,
+    catalog,
+    gateway,
+    builder,
+    hear: (message) => void process.gate().then(() => local.announce(message)),
+    stop: async () => {
+      gateway?.drain()
+      gateway?.close()
+      await builder?.stop()
+      catalog.close()
+      await store.close()
+      await log.close()
+    },
+  }
+}
+
+async function openLog({ broker, process, volume, ...parts }: NodeParts, openBytes: () => number): Promise<EventLog> {
+  if (broker !== undefined) return broker.forProcess(process)
+  const { segmentBytes, logger = silentLogger } = parts
+  await volume.forLog(process).makeDirectory(logFolder)
+  return openFileLog({
+    directory: logFolder,
+    clock: process.clock,
+    logger,
+    segmentBytes,
+    fileSystem: volume.forLog(process),
+    openBytes,
+    onFailure: failing(process),
+  })
+}
+
+/** A node whose log or store has failed ends itself, a moment later. */
+function failing(process: Process): () => void {
+  return () => process.world.schedule(process.world.random.next() * 20, () => process.kill())
+}
+
+/** Posts as the HTTP route does. */
+export async function post(node: SimulatedNode, { alias, body, headers, query }: Post): Promise<IngestAnswer> {
+  const { gateway, catalog } = node
+  if (gateway === undefined) throw new RangeError('this process takes no rows')
+  const bytes = utf8(body)
+  const all = { 'content-type': 'application/x-ndjson', 'content-length': String(bytes.length), ...headers }
+  return gateway.ingest({
+    alias: parseAliasText(alias),
+    chain: await catalog.byAlias(alias),
+    tokenId: 't1',
+    controls: readControls(all, query),
+    body: Readable.from([bytes]),
+  })
+}

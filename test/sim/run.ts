@@ -1,0 +1,185 @@
+// One simulated run from one seed: nodes under load on a disk and a log that misbehave, then peace, then the verdict.
+// Half of the runs have one node with its log on its disk; the others share a log among gateways and builders.
+
+import { Catalog } from '../../src/catalog/catalog.ts'
+import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
+import { must } from '../../src/lib/assert.ts'
+import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { newestFloor } from '../../src/store/claims.ts'
+import { openDirectoryStore } from '../../src/store/directory-store.ts'
+import { fsck } from '../../src/store/fsck.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { type Answer, judge, type Verdict } from '../helpers/history.ts'
+import { readStored } from '../helpers/stored.ts'
+import { Broker } from './broker.ts'
+import { seedBytes } from './chance.ts'
+import { checkWitnesses, type Clients, produce, Seen, watch } from './clients.ts'
+import { Faults } from './faults.ts'
+import { Fleet } from './fleet.ts'
+import { storeFolder } from './node.ts'
+import { Volume } from './volume.ts'
+import { Process, World } from './world.ts'
+
+/** Everything acknowledged is committed this long after the last fault. */
+const drainWithinMs = 90_000
+/** The floor comes to the end of the log in this time: a large batch whose sender died is given up after 15 minutes. */
+const floorWithinMs = 17 * 60_000
+
+export interface RunReport {
+  readonly seed: number
+  readonly verdicts: readonly Verdict[]
+  /** What is wrong beside the history: halts, a store that is not sound, answers that must not be. */
+  readonly problems: readonly string[]
+  readonly batches: number
+  readonly acknowledged: number
+  readonly blocks: number
+  readonly faults: Readonly<Record<string, number>>
+  readonly events: number
+  readonly virtualMs: number
+}
+
+/** Runs one seed. With `logger` the nodes tell what they do. */
+export async function runSeed(seed: number, logger: Logger = silentLogger): Promise<RunReport> {
+  seedBytes(seed)
+  const world = new World(seed)
+  const volume = new Volume(world)
+  const broker = world.chance(0.5) ? new Broker(world, '0'.repeat(32)) : undefined
+  const slowMs = world.pick([0.5, 2, 10])
+  volume.delayMs = () => (world.chance(0.01) ? slowMs * 50 : world.random.next() * slowMs)
+  const fleet = new Fleet({ world, volume, broker, logger })
+  const faults = new Faults({ world, volume, broker, fleet })
+  const seen = new Seen()
+  const clients: Clients = {
+    world,
+    gateway: () => fleet.pick(({ gateway }) => gateway !== undefined),
+    anyNode: () => fleet.pick(() => true),
+    aliases: world.chance(0.5) ? ['acme/one', 'acme/two'] : ['acme/one', 'acme/two', 'Acme/Three', 'acme/four'],
+    large: world.chance(0.15) ? 0.1 : 0,
+    lostAnswers: world.pick([0, 0.02, 0.2]),
+  }
+  const lower = { ...clients, aliases: clients.aliases.map((alias) => alias.toLowerCase()) as [string, ...string[]] }
+  const problems: string[] = []
+  let tookMs: number | undefined
+  let isOver = false
+  const life = async (): Promise<void> => {
+    const watching = watch(lower, seen, () => isOver)
+    const producing = Promise.all(
+      Array.from({ length: world.random.between(2, 4) }, (_, i) =>
+        produce(lower, seen, `p${i}`, world.random.between(5, 14)),
+      ),
+    )
+    const misbehaving = faults.run()
+    await Promise.race([producing, world.after(30_000)])
+    faults.stop()
+    await misbehaving
+    await fleet.heal()
+    const healedMs = world.nowMs
+    await Promise.race([producing, world.after(drainWithinMs)])
+    isOver = true
+    await watching
+    if (await drained(fleet, seen, healedMs)) tookMs = world.nowMs - healedMs
+    if (!(await floorAtEnd(fleet))) problems.push('the floor does not come to the end of the log')
+    problems.push(...fleet.halts())
+    await checkReceipts(fleet, seen, problems)
+    await fleet.stop()
+  }
+  await world.run(life())
+  volume.delayMs = () => 0
+  const audited = await world.run(audit(new Process(world, 'auditor'), volume, seen))
+  problems.push(...audited.problems, ...seen.faults)
+  const { batches, heads, proofs, rejected } = seen
+  const history = {
+    batches,
+    heads,
+    proofs,
+    rejected,
+    stored: audited.stored,
+    drain: { tookMs, withinMs: drainWithinMs },
+    held: [
+      { name: 'temporary files', before: 0, after: volume.count(`${storeFolder}/.tmp`), mayGrow: faults.deaths * 16 },
+    ],
+  }
+  return {
+    seed,
+    verdicts: judge(history),
+    problems,
+    batches: batches.length,
+    acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
+    blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
+    faults: faults.counts,
+    events: world.events,
+    virtualMs: world.nowMs,
+  }
+}
+
+/** Waits until every receipt says more than that the batch is logged. */
+async function drained(fleet: Fleet, seen: Seen, healedMs: number): Promise<boolean> {
+  const { world } = fleet
+  const open = new Set(seen.batches.flatMap(({ attempts }) => attempts.flatMap(({ answer }) => idOf(answer))))
+  while (world.nowMs - healedMs < drainWithinMs) {
+    const node = fleet.pick(({ gateway }) => gateway !== undefined)
+    const done = await node?.process.call(async () => {
+      for (const id of open) {
+        const { receipt } = await must(node.gateway, 'a gateway').receipt(id)
+        if (receipt.status === 'accepted') return false
+        open.delete(id)
+      }
+      return true
+    })
+    if (done === true) return true
+    await world.after(250)
+  }
+  return false
+}
+
+/** Waits until the floor stands at the end of the log. */
+async function floorAtEnd(fleet: Fleet): Promise<boolean> {
+  const { world } = fleet
+  const beganMs = world.nowMs
+  while (world.nowMs - beganMs < floorWithinMs) {
+    const node = fleet.pick(() => true)
+    const done = await node?.process.call(async () => {
+      const floor = await newestFloor(node.store, node.log.id, 0)
+      return (floor?.position ?? 0) === (await node.log.range(0)).end
+    })
+    if (done === true) return true
+    await world.after(5_000)
+  }
+  return false
+}
+
+const idOf = (answer: Answer): string[] => (answer.kind === 'ok' ? [answer.receiptId] : [])
+
+/** Receipts from before the faults tell the truth after them: committed, or rejected where that can be. */
+async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]): Promise<void> {
+  const node = fleet.pick(({ gateway }) => gateway !== undefined)
+  if (node === undefined) return
+  for (const { id, attempts } of seen.batches) {
+    const answer = attempts.find((one) => one.answer.kind === 'ok')?.answer
+    if (answer?.kind !== 'ok') continue
+    const said = await node.process
+      .call(() => must(node.gateway, 'a gateway').receipt(answer.receiptId))
+      .then(
+        ({ receipt }) => receipt.status,
+        (error: unknown) => String(error),
+      )
+    if (said === 'rejected' && seen.rejectable.has(id)) seen.rejected.push(id)
+    else if (said !== 'committed') problems.push(`the receipt of ${id} says ${said}`)
+  }
+}
+
+async function audit(process: Process, volume: Volume, seen: Seen) {
+  const store: ObjectStore = await openDirectoryStore(storeFolder, volume.forStore(process))
+  const report = await fsck(store)
+  const problems = [
+    ...report.problems.map(({ kind, message }) => `${kind}: ${message}`),
+    ...report.datasets.flatMap(({ alias, problems: all }) => all.map((one) => `${alias}: ${one.kind}: ${one.message}`)),
+  ]
+  const stored = await readStored(store)
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
+  const chains = new Map<string, DatasetChain>()
+  for (const { alias } of stored) chains.set(alias, must(await catalog.byAlias(alias), 'a chain'))
+  await checkWitnesses(seen, store, chains)
+  return { problems, stored }
+}

@@ -1,0 +1,46 @@
+// Runs many seeds of the simulation and tells of those that failed how to run them again.
+
+import { expect } from 'vitest'
+import { type RunReport, runSeed } from './run.ts'
+
+const defaultSeeds = 200
+
+/** The seeds of part `part` of `of`: SIM_SEED alone, or SIM_SEEDS (default 200) of them from SIM_FIRST (default 1) on. */
+export function seedsOf(part: number, of: number): number[] {
+  const one = process.env['SIM_SEED']
+  if (one !== undefined) return part === 0 ? [Number(one)] : []
+  const count = Number(process.env['SIM_SEEDS'] ?? defaultSeeds)
+  const first = Number(process.env['SIM_FIRST'] ?? 1)
+  return Array.from({ length: count }, (_, i) => first + i).filter((seed) => seed % of === part)
+}
+
+/** Runs the seeds one after the other; fails with what each bad one found. */
+export async function runSeeds(seeds: readonly number[]): Promise<void> {
+  const total = { batches: 0, acknowledged: 0, blocks: 0, events: 0, virtualMs: 0 }
+  const faults: Record<string, number> = {}
+  const bad: object[] = []
+  for (const seed of seeds) {
+    const report = await attempt(seed)
+    if (report.verdicts.length > 0 || report.problems.length > 0) {
+      bad.push({ again: `SIM_SEED=${seed} npm run test:sim`, verdicts: report.verdicts, problems: report.problems })
+    }
+    total.batches += report.batches
+    total.acknowledged += report.acknowledged
+    total.blocks += report.blocks
+    total.events += report.events
+    total.virtualMs += report.virtualMs
+    for (const [kind, count] of Object.entries(report.faults)) faults[kind] = (faults[kind] ?? 0) + count
+    if (bad.length >= 10) break
+  }
+  console.log(`simulation: ${seeds.length} seeds, ${bad.length} bad`, JSON.stringify({ ...total, faults }))
+  expect(bad).toEqual([])
+}
+
+async function attempt(seed: number): Promise<RunReport> {
+  try {
+    return await runSeed(seed)
+  } catch (error) {
+    const empty = { verdicts: [], batches: 0, acknowledged: 0, blocks: 0, faults: {}, events: 0, virtualMs: 0 }
+    return { ...empty, seed, problems: [error instanceof Error ? (error.stack ?? error.message) : String(error)] }
+  }
+}
