@@ -5,6 +5,7 @@ import type { ColumnBuilder } from '../codec/column-builder.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import { type ColumnPlan, unknownName, valueCode } from './column-plan.ts'
 import type { FaultLog } from './fault-log.ts'
+import { FixedText, WordView } from './fixed-text.ts'
 import { reprojectHint, requireWgs84Text } from './geojson-crs.ts'
 import { GeometryChecker } from './geojson-geometry.ts'
 import { featureColumns, type FeaturePlan } from './geojson-names.ts'
@@ -44,6 +45,7 @@ export class FeatureReader {
   private readonly faults: FaultLog
   private readonly checker: JsonChecker
   private readonly geometries: GeometryChecker
+  private readonly words = new WordView()
   private readonly string = new StringScan()
   private readonly number = new NumberScan()
   private readonly scratch = new Scratch()
@@ -63,13 +65,14 @@ export class FeatureReader {
     this.faults = options.faults
     this.row = new JsonRecordReader(options)
     this.checker = this.row.checker
-    this.geometries = new GeometryChecker(this.checker, options.jsonDepth)
+    this.geometries = new GeometryChecker(this.checker, options.jsonDepth, this.words)
   }
 
   /** Reads the feature at `start` as record number `record`: see JsonRecordReader. Throws NodeError `UnsupportedCrs`. */
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
     const { row, extra } = this
     this.bytes = bytes
+    this.words.look(bytes)
     this.end = end
     this.record = record
     this.parts = 0
@@ -86,21 +89,34 @@ export class FeatureReader {
     return after
   }
 
+  /** See ObjectCore. */
+  attempt(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.row.tentative = true
+    return this.row.settle(this.read(bytes, start, end, record))
+  }
+
   /** Reads members up to the closing brace: index after it, or -1. */
   private members(open: number): number {
     const { bytes, end, row } = this
-    let at = skipSpace(bytes, open + 1, end)
-    if (at < end && bytes[at] === closeBrace) return at + 1
+    let at: number
+    const { view } = this.words
+    if (headText.standsAt(view, open, end)) {
+      this.parts = 1 << part.type
+      at = skipSpace(bytes, open + headText.length, end)
+    } else {
+      at = skipSpace(bytes, open + 1, end)
+      if (at < end && bytes[at] === closeBrace) return at + 1
+    }
     while (true) {
       const keyAt = at
-      const name = this.name(at)
-      if (name === undefined) {
-        row.halt()
-        return -1
-      }
-      at = skipSpace(bytes, this.string.end + 1, end)
-      if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
-      at = this.member(name, keyAt, skipSpace(bytes, at + 1, end))
+      const which = partAt(view, at, end)
+      if (which === part.other) {
+        if (!this.otherName(at)) return -1
+        at = skipSpace(bytes, this.string.end + 1, end)
+        if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
+        at += 1
+      } else at += (partNames[which]?.length ?? 0) + nameFrame
+      at = this.member(which, keyAt, skipSpace(bytes, at, end))
       if (at < 0 || row.full) return -1
       at = skipSpace(bytes, at, end)
       const next = at < end ? bytes[at] : 0
@@ -116,61 +132,55 @@ export class FeatureReader {
     return -1
   }
 
-  /** The member name that opens at `at`; undefined after a fault, which the checker tells. */
-  private name(at: number): string | undefined {
+  /** Scans the name that opens at `at` and is none of the parts, at least as it is written; false after a fault. */
+  private otherName(at: number): boolean {
     const { bytes, end, string, checker } = this
     if (at >= end || bytes[at] !== quote) {
-      checker.malformed(bytes, at, end, 'a member name in quotes')
-      return undefined
+      this.expected(at, 'a member name in quotes')
+      return false
     }
     const after = scanString(string, bytes, at, end)
-    if (after < 0) {
-      checker.badString(bytes, at, -1 - after, end)
-      return undefined
+    if (after < 0) checker.badString(bytes, at, -1 - after, end)
+    else {
+      const fault = string.escaped ? unescapeString(this.scratch, bytes, string.start, string.end) : undefined
+      if (fault === undefined) return true
+      checker.badEscape(fault, at, after)
     }
-    if (!string.escaped) {
-      const known = knownName(bytes, string.start, string.end)
-      if (known !== undefined) return known
-    } else {
-      const fault = unescapeString(this.scratch, bytes, string.start, string.end)
-      if (fault !== undefined) {
-        checker.badEscape(fault, at, after)
-        return undefined
-      }
-    }
-    return stringText(this.scratch, bytes, string.start, string.end)
+    this.row.halt()
+    return false
   }
 
   /** Reads the value at `at` of the member whose name opens at `keyAt`: index after it, or -1. */
-  private member(name: string, keyAt: number, at: number): number {
-    const part = partOf(name)
-    if (part === 0 ? this.others?.has(name) === true : (this.parts & part) !== 0) return this.repeated(name, keyAt, at)
-    this.parts |= part
-    switch (part) {
-      case partBits.type:
+  private member(written: number, keyAt: number, at: number): number {
+    let which = written
+    if (which === part.other) {
+      const name = stringText(this.scratch, this.bytes, this.string.start, this.string.end)
+      which = partNames.findIndex((known) => known === name)
+      if (which <= part.other) return this.otherMember(name, keyAt, at)
+    }
+    if ((this.parts & (1 << which)) !== 0) return this.repeated(partNames[which] ?? '', keyAt, at)
+    this.parts |= 1 << which
+    switch (which) {
+      case part.type:
         return this.type(at)
-      case partBits.geometry:
+      case part.geometry:
         return this.geometry(at)
-      case partBits.properties:
+      case part.properties:
         return this.properties(at)
-      case partBits.id:
-        return this.id(at)
       default:
-        this.others ??= new Set()
-        this.others.add(name)
-        return this.otherMember(name, keyAt, at)
+        return this.id(at)
     }
   }
 
   private repeated(name: string, keyAt: number, at: number): number {
     const message = `The name '${name}' stands twice in one feature.`
-    this.fault('DuplicateField', message, keyAt, this.string.end + 1, pointerSegment(name))
+    this.fault('DuplicateField', message, keyAt, at, pointerSegment(name))
     return this.pass(at, pointerSegment(name))
   }
 
   private type(at: number): number {
     const { bytes, string } = this
-    if (isFeature(bytes, at, this.end)) return at + 9
+    if (featureText.standsAt(this.words.view, at, this.end)) return at + featureText.length
     const after = this.pass(at, '/type')
     if (after < 0) return -1
     const isText = bytes[at] === quote && scanString(string, bytes, at, after) === after
@@ -194,10 +204,15 @@ export class FeatureReader {
     }
     const after = geometries.check(bytes, at, this.end, 2)
     if (after < 0) return this.badGeometry(at, '/geometry')
-    const target = this.target(plan.geometry)
-    if (target === undefined) this.row.unknownField(featureColumns.geometry, at, after, '/geometry')
-    else if (target.column.code === valueCode.string) target.builder.appendBytes(bytes, at, after)
-    else this.misfit(this.columns.wrongType(target.column, 'an object'), target.column, at, after, '/geometry')
+    const column = this.columns.plan.columns[plan.geometry]
+    const builder = this.columns.builders[plan.geometry]
+    if (column === undefined || builder === undefined) {
+      this.row.unknownField(featureColumns.geometry, at, after, '/geometry')
+      return after
+    }
+    this.row.claim(plan.geometry)
+    if (column.code === valueCode.string) builder.appendBytes(bytes, at, after)
+    else this.misfit(this.columns.wrongType(column, 'an object'), column, at, after, '/geometry')
     return after
   }
 
@@ -253,6 +268,9 @@ export class FeatureReader {
   /** A bbox, a coordinate system, or a member of which RFC 7946 knows nothing. */
   private otherMember(name: string, keyAt: number, at: number): number {
     const { bytes, end, extra } = this
+    this.others ??= new Set()
+    if (this.others.has(name)) return this.repeated(name, keyAt, at)
+    this.others.add(name)
     const pointer = pointerSegment(name)
     if (name === 'bbox') {
       if (this.geometries.checkBox(bytes, at, end, 2) < 0) return this.badGeometry(at, pointer)
@@ -283,11 +301,11 @@ export class FeatureReader {
   /** Ends the feature `[start, after)`. */
   private complete(start: number, after: number): void {
     const { extra } = this
-    if ((this.parts & partBits.type) === 0) {
+    if ((this.parts & (1 << part.type)) === 0) {
       this.otherType = ''
       this.fault('MalformedRecord', "A feature has a member 'type', which is 'Feature'.", start, after, '')
     }
-    if ((this.parts & partBits.geometry) === 0) {
+    if ((this.parts & (1 << part.geometry)) === 0) {
       const message = "A feature has a member 'geometry'; where there is no place, it is null."
       this.fault('MissingRequired', message, start, after, '/geometry')
     }
@@ -333,43 +351,33 @@ export class FeatureReader {
   }
 }
 
-const featureText = new TextEncoder().encode('"Feature"')
+const headText = new FixedText('{"type":"Feature",')
+const featureText = new FixedText('"Feature"')
 
-function isFeature(bytes: Uint8Array, at: number, end: number): boolean {
-  if (at + featureText.length > end) return false
-  for (let i = 0; i < featureText.length; i++) if (bytes[at + i] !== featureText[i]) return false
-  return true
-}
+/** The members that have a meaning of their own, and their names as they are mostly written. */
+const part = { other: 0, type: 1, geometry: 2, properties: 3, id: 4 } as const
+const partNames = ['', 'type', 'geometry', 'properties', 'id'] as const
+/** Bytes around a name: two quotes and a colon. */
+const nameFrame = 3
+const typeText = new FixedText('"type":')
+const geometryText = new FixedText('"geometry":')
+const propertiesText = new FixedText('"properties":')
+const idText = new FixedText('"id":')
 
-const partBits = { type: 1, geometry: 2, properties: 4, id: 8 } as const
-
-function partOf(name: string): number {
-  switch (name) {
-    case 'type':
-    case 'geometry':
-    case 'properties':
-    case 'id':
-      return partBits[name]
+/** The part whose name opens at `at`, if the name is written without escapes and a colon follows at once. */
+function partAt(view: DataView, at: number, end: number): number {
+  switch (at + 1 < end ? view.getUint8(at + 1) : 0) {
+    case 0x74:
+      return typeText.standsAt(view, at, end) ? part.type : part.other
+    case 0x67:
+      return geometryText.standsAt(view, at, end) ? part.geometry : part.other
+    case 0x70:
+      return propertiesText.standsAt(view, at, end) ? part.properties : part.other
+    case 0x69:
+      return idText.standsAt(view, at, end) ? part.id : part.other
     default:
-      return 0
+      return part.other
   }
-}
-
-const knownNames = ['type', 'geometry', 'properties', 'id'].map((name) => ({
-  name,
-  bytes: new TextEncoder().encode(name),
-}))
-
-/** One of the names of a feature's members, without making a string. */
-function knownName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  for (const known of knownNames) {
-    const { length } = known.bytes
-    if (length !== end - start) continue
-    let i = 0
-    while (i < length && known.bytes[i] === bytes[start + i]) i += 1
-    if (i === length) return known.name
-  }
-  return undefined
 }
 
 /** Adds `before` and `bytes[from, to)`; `out` has room. */

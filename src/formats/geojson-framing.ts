@@ -1,6 +1,7 @@
 // Where features begin and end: the elements of `features` in a FeatureCollection, wherever that member stands; one
 // Feature alone; one a line, with or without record separators (RFC 8142).
 
+import { Buffer } from 'node:buffer'
 import { ArrayFramer } from './json-framing.ts'
 import {
   backslash,
@@ -96,6 +97,10 @@ export class CollectionFramer implements Framer {
     return -1
   }
 
+  passed(bytes: Uint8Array, from: number, to: number): void {
+    this.array.passed(bytes, from, to)
+  }
+
   /** A byte of a string. */
   private inside(byte: number): void {
     if (!this.escaped && byte === quote) {
@@ -170,7 +175,8 @@ export class SequenceFramer implements Framer {
 
   end(bytes: Uint8Array, from: number): number {
     this.terminatorBytes = this.separated ? 0 : 1
-    const end = bytes.indexOf(this.separated ? recordSeparator : newline, from)
+    // Several times as fast as the method that every Uint8Array has.
+    const end = Buffer.prototype.indexOf.call(bytes, this.separated ? recordSeparator : newline, from)
     if (this.separated) {
       const stop = end < 0 ? bytes.length : end
       for (let at = bytes.indexOf(newline, from); at >= 0 && at < stop; at = bytes.indexOf(newline, at + 1)) {

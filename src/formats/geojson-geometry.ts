@@ -2,6 +2,7 @@
 // ranges, rings. Whether what it refuses is JSON at all, `JsonChecker` says.
 
 import type { RecordErrorKind } from '../model/errors.ts'
+import { FixedText, type WordView } from './fixed-text.ts'
 import { requireWgs84Text } from './geojson-crs.ts'
 import {
   closeBrace,
@@ -42,6 +43,7 @@ const shapes: ReadonlyMap<string, Shape> = new Map([
   ['Polygon', { depth: 2, row: 'ring' }],
   ['MultiPolygon', { depth: 3, row: 'ring' }],
 ])
+const pointText = new FixedText('{"type":"Point","coordinates":[')
 const collection = 'GeometryCollection'
 
 /** The members of the geometry being read, while it is not known what they have to be. */
@@ -70,12 +72,15 @@ export class GeometryChecker {
   private limit = 0
   private readonly checker: JsonChecker
   private readonly maxDepth: number
+  private readonly words: WordView
   private readonly string = new StringScan()
   private readonly number = new NumberScan()
   private readonly other = new NumberScan()
   private readonly scratch = new Scratch()
 
-  constructor(checker: JsonChecker, maxDepth: number) {
+  /** `words` looks at the bytes that are checked. */
+  constructor(checker: JsonChecker, maxDepth: number, words: WordView) {
+    this.words = words
     this.checker = checker
     this.maxDepth = maxDepth
   }
@@ -89,7 +94,8 @@ export class GeometryChecker {
     this.limit = end
     this.pointer = ''
     this.outOfRange = false
-    return this.geometry(at, level)
+    const after = level < this.maxDepth ? this.plainPoint(at) : -1
+    return after < 0 ? this.geometry(at, level) : after
   }
 
   /** The same for the value of `bbox` at `at`. */
@@ -137,6 +143,23 @@ export class GeometryChecker {
       if (next !== comma) return this.notJson(at)
       at = skipSpace(bytes, at + 1, limit)
     }
+  }
+
+  /** Index after a point as nearly all are written; -1 for everything else. */
+  private plainPoint(open: number): number {
+    const { bytes, limit, number } = this
+    if (!pointText.standsAt(this.words.view, open, limit)) return -1
+    let at = open + pointText.length
+    for (let axis = 0; axis < 3; axis++) {
+      if (!scanNumber(number, bytes, at, limit, false)) return -1
+      const max = axis === 0 ? maxLongitude : axis === 1 ? maxLatitude : Number.MAX_VALUE
+      if (magnitudeOf(number) > max) return -1
+      at = number.end + 1
+      const next = at < limit ? bytes[at - 1] : 0
+      if (next === closeBracket) return axis > 0 && bytes[at] === closeBrace ? at + 1 : -1
+      if (next !== comma) return -1
+    }
+    return -1
   }
 
   private below(name: string): -1 {

@@ -60,6 +60,10 @@ class CollectionReader extends ObjectReader {
     this.objects = new FeatureReader(plan, this.recordOptions())
   }
 
+  override attempt(bytes: Uint8Array, start: number): number {
+    return this.framer.part === 'feature' ? super.attempt(bytes, start) : -1
+  }
+
   record(bytes: Uint8Array, start: number, end: number): void {
     switch (this.framer.part) {
       case 'feature':

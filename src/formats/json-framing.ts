@@ -1,5 +1,6 @@
 // Where records begin and end in JSON texts: one a line (NDJSON), or the elements of an array (JSON).
 
+import { Buffer } from 'node:buffer'
 import { brokenFrame, type Framer } from './record-feed.ts'
 import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-text.ts'
 
@@ -49,6 +50,9 @@ export class ArrayFramer implements Framer {
   private escaped = false
   /** True inside of an element that is a number, a literal, or no JSON at all. */
   private bare = false
+  /** The first line end at or after a place in some bytes. */
+  private lineIn: Uint8Array | undefined = undefined
+  private lineAt = 0
 
   begin(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
@@ -128,6 +132,20 @@ export class ArrayFramer implements Framer {
     }
     this.depth = depth
     return -1
+  }
+
+  passed(bytes: Uint8Array, from: number, to: number): void {
+    if (this.lineIn !== bytes || this.lineAt < from) this.seekLine(bytes, from)
+    if (this.lineAt >= to) return
+    for (let at = this.lineAt; at < to; at++) if (bytes[at] === newline) this.line += 1
+    this.seekLine(bytes, to)
+  }
+
+  private seekLine(bytes: Uint8Array, from: number): void {
+    // Several times as fast as the method that every Uint8Array has.
+    const at = Buffer.prototype.indexOf.call(bytes, newline, from)
+    this.lineIn = bytes
+    this.lineAt = at < 0 ? Number.POSITIVE_INFINITY : at
   }
 
   /** Index after the closing quote, or -1. */

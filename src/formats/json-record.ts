@@ -65,6 +65,8 @@ export class JsonRecordReader {
   private unknown: Set<string> | undefined = undefined
   private record = 0
   private faultsHere = 0
+  /** True while faults are not noted, but end the reading. */
+  tentative = false
   /** Columns of this record that have their value. */
   private found = 0
   /** Nesting level of the object being read, and its pointer in the record. */
@@ -97,6 +99,20 @@ export class JsonRecordReader {
     const after = this.object(start, 1, '')
     if (after >= 0) this.complete(start, after)
     return after
+  }
+
+  /** See ObjectCore. */
+  attempt(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.tentative = true
+    return this.settle(this.read(bytes, start, end, record))
+  }
+
+  /** Ends an attempt, which came to `after`: the same, or -1 if there was a fault. */
+  settle(after: number): number {
+    this.tentative = false
+    if (after >= 0 && this.faultsHere === 0) return after
+    this.seen.fill(0)
+    return -1
   }
 
   /** Begins the row of record number `record`, which ends before `end`. */
@@ -369,6 +385,10 @@ export class JsonRecordReader {
 
   /** Notes a fault of this record: `bytes[at, end)` is what is wrong. */
   fault(kind: RecordErrorKind, message: string, at: number, end: number, names: FaultNames = {}): void {
+    if (this.tentative) {
+      this.faultsHere = maxFaults
+      return
+    }
     this.columns.fail()
     this.faultsHere += 1
     this.faults.add({ kind, message, bytes: this.bytes, at, end, ...names }, this.record, this.place)

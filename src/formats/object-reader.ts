@@ -17,6 +17,8 @@ export interface ObjectCore {
   /** True after a fault of syntax: where the object ends is not known. */
   readonly broken: boolean
   read(bytes: Uint8Array, start: number, end: number, record: number): number
+  /** Like `read`, but -1 where there would be any fault, which is not noted; the row is then to be undone. */
+  attempt(bytes: Uint8Array, start: number, end: number, record: number): number
 }
 
 export abstract class ObjectReader implements RecordReader, RecordSink {
@@ -61,6 +63,18 @@ export abstract class ObjectReader implements RecordReader, RecordSink {
     if (unclosed !== undefined) this.addBare('MalformedRecord', unclosed, this.feed.end)
     if (this.faults.total > 0) throw this.error()
     return { records: this.records, batches: this.columns.finish() }
+  }
+
+  attempt(bytes: Uint8Array, start: number): number {
+    if (this.faults.total > 0 || this.feed.utf8.dirty) return -1
+    const after = this.objects.attempt(bytes, start, bytes.length, this.records)
+    if (after < 0 || after - start > this.options.recordBytes) {
+      this.columns.undoRow()
+      return -1
+    }
+    this.records += 1
+    this.columns.endRow(after - start)
+    return after
   }
 
   abstract record(bytes: Uint8Array, start: number, end: number): void

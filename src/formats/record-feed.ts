@@ -16,6 +16,8 @@ export interface Framer {
   end(bytes: Uint8Array, at: number): number
   /** Where `begin` or `end` stopped, after `brokenFrame`. */
   stopped: number
+  /** The record `bytes[from, to)` was read without asking for its end. Framers without this are always asked. */
+  passed?(bytes: Uint8Array, from: number, to: number): void
 }
 
 export const brokenFrame = -2
@@ -24,6 +26,11 @@ export const brokenFrame = -2
 export interface RecordSink {
   /** `bytes[start, end)` is a record; `last` when the body ended without the record's end. */
   record(bytes: Uint8Array, start: number, end: number, last: boolean): void
+  /**
+   * Takes a record that begins at `start` and may not end in `bytes`: index after it, or -1 when it has to be framed
+   * first. Saves looking at every byte twice where only a reader can tell the end.
+   */
+  attempt?(bytes: Uint8Array, start: number): number
   /** A record of `length` bytes was over the cap and is not at hand. */
   oversized(length: number, last: boolean): void
   /** Nothing from `bytes[at]` on can be read; nothing more is handed over. */
@@ -123,7 +130,8 @@ export class RecordFeed {
         this.open = true
         this.openLength = 0
         this.kept = 0
-        at = start
+        at = this.attempt(chunk, start)
+        if (!this.open) continue
       }
       const end = framer.end(chunk, at)
       if (end < 0) {
@@ -135,6 +143,17 @@ export class RecordFeed {
       framer.line += framer.terminatorBytes
     }
     this.base += chunk.length
+  }
+
+  /** Has the record at `start` read straight away: index after it, or `start`, where it is still open. */
+  private attempt(chunk: Uint8Array, start: number): number {
+    const { framer, sink } = this
+    if (framer.passed === undefined || sink.attempt === undefined) return start
+    const end = sink.attempt(chunk, start)
+    if (end < 0) return start
+    framer.passed(chunk, start, end)
+    this.open = false
+    return end
   }
 
   /** The open record ends at `end`; its last bytes are `chunk[at, end)`. */

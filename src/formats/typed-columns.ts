@@ -59,6 +59,11 @@ export class TypedColumns {
     if (this.rows >= batchRows || this.inputBytes >= batchInputBytes) this.cut()
   }
 
+  /** Drops the values since the last row ended. */
+  undoRow(): void {
+    for (const builder of this.builders) builder.rollback(Math.min(this.rows, builder.rows))
+  }
+
   /** From now on values are judged but not kept. */
   fail(): void {
     if (this.failed) return

@@ -1,0 +1,126 @@
+// Reading GeoJSON points: rows per second of CPU next to NDJSON of the same properties, in one run.
+// Run: node bench/geojson.ts
+
+import { createReader } from '../src/formats/formats.ts'
+import type { Format, ReaderOptions } from '../src/formats/reader.ts'
+import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/model/schema.ts'
+
+const rows = 100_000
+const chunkBytes = 64 * 1024
+const runs = 15
+
+const field = (name: string, type: DataType): Field => ({ name, type: optional(type) })
+
+const properties = [
+  field('device', { kind: 'String' }),
+  field('temperature', { kind: 'Float64' }),
+  field('humidity', { kind: 'Float64' }),
+  field('pressure', { kind: 'Float64' }),
+  field('count', { kind: 'Int64' }),
+]
+
+function optionsOf(fields: readonly Field[]): ReaderOptions {
+  return {
+    fields,
+    eventTimeType: timestampMs,
+    vocabulary: defaultVocabulary,
+    unknownFields: 'reject',
+    recordBytes: 16 * 1024 * 1024,
+    jsonDepth: 64,
+  }
+}
+
+function record(i: number): Record<string, unknown> {
+  return {
+    event_time: new Date(1_704_067_200_000 + i * 137).toISOString(),
+    device: `sensor-${i % 500}`,
+    temperature: ((i * 7919) % 40_000) / 1000,
+    humidity: ((i * 104_729) % 10_000) / 100,
+    pressure: 900 + ((i * 1299) % 20_000) / 100,
+    count: i * 31,
+  }
+}
+
+function pointOf(i: number): object {
+  const coordinates = [
+    (((i * 7_654_321) % 3_600_000) - 1_800_000) / 10_000,
+    (((i * 1_234_567) % 1_800_000) - 900_000) / 10_000,
+  ]
+  return { type: 'Feature', geometry: { type: 'Point', coordinates }, properties: record(i) }
+}
+
+function polygonOf(i: number): object {
+  const corner = (step: number): number[] => [(i % 90) + Math.cos(step / 5), (i % 80) + Math.sin(step / 5)]
+  const ring = Array.from({ length: 30 }, (_, step) => corner(step))
+  const coordinates = [[...ring, ring[0]]]
+  return { type: 'Feature', geometry: { type: 'Polygon', coordinates }, properties: record(i) }
+}
+
+interface Body {
+  readonly name: string
+  readonly format: Format
+  readonly rows: number
+  readonly bytes: Uint8Array
+  readonly options: ReaderOptions
+}
+
+function bodies(): readonly Body[] {
+  const spatial = optionsOf([...properties, field('geometry', { kind: 'String' })])
+  const lines = (count: number, make: (i: number) => object): string[] =>
+    Array.from({ length: count }, (_, i) => JSON.stringify(make(i)))
+  const points = lines(rows, pointOf)
+  const polygons = lines(rows / 10, polygonOf)
+  const collection = (features: readonly string[]): Uint8Array =>
+    Buffer.from(`{"type":"FeatureCollection","features":[${features.join(',')}]}`)
+  const ndjson = Buffer.from(lines(rows, record).join('\n'))
+  return [
+    { name: 'ndjson', format: 'ndjson', rows, bytes: ndjson, options: optionsOf(properties) },
+    { name: 'geojson points', format: 'geojson', rows, bytes: collection(points), options: spatial },
+    { name: 'ndgeojson points', format: 'ndgeojson', rows, bytes: Buffer.from(points.join('\n')), options: spatial },
+    { name: 'geojson polygons', format: 'geojson', rows: rows / 10, bytes: collection(polygons), options: spatial },
+  ]
+}
+
+function cpuSeconds({ format, bytes, options }: Body): number {
+  const before = process.cpuUsage()
+  const reader = createReader(format, options)
+  for (let at = 0; at < bytes.length; at += chunkBytes) reader.push(bytes.subarray(at, at + chunkBytes))
+  reader.finish()
+  const spent = process.cpuUsage(before)
+  return (spent.user + spent.system) / 1e6
+}
+
+export interface GeoFigure {
+  readonly name: string
+  readonly rowsPerSecond: number
+  readonly megabytesPerSecond: number
+  /** Rows per second in parts of those of NDJSON without geometry. */
+  readonly ratio: number
+}
+
+/** The bodies take turns, and the least of each counts: other work on the machine can only add to it. */
+export function geoJsonFigures(): GeoFigure[] {
+  const made = bodies()
+  const seconds = made.map((): number[] => [])
+  for (let run = 0; run <= runs; run++) {
+    for (const [i, body] of made.entries()) {
+      const spent = cpuSeconds(body)
+      if (run > 0) seconds[i]?.push(spent)
+    }
+  }
+  const least = seconds.map((values) => Math.min(...values))
+  const yardstick = rows / (least[0] ?? Number.NaN)
+  return made.map(({ name, rows: count, bytes }, i) => {
+    const spent = least[i] ?? Number.NaN
+    const rowsPerSecond = count / spent
+    return { name, rowsPerSecond, megabytesPerSecond: bytes.length / 1e6 / spent, ratio: rowsPerSecond / yardstick }
+  })
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const { name, rowsPerSecond, megabytesPerSecond, ratio } of geoJsonFigures()) {
+    process.stdout.write(
+      `${name.padEnd(18)} ${Math.round(rowsPerSecond)} rows/s ${megabytesPerSecond.toFixed(0)} MB/s ${ratio.toFixed(2)} × ndjson\n`,
+    )
+  }
+}
