@@ -39,7 +39,9 @@ export class ColumnBuilder {
   private readonly layout: ColumnLayout
   private readonly width: number
   private capacityRows = 0
-  private readonly startRows: number
+  /** Room that the next buffers have from the start: for rows, and for bytes of text. */
+  private startRows: number
+  private startBytes = 64
   // Values, in the one array that fits the type.
   private bytes: Uint8Array = noBytes
   private words: Int32Array = noWords
@@ -150,8 +152,9 @@ export class ColumnBuilder {
     const length = end - start
     const at = this.offsets[row] ?? 0
     this.reserveBytes(at + length)
-    if (length > 40) this.bytes.set(source.subarray(start, end), at)
-    else for (let i = 0; i < length; i++) this.bytes[at + i] = source[start + i] ?? 0
+    const { bytes } = this
+    if (length > 96) bytes.set(source.subarray(start, end), at)
+    else for (let i = 0; i < length; i++) bytes[at + i] = source[start + i] ?? 0
     this.offsets[row + 1] = at + length
     this.rows = row + 1
   }
@@ -204,6 +207,11 @@ export class ColumnBuilder {
   }
 
   private reset(): void {
+    // What comes next is probably as long; growing to it step by step would copy everything twice.
+    if (this.rows > 64) {
+      this.startRows = withSlack(this.rows)
+      if (this.layout === 'bytes') this.startBytes = withSlack(this.offsets[this.rows] ?? 0)
+    }
     this.rows = 0
     this.capacityRows = 0
     this.bytes = noBytes
@@ -247,7 +255,7 @@ export class ColumnBuilder {
   private reserveBytes(length: number): void {
     if (length <= this.bytes.length) return
     assert(length <= maxBytes, 'a column holds at most 2 GiB')
-    this.bytes = grownBytes(this.bytes, Math.min(maxBytes, Math.max(length, this.bytes.length * 2, 64)))
+    this.bytes = grownBytes(this.bytes, Math.min(maxBytes, Math.max(length, this.bytes.length * 2, this.startBytes)))
   }
 
   private zeroValue(row: number): void {
@@ -256,6 +264,10 @@ export class ColumnBuilder {
     else if (this.width >= 4) this.words.fill(0, (row * this.width) / 4, ((row + 1) * this.width) / 4)
     else this.bytes.fill(0, row * this.width, (row + 1) * this.width)
   }
+}
+
+function withSlack(length: number): number {
+  return length + (length >> 3)
 }
 
 /** A bitmap for `capacity` rows with the first `rows` bits set. */
