@@ -3,7 +3,7 @@
 import { describe } from 'vitest'
 import { openKafkaLog } from '../../src/log/kafka-log.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
-import { describeEventLog } from './contract-suite.ts'
+import { describeEventLog } from '../log/contract-suite.ts'
 
 describe.skipIf(noKafka)('on a broker', () => {
   describeEventLog('the Kafka log', () => openKafkaLog(kafkaLogOptions()))
