@@ -6,7 +6,7 @@
 #   SERVER=http://localhost:8080 TOKEN=pst_… DATASET=demo/readings ./send-readings.sh < readings.ndjson
 
 set -uo pipefail
-: "${SERVER:=http://localhost:8080}" "${TOKEN:?a token with the scopes ingest and create}" "${DATASET:=demo/readings}"
+: "${SERVER:=${PROOFSTREAM_SERVER:-http://localhost:8080}}" "${TOKEN:?a token with the scopes ingest and create}" "${DATASET:=demo/readings}"
 : "${REJECTED:=rejected.ndjson}" "${FIRST_WAIT_S:=1}" "${LONGEST_WAIT_S:=60}"
 
 answer=$(mktemp) && headers=$(mktemp) || exit 1

@@ -13,6 +13,7 @@ import argparse
 import base64
 import hashlib
 import json
+import os
 import sys
 import urllib.error
 import urllib.request
@@ -129,7 +130,7 @@ def ask(server, sql, token):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("query", nargs="?")
-    options.add_argument("--server", default="http://localhost:8080")
+    options.add_argument("--server", default=os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080"))
     options.add_argument("--token")
     options.add_argument("--save", metavar="FILE")
     options.add_argument("--check", metavar="FILE")

@@ -20,7 +20,6 @@ export const responseHeaders = {
   link: 'The next page, `rel="next"`.',
   'accept-ranges': 'Always `bytes`.',
   'content-range': 'Which bytes of how many: `bytes 0-99/1234`.',
-  'content-security-policy': 'What the page may load: nothing from elsewhere.',
   'retry-after': 'Seconds to wait before the next try.',
   'www-authenticate': 'How to authenticate: `Bearer`.',
   connection: '`close` where the rest of a refused body was not read.',

@@ -1,4 +1,4 @@
-// Runs every shell block of the README, in order, as one script against a node started by the first block's command,
+// Runs every shell block of the README and of the page on examples, in order, as one script against a node started by the first block's command,
 // and looks for what the README says is printed.
 
 import { execFile, spawn } from 'node:child_process'
@@ -12,11 +12,12 @@ import { limitTable } from '../../src/lib/limits.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
-const blocksOf = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
+const examples = readFileSync(join(repository, 'examples', 'README.md'), 'utf8')
+const blocksOf = (language: string, page = readme): string[] =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
 /** Installing and testing are what runs this test. */
 const [start, ...rest] = blocksOf('sh')
-const script = rest.filter((block) => block.trim() !== 'npm cit').join('\n')
+const script = [...rest.filter((block) => block.trim() !== 'npm cit'), ...blocksOf('sh', examples)].join('\n')
 /** Lines that the README says are printed; `…` stands for anything. */
 const shown = blocksOf('text').flatMap((block) => block.trim().split('\n'))
 
@@ -75,6 +76,7 @@ describe('the README', () => {
       cwd: dir,
       env: { ...process.env, PROOFSTREAM_SERVER: `http://${served.address}` },
       maxBuffer: 64 * 1024 * 1024,
+      timeout: 110_000,
     })
     printed = stdout
     const hash = /SHA3-256\(stdin\)= ([0-9a-f]{64})/.exec(stdout)?.[1]
