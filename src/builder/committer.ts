@@ -91,6 +91,14 @@ export class Committer {
     this.#changed()
   }
 
+  /** Gives up what the slot holds from message `position` on; its chain is read again. */
+  giveUp(slot: Slot, position: number): void {
+    slot.isStale = true
+    slot.holdFrom = Math.min(position, slot.holdFrom ?? position)
+    this.drop(slot)
+    this.#deps.onStale(slot)
+  }
+
   /** Resolves when no commit is under way and no plan can be worked on. */
   async settled(): Promise<void> {
     while (this.#running > 0 || (this.#waiting > 0 && !this.#deps.signal.aborted)) await this.#change()
@@ -152,6 +160,8 @@ export class Committer {
         return await this.#store(slot, plan, built)
       } catch (error) {
         if (this.#deps.signal.aborted) return
+        // Messages that are gone may have been committed by another builder: the chain tells.
+        if (error instanceof HaltError && error.reason === 'LogTruncated') return this.giveUp(slot, plan.firstChange)
         if (error instanceof HaltError) return this.#halt(slot, plan, error)
         if (isFault(error) && ++faults === 2) {
           return this.#halt(
@@ -179,11 +189,7 @@ export class Committer {
         { dataset: slot.id, sequence: plan.sequence },
         'another builder committed other blocks; its chain stands',
       )
-      slot.isStale = true
-      slot.holdFrom = Math.min(plan.firstChange, slot.holdFrom ?? plan.firstChange)
-      this.drop(slot)
-      this.#deps.onStale(slot)
-      return
+      return this.giveUp(slot, plan.firstChange)
     }
     assert(built.tip.chain.length === plan.sequence + built.blocks.length, 'blocks follow the chain')
     if (outcome === 'refused') {

@@ -9,7 +9,8 @@ import { decodeMessage } from '../log/message-codec.ts'
 import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { putName } from '../store/claims.ts'
+import type { FloorRecord } from '../model/records.ts'
+import { newestFloor, putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { emptyTip } from './chain-tip.ts'
 import type { Committer } from './committer.ts'
@@ -49,6 +50,7 @@ export class Session {
   position: number
   foreignMessages = 0
   #uses = 0
+  #isRebasing = false
 
   constructor(deps: SessionDeps, start: { readonly floor: number; readonly position: number }) {
     this.#deps = deps
@@ -91,21 +93,26 @@ export class Session {
     slot.state = undefined
     slot.tip = emptyTip
     slot.retold = false
+    // Read before the chain: what lies below this floor is in the chain.
+    const floor = await this.#freshFloor()
     await this.#fill(slot)
     slot.isStale = false
+    this.#isRebasing = true
     try {
-      await this.#foldAgain(slot)
+      await this.#foldAgain(slot, floor.halted.some(({ dataset }) => dataset === slot.id) ? 0 : floor.position)
       if (!slot.isStale) slot.holdFrom = undefined
     } catch (error) {
       slot.isStale = true
       this.#deps.committer.drop(slot)
       throw error
+    } finally {
+      this.#isRebasing = false
     }
   }
 
-  async #foldAgain(slot: Slot): Promise<void> {
+  async #foldAgain(slot: Slot, floor: number): Promise<void> {
     const { log, partition } = this.#deps
-    const from = slot.state?.next ?? this.position
+    const from = Math.max(slot.state?.next ?? this.position, floor)
     if (from >= this.position || slot.halt !== undefined) return
     for await (const entries of log.read(partition, from, { follow: false })) {
       for (const entry of entries) {
@@ -191,7 +198,9 @@ export class Session {
       await work()
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
-      this.halt(slot, error, position)
+      // Messages that are gone may have been committed by another builder: the chain tells.
+      if (error.reason === 'LogTruncated' && !this.#isRebasing) this.#deps.committer.giveUp(slot, position)
+      else this.halt(slot, error, position)
     }
   }
 
@@ -275,17 +284,35 @@ export class Session {
 
   /** Reads the chain into the slot; a chain that cannot be gone on with halts it. */
   async #fill(slot: Slot): Promise<void> {
-    const { store, log, partition } = this.#deps
     try {
-      const loaded: LoadedDataset | undefined = await loadDataset(store, slot.id)
+      const loaded: LoadedDataset | undefined = await loadDataset(this.#deps.store, slot.id)
       if (loaded === undefined) return
-      await checkAnchor(log, { partition, floor: this.floor }, loaded)
+      await this.#checkAnchor(loaded)
       slot.state = loaded.state
       slot.tip = loaded.tip
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
       this.halt(slot, error, this.position)
     }
+  }
+
+  /** Another builder may have raised the floor, and the log have let go of what lies below it. */
+  async #checkAnchor(loaded: LoadedDataset): Promise<void> {
+    const { log, partition } = this.#deps
+    try {
+      await checkAnchor(log, { partition, floor: this.floor }, loaded)
+    } catch (error) {
+      if (!(error instanceof HaltError) || error.reason !== 'LogRegressed') throw error
+      await this.#freshFloor()
+      await checkAnchor(log, { partition, floor: this.floor }, loaded)
+    }
+  }
+
+  async #freshFloor(): Promise<Pick<FloorRecord, 'position' | 'halted'>> {
+    const { store, log, partition } = this.#deps
+    const newest = await newestFloor(store, log.id, partition)
+    this.floor = Math.max(this.floor, newest?.position ?? 0)
+    return newest ?? { position: 0, halted: [] }
   }
 }
 
