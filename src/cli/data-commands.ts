@@ -60,7 +60,7 @@ export function addDatasetCommands(program: Command, runner: Runner): void {
 
 const ingestHelp = `
 Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .json, .ndjson,
-.jsonl, also with .gz, .zst, .br); stdin is NDJSON unless --format says otherwise.
+.jsonl, .geojson, .ndgeojson, .geojsonl, also with .gz, .zst, .br); stdin is NDJSON unless --format says otherwise.
 
   proofstream ingest me/lab readings.csv
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json`
@@ -69,7 +69,15 @@ export function addIngestCommand(program: Command, runner: Runner): void {
   program
     .command('ingest <dataset> [files...]')
     .description('store records from files or stdin')
-    .addOption(new Option('-f, --format <format>', 'format of all files').choices(['csv', 'json', 'ndjson']))
+    .addOption(
+      new Option('-f, --format <format>', 'format of all files').choices([
+        'csv',
+        'json',
+        'ndjson',
+        'geojson',
+        'ndgeojson',
+      ]),
+    )
     .option('--no-create', 'fail when the dataset is missing, instead of making it')
     .option('--no-wait', 'be content with records that are safe in the log, not yet in a block')
     .option('--dry-run', 'check everything, store nothing')

@@ -11,9 +11,15 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { CommandFailure, exitCodes } from './failure.ts'
 
-const mediaTypes = { csv: 'text/csv', json: 'application/json', ndjson: 'application/x-ndjson' } as const
+const mediaTypes = {
+  csv: 'text/csv',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  geojson: 'application/geo+json',
+  ndgeojson: 'application/x-ndgeojson',
+} as const
 
-export const ingestFormats = ['csv', 'json', 'ndjson'] as const
+export const ingestFormats = ['csv', 'json', 'ndjson', 'geojson', 'ndgeojson'] as const
 export type IngestFormat = (typeof ingestFormats)[number]
 
 const formatOfExtension: Readonly<Record<string, IngestFormat>> = {
@@ -21,6 +27,10 @@ const formatOfExtension: Readonly<Record<string, IngestFormat>> = {
   json: 'json',
   jsonl: 'ndjson',
   ndjson: 'ndjson',
+  geojson: 'geojson',
+  ndgeojson: 'ndgeojson',
+  geojsonl: 'ndgeojson',
+  geojsons: 'ndgeojson',
 }
 const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst: 'zstd', br: 'br' }
 

@@ -29,8 +29,11 @@ const IngestQuery = Type.Object({
 })
 
 const describes = {
-  consumes: ['application/x-ndjson', 'application/json', 'text/csv'],
-  body: Type.String({ description: 'One object a line; an array of objects, or one; RFC 4180.' }),
+  consumes: ['application/x-ndjson', 'application/json', 'text/csv', 'application/geo+json', 'application/x-ndgeojson'],
+  body: Type.String({
+    description:
+      'One object a line; an array of objects, or one; RFC 4180; a FeatureCollection or Feature; one Feature a line.',
+  }),
   headers: Type.Object({
     prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
     'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
@@ -48,7 +51,7 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
       schema: {
         summary: 'Store a batch of records',
         description:
-          'The body is one batch in CSV, JSON or NDJSON. 200: in a block. 202: durable in the log, not yet in a block.',
+          'The body is one batch in CSV, JSON, NDJSON, GeoJSON or NDGeoJSON. 200: in a block. 202: durable in the log, not yet in a block.',
         tags: ['ingest'],
         params: DatasetParams,
         querystring: IngestQuery,
@@ -110,7 +113,7 @@ function bodyOf(body: unknown): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
-    candidates: ['application/x-ndjson', 'application/json', 'text/csv'],
+    candidates: describes.consumes,
   })
 }
 

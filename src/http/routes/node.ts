@@ -121,7 +121,13 @@ function info(context: HttpContext): object {
     engine: { name: engine.name, version: engine.version, dialect: engine.dialect },
     canonicalForm: 'verbatim',
     formats: {
-      ingest: ['text/csv', 'application/json', 'application/x-ndjson'],
+      ingest: [
+        'text/csv',
+        'application/json',
+        'application/x-ndjson',
+        'application/geo+json',
+        'application/x-ndgeojson',
+      ],
       data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
       schema: schemaFormats,
     },
