@@ -1,0 +1,17 @@
+// A node with its log in Kafka is killed under load, again and again: the same promises as with a log of its own.
+
+import { describe } from 'vitest'
+import { testKills } from '../crash/kills.ts'
+import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+
+const topicPrefix = newPrefix()
+
+describe.skipIf(noKafka)('with the log in Kafka', () => {
+  const flags = (): Record<string, unknown> => ({
+    log: 'kafka',
+    'kafka-brokers': [sharedKafka().broker],
+    'topic-prefix': topicPrefix,
+    partitions: 4,
+  })
+  testKills({ flags, isExclusive: false })
+})
