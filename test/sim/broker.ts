@@ -2,7 +2,6 @@
 // has acknowledged, and can lose acknowledgements, store a resend twice, or be out of reach.
 
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import type { Process, World } from './world.ts'
 
@@ -12,9 +11,13 @@ export class Broker {
   /** Each chance by which an append goes wrong. */
   faults = { refused: 0, lostBefore: 0, lostAfter: 0, twice: 0 }
 
-  constructor(world: World, id: string) {
+  readonly #keepsAll: boolean
+
+  /** With `keepsAll` no message is let go of, whatever the builders say. */
+  constructor(world: World, log: EventLog, options: { readonly keepsAll?: boolean } = {}) {
     this.#world = world
-    this.#log = openMemoryLog({ id })
+    this.#log = log
+    this.#keepsAll = options.keepsAll ?? false
   }
 
   /** The log as `process` sees it. */
@@ -48,15 +51,10 @@ export class Broker {
       },
       release: async (partition, floor) => {
         await reach()
-        await log.release(partition, floor)
+        if (!this.#keepsAll) await log.release(partition, floor)
       },
       close: async () => {},
     }
-  }
-
-  /** Position of the next message. */
-  async end(): Promise<number> {
-    return (await this.#log.range(0)).end
   }
 
   async #append(partition: number, messages: readonly Uint8Array[]): Promise<number> {

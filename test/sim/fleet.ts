@@ -1,5 +1,6 @@
 // The simulated processes of one run and their supervisor: what has died starts again on the same disk and log.
 
+import type { BuilderHalt } from '../../src/builder/builder.ts'
 import type { CutOptions } from '../../src/builder/governor.ts'
 import type { Logger } from '../../src/lib/logger.ts'
 import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
@@ -31,6 +32,7 @@ export class Fleet {
   readonly #cut: Partial<CutOptions>
   readonly #segmentBytes: number
   readonly #lostAnnouncements: number
+  readonly #levels: readonly [number, ...number[]]
   #isCalm = false
   #isOver = false
   /** What ended a process that should have started. */
@@ -49,6 +51,7 @@ export class Fleet {
     }
     this.#segmentBytes = world.pick([4_096, 16_384, 65_536])
     this.#lostAnnouncements = world.pick([0, 0.2, 1])
+    this.#levels = world.pick([[3], [1, 3, 9]])
     const builders = world.random.between(1, 3)
     this.#slots =
       broker === undefined
@@ -89,10 +92,13 @@ export class Fleet {
 
   /** Halts of datasets and partitions, and starts that were refused for what lies on the disk. */
   halts(): string[] {
-    for (const { node } of this.#slots) {
-      for (const { reason, message } of node?.builder?.status().halted ?? []) this.#halts.add(`${reason}: ${message}`)
-    }
+    for (const { reason, message } of this.halted()) this.#halts.add(`${reason}: ${message}`)
     return [...this.#halts]
+  }
+
+  /** What stands still now. */
+  halted(): BuilderHalt[] {
+    return this.#slots.flatMap(({ node }) => node?.builder?.status().halted ?? [])
   }
 
   async stop(): Promise<void> {
@@ -133,7 +139,7 @@ export class Fleet {
   }
 
   #start(slot: Slot, process: Process): Promise<SimulatedNode> {
-    const { volume, broker, logger } = this.#parts
+    const { world, volume, broker, logger } = this.#parts
     return startSimulatedNode({
       process,
       volume,
@@ -141,6 +147,7 @@ export class Fleet {
       roles: slot.roles,
       segmentBytes: this.#segmentBytes,
       cut: this.#cut,
+      level: world.pick(this.#levels),
       logger: loggerOf(process, logger),
       spread: (message) => this.#spread(slot, message),
     })

@@ -2,7 +2,9 @@
 // disk, log, clock and network.
 
 import { Readable } from 'node:stream'
+import { constants, zstdCompressSync } from 'node:zlib'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
+import type { Compressor } from '../../src/builder/built-slice.ts'
 import type { CutOptions } from '../../src/builder/governor.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
@@ -36,6 +38,8 @@ export interface NodeParts {
   readonly roles: { readonly gateway: boolean; readonly builder: boolean }
   readonly segmentBytes: number
   readonly cut: Partial<CutOptions>
+  /** Level of Zstandard: builders that differ in it make different slices of the same rows. */
+  readonly level: number
   /** Carries announcements to the other processes. */
   readonly spread: (message: CommitAnnouncement) => void
   readonly logger?: Logger
@@ -79,7 +83,8 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   }
   const catalog = new Catalog({ store, announcements, logger })
   if (roles.builder) {
-    running = await startBuilder({ log, store, announcements, clock, logger, compressor, options: cut })
+    const own = compressorOf(parts.level)
+    running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, options: cut })
   }
   const builder = running
   const gateway = roles.gateway
@@ -129,6 +134,11 @@ async function openLog({ broker, process, volume, ...parts }: NodeParts, openByt
     openBytes,
     onFailure: failing(process),
   })
+}
+
+function compressorOf(level: number): Compressor {
+  const params = { [constants.ZSTD_c_compressionLevel]: level }
+  return { ...compressor, name: `zstd level ${level}`, compress: (bytes) => zstdCompressSync(bytes, { params }) }
 }
 
 /** A node whose log or store has failed ends itself, a moment later. */

@@ -6,6 +6,7 @@ import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { must } from '../../src/lib/assert.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { newestFloor } from '../../src/store/claims.ts'
 import { openDirectoryStore } from '../../src/store/directory-store.ts'
 import { fsck } from '../../src/store/fsck.ts'
@@ -44,7 +45,7 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
   seedBytes(seed)
   const world = new World(seed)
   const volume = new Volume(world)
-  const broker = world.chance(0.5) ? new Broker(world, '0'.repeat(32)) : undefined
+  const broker = world.chance(0.5) ? new Broker(world, openMemoryLog({ id: '0'.repeat(32) })) : undefined
   const slowMs = world.pick([0.5, 2, 10])
   volume.delayMs = () => (world.chance(0.01) ? slowMs * 50 : world.random.next() * slowMs)
   const fleet = new Fleet({ world, volume, broker, logger })

@@ -4,6 +4,8 @@ import { expect } from 'vitest'
 import { type RunReport, runSeed } from './run.ts'
 
 const defaultSeeds = 200
+/** A run ends after this many bad seeds. */
+const mostBad = Number(process.env['SIM_MOST_BAD'] ?? 10)
 
 /** The seeds of part `part` of `of`: SIM_SEED alone, or SIM_SEEDS (default 200) of them from SIM_FIRST (default 1) on. */
 export function seedsOf(part: number, of: number): number[] {
@@ -30,7 +32,7 @@ export async function runSeeds(seeds: readonly number[]): Promise<void> {
     total.events += report.events
     total.virtualMs += report.virtualMs
     for (const [kind, count] of Object.entries(report.faults)) faults[kind] = (faults[kind] ?? 0) + count
-    if (bad.length >= 10) break
+    if (bad.length >= mostBad) break
   }
   console.log(`simulation: ${seeds.length} seeds, ${bad.length} bad`, JSON.stringify({ ...total, faults }))
   expect(bad).toEqual([])

@@ -1,0 +1,96 @@
+// Bugs to plant: each is a change of text in one source file that takes away one of the things that promises rest on.
+
+export interface Mutant {
+  readonly name: string
+  readonly file: string
+  /** Must be there exactly once. */
+  readonly from: string
+  readonly to: string
+  /** Test file of the simulation that must fail; the seeds by default. */
+  readonly test?: string
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'no fsync of the log',
+    file: 'src/log/segment-writer.ts',
+    from: `    try {
+      await this.#file.datasync()
+    } catch (error) {
+      throw await this.#failed(error)
+    }
+    this.#noteFrames(messages)`,
+    to: '    this.#noteFrames(messages)',
+  },
+  {
+    name: 'no fsync of directories in the store',
+    file: 'src/store/directory-store.ts',
+    from: `    await sync.sync(directory)
+    return outcome`,
+    to: '    return outcome',
+  },
+  {
+    name: 'rename instead of link',
+    file: 'src/store/directory-store.ts',
+    from: 'await files.link(source, path)',
+    to: 'await files.rename(source, path)',
+  },
+  {
+    name: 'acknowledged before the fsync',
+    file: 'src/log/file-log.ts',
+    from: '      this.#space.used(await this.#writer.write(messages))',
+    to: `      const writing = this.#writer.write(messages)
+      let position = first
+      for (const call of group) {
+        call.resolve(position)
+        position += call.messages.length
+      }
+      this.#space.used(await writing)`,
+  },
+  {
+    name: 'no memory of keys',
+    file: 'src/builder/fold.ts',
+    from: 'if (earlier === batch.bodyHash) return duplicate',
+    to: '',
+  },
+  {
+    name: 'no memory of resends',
+    file: 'src/builder/fold.ts',
+    from: 'return message.n > (state.writers.get(message.writer) ?? -1)',
+    to: 'return message.n > 0 && state.writers.size >= 0',
+  },
+  {
+    name: 'a lost race is taken for won',
+    file: 'src/builder/commit.ts',
+    from: "if (claim.outcome === 'lost') return 'lost'",
+    to: '',
+  },
+  {
+    name: 'a lost log is read from where it begins',
+    file: 'src/builder/partition.ts',
+    from: `    const floor = record?.position ?? 0
+    this.#tried = floor
+    await checkFloor(log, this.number, record)
+    const { start, end } = await log.range(this.number)`,
+    to: `    const { start, end } = await log.range(this.number)
+    const floor = Math.min(Math.max(record?.position ?? 0, start), end)
+    this.#tried = floor`,
+    test: 'lost-log',
+  },
+  {
+    name: 'the floor before the block',
+    file: 'src/builder/session.ts',
+    from: 'if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
+    to: 'if (slot.halt !== undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
+  },
+  {
+    name: 'deleted when the commit is unclear',
+    file: 'src/builder/commit.ts',
+    from: '  const claim = await putCommit(store, at, record)',
+    to: `  const claim = await putCommit(store, at, record).catch(async (error: unknown) => {
+    const { commitKey } = await import('../store/layout.ts')
+    await store.delete(commitKey(at.id, at.sequence))
+    throw error
+  })`,
+  },
+]
