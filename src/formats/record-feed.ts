@@ -1,6 +1,7 @@
 // Cuts a body that arrives in chunks into records: a framer finds where each one ends, the feed keeps the beginning
 // of a record until its end arrives (never more than the cap), drops a byte order mark, counts offsets and lines.
 
+import { Buffer } from 'node:buffer'
 import { RecordPlace } from './fault-log.ts'
 import { Utf8Watch } from './utf8-watch.ts'
 
@@ -39,6 +40,12 @@ export interface RecordSink {
 
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 const empty = new Uint8Array(0)
+
+/** Bytes for a record; small ones from the pool that Node keeps, because most bodies are one small record. */
+function newBytes(length: number): Uint8Array {
+  const { buffer, byteOffset } = Buffer.allocUnsafe(length)
+  return new Uint8Array(buffer, byteOffset, length)
+}
 
 export class RecordFeed {
   /** Where the record handed over lies. */
@@ -177,7 +184,7 @@ export class RecordFeed {
       return
     }
     if (this.kept + length > this.carry.length) {
-      const grown = new Uint8Array(Math.min(this.recordBytes, Math.max(this.kept + length, 2 * this.carry.length)))
+      const grown = newBytes(Math.min(this.recordBytes, Math.max(this.kept + length, 2 * this.carry.length)))
       grown.set(this.carry.subarray(0, this.kept))
       this.carry = grown
     }
