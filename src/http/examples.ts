@@ -111,6 +111,8 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   'listTokens 200': { tokens: [{ ...token, createdAt, lastFour: '0000' }] },
 }
 
+const feature =
+  '{"type":"Feature","geometry":{"type":"Point","coordinates":[18.95,69.65]},"properties":{"sensor":"s1","celsius":21.5}}'
 const record = '{"event_time":"2026-01-31T12:00:00Z","sensor":"s1","celsius":21.5}'
 
 /** By method and path, then by media type. */
@@ -129,6 +131,8 @@ export const requestExamples: Readonly<Record<string, Readonly<Record<string, un
   'post /{account}/{dataset}/ingest': {
     'application/x-ndjson': `${record}\n`,
     'application/json': `[${record}]`,
+    'application/geo+json': `{"type":"FeatureCollection","features":[${feature}]}`,
+    'application/x-ndgeojson': `${feature}\n`,
     'text/csv': 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
   },
   'post /query': { 'application/json': { query, include: ['Proof'] } },
