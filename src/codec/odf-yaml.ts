@@ -34,7 +34,8 @@ function flowText(value: JsonValue): string {
 }
 
 /** Text that a YAML reader (1.1 or 1.2) would take for null, a boolean, a number or a merge key. */
-const otherType = /^(|~|[-+]?[._]+|null|y|yes|n|no|true|false|on|off|[-+]?\.?\d[\d_.,:xobe+a-f-]*|[-+]?\.(inf|nan)|<<|=)$/i
+const otherType =
+  /^(|~|[-+]?[._]+|null|y|yes|n|no|true|false|on|off|[-+]?\.?\d[\d_.,:xobe+a-f-]*|[-+]?\.(inf|nan)|<<|=)$/i
 /** Starts that mean something to YAML, dashes and colons before a space included. */
 const indicatorFirst = /^([#,[\]{}&*!|>'"%@`]|[-?:](\s|$)|---|\.\.\.)/
 const indicatorInside = /:(\s|$)|\s#/

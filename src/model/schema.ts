@@ -16,8 +16,6 @@ export type DataType =
   | { readonly kind: 'Option'; readonly inner: DataType }
   | { readonly kind: 'Struct'; readonly fields: readonly Field[] }
 
-export type DataTypeKind = DataType['kind']
-
 /** `extra` holds ODF extra attributes: any JSON, keys sorted when encoded. */
 export interface Field {
   readonly name: string
