@@ -1,0 +1,75 @@
+// The order of system calls in a trace, and what must hold of it: a file is fsynced before it is linked or renamed to
+// its name, the directory of a new name before anything is said, the log's last write before anything is said.
+
+import { dirname } from 'node:path'
+
+export interface TracedCall {
+  readonly name: string
+  /** Of a call on an open file: its path. Of link and rename: the new path. */
+  readonly path: string
+  /** Of link and rename. */
+  readonly from?: string
+  /** Place among the calls of that name of its thread, from 1: what strace counts. */
+  readonly nth: number
+  /** On a file of the node. */
+  readonly ours: boolean
+}
+
+/** The calls in the order in which they ended. */
+export function parseTrace(lines: readonly string[]): TracedCall[] {
+  const calls: TracedCall[] = []
+  const counts = new Map<string, number>()
+  const begun = new Map<string, TracedCall>()
+  for (const line of lines) {
+    const [, thread = '', resumed, plain] = /^(\d+)\s+(?:<\.\.\. (\w+) resumed|(\w+)\()/.exec(line) ?? []
+    if (resumed !== undefined) {
+      const call = begun.get(thread)
+      if (call !== undefined && !line.includes('= -1')) calls.push(call)
+      begun.delete(thread)
+      continue
+    }
+    if (plain === undefined) continue
+    const name = plain === 'linkat' ? 'link' : plain.startsWith('rename') ? 'rename' : plain
+    const nth = (counts.get(`${thread} ${name}`) ?? 0) + 1
+    counts.set(`${thread} ${name}`, nth)
+    const call = callOf(name, line, nth)
+    if (line.includes('<unfinished ...>')) begun.set(thread, call)
+    else if (!line.includes('= -1')) calls.push(call)
+  }
+  return calls
+}
+
+function callOf(name: string, line: string, nth: number): TracedCall {
+  const quoted = [...line.matchAll(/"([^"]*)"/g)].map(([, text = '']) => text)
+  const path = name === 'link' || name === 'rename' ? quoted.at(-1) : /\(\d+<([^>]*)>/.exec(line)?.[1]
+  const [from] = quoted
+  const ours = path?.includes('proofstream-syscalls-') === true
+  return { name, path: path ?? '', nth, ours, ...(name === 'link' || name === 'rename' ? { from: from ?? '' } : {}) }
+}
+
+/** What breaks the order of a trace. */
+export function orderFaults(calls: readonly TracedCall[]): string[] {
+  const faults: string[] = []
+  /** Files written since their last fsync; directories with new names since theirs. */
+  const unsynced = new Set<string>()
+  for (const { name, path, from, ours } of calls) {
+    if (name === 'write' && path.startsWith('pipe:')) {
+      // Only a commit that is told must have its directory synced: what is being built meanwhile need not.
+      for (const file of unsynced)
+        if (file.endsWith('.segment')) faults.push(`said something while ${file} is not durable`)
+    } else if (!ours) continue
+    else if (name === 'write' || name === 'pwrite64') unsynced.add(path)
+    else if (name === 'fsync' || name === 'fdatasync') unsynced.delete(path)
+    else if (name === 'link' || name === 'rename') {
+      if (unsynced.has(from ?? '')) faults.push(`${from} is named ${path} before it is durable`)
+      unsynced.add(dirname(path))
+      const commit = /(.*)\/commits\/\d+$/.exec(path)?.[1]
+      if (commit === undefined) continue
+      // The commit names blocks, slice and checkpoint: all of their directories are durable by now.
+      for (const folder of ['blocks', 'data', 'checkpoints']) {
+        if (unsynced.has(`${commit}/${folder}`)) faults.push(`${path} comes before the names in ${folder} are durable`)
+      }
+    }
+  }
+  return faults
+}

@@ -1,0 +1,146 @@
+// Every system call that makes something durable fails in turn: each write, pwrite, fsync, fdatasync, link and rename
+// of one run from an empty directory to the last commit is killed at, ends with EIO, or with ENOSPC. Afterwards the
+// node starts again on what is there, callers repeat what was not acknowledged, and history and store are judged.
+// SYSCALL_RUNS says how many of all these runs to make (default 40, `all` for each), SYSCALL_SEED which ones.
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fsck } from '../../src/store/fsck.ts'
+import { randomOf } from '../crash/random.ts'
+import { type Answer, type BatchSent, type History, judge } from '../helpers/history.ts'
+import { readStored } from '../helpers/stored.ts'
+import { type Core, openCore } from './core.ts'
+import { orderFaults, parseTrace, type TracedCall } from './order.ts'
+import { postsOf } from './posts.ts'
+import { type Injection, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
+
+const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2'] as const
+const faults = ['kill', 'EIO', 'ENOSPC'] as const
+const wanted = process.env['SYSCALL_RUNS'] ?? '40'
+const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+const drainWithinMs = 20_000
+
+const missing = whyNoStrace()
+if (missing !== undefined) {
+  if (process.env['CI'] === 'true') throw new Error(`The system call tests need strace and ptrace: ${missing}.`)
+  console.warn(`\n=== THE SYSTEM CALL TESTS DID NOT RUN: ${missing} ===\n`)
+}
+
+let root = ''
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'proofstream-syscalls-'))
+})
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+let count = 0
+function nextPaths(): { dir: string; output: string } {
+  count++
+  return { dir: join(root, `${count}`), output: join(root, `${count}.trace`) }
+}
+
+/** The calls of an undisturbed run, those of other files than the node's left out, by place among their thread's. */
+async function calibrate(): Promise<{ run: TracedRun; calls: TracedCall[]; dir: string }> {
+  const { dir, output } = nextPaths()
+  const run = await runTraced(dir, { calls: calls.join(','), output })
+  expect({ ended: run.ended, said: run.lines.at(-1)?.id }).toEqual({ ended: '0', said: 'stopped' })
+  return { run, calls: parseTrace(run.trace), dir }
+}
+
+/** Starts again, repeats what was not acknowledged, waits for all of it, stops. */
+async function recover(dir: string, run: TracedRun) {
+  const batches = new Map<string, BatchSent>()
+  let at = 0
+  const told = new Map(run.lines.map(({ id, answer }) => [id, answer]))
+  for (const { id, alias, rows } of postsOf().flat()) {
+    const answer: Answer = told.get(id) ?? { kind: 'unknown', error: run.ended }
+    const attempts = [{ sentAt: 0, answeredAt: ++at, session: 'first', answer }]
+    batches.set(id, { id, dataset: alias, rows, key: id, attempts })
+  }
+  const core = await openCore(dir, () => {})
+  const beganMs = performance.now()
+  for (const { id, alias, body, headers } of postsOf().flat()) {
+    const batch = batches.get(id)
+    const { body: receipt } = await core.post(alias, body, { ...headers, prefer: 'wait=10' })
+    if ('dryRun' in receipt) continue
+    const { receiptId, block, offsets } = receipt
+    const answer: Answer = { kind: 'ok', receiptId, ...(block && { block }), ...(offsets && { offsets }) }
+    batch?.attempts.push({ sentAt: ++at, answeredAt: ++at, session: 'second', answer })
+  }
+  const tookMs = (await isDrained(core, batches.values())) ? performance.now() - beganMs : undefined
+  const halted = core.builder.status().halted
+  await core.stop()
+  const report = await fsck(core.store)
+  const stored = await readStored(core.store)
+  const temporary = (await readdir(join(dir, 'store/.tmp'))).length
+  const history: History = {
+    batches: [...batches.values()],
+    heads: [],
+    proofs: [],
+    rejected: [],
+    stored,
+    drain: { tookMs, withinMs: drainWithinMs },
+    held: [{ name: 'temporary files', before: 0, after: temporary, mayGrow: 8 }],
+  }
+  const problems = [...report.problems, ...report.datasets.flatMap((dataset) => dataset.problems)]
+  return { verdicts: judge(history), problems, halted }
+}
+
+async function isDrained(core: Core, batches: Iterable<BatchSent>): Promise<boolean> {
+  for (const { attempts } of batches) {
+    for (const { answer } of attempts) {
+      if (answer.kind !== 'ok') continue
+      const { receipt } = await core.gateway.receipt(answer.receiptId)
+      if (receipt.status !== 'committed') return false
+    }
+  }
+  return true
+}
+
+/** After an fsync that failed with EIO nothing may be trusted any more, except where only one new file was lost. */
+function mustHaveEnded({ fault, call }: Injection, injected: readonly string[]): boolean {
+  return fault === 'EIO' && call.endsWith('sync') && injected.some((line) => !line.includes('/store/.tmp/'))
+}
+
+describe.skipIf(missing !== undefined)('under strace', () => {
+  test('files are durable before they are named, names before they are told, rows before they are acknowledged', async () => {
+    const { calls: made } = await calibrate()
+    expect(orderFaults(made)).toEqual([])
+    expect(made.filter(({ name }) => name === 'link').length).toBeGreaterThan(15)
+  })
+
+  test(`whatever call fails, no promise breaks (SYSCALL_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
+    const { calls: made } = await calibrate()
+    const injections: Injection[] = []
+    for (const call of calls) {
+      const names = call.split(',')
+      const nths = new Set(made.filter(({ name, ours }) => ours && names.includes(name)).map(({ nth }) => nth))
+      for (const nth of nths) for (const fault of faults) injections.push({ call, fault, nth })
+    }
+    const random = randomOf(seed)
+    const order = injections.map((injection) => ({ injection, key: random.next() })).sort((a, b) => a.key - b.key)
+    const chosen = (wanted === 'all' ? order : order.slice(0, Number(wanted))).map(({ injection }) => injection)
+    const counts: Record<string, number> = {}
+    const bad: object[] = []
+    for (const injection of chosen) {
+      const { dir, output } = nextPaths()
+      const run = await runTraced(dir, { calls: injection.call, output, inject: injection })
+      const found = await recover(dir, run).catch((error: unknown) => ({
+        verdicts: [],
+        problems: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
+        halted: [],
+      }))
+      const wentOn = mustHaveEnded(injection, run.injected) && run.ended === '0'
+      if (found.verdicts.length + found.problems.length + found.halted.length > 0 || wentOn) {
+        bad.push({ injection, ...found, wentOn, injected: run.injected, ended: run.ended })
+      }
+      const what = run.injected.length === 0 ? 'not reached' : `${injection.call} ${injection.fault}`
+      counts[what] = (counts[what] ?? 0) + 1
+      await rm(dir, { recursive: true, force: true })
+    }
+    console.log(`system calls: ${chosen.length} of ${injections.length} runs`, JSON.stringify(counts))
+    expect(bad).toEqual([])
+    expect((counts['not reached'] ?? 0) * 2).toBeLessThan(chosen.length)
+  })
+})
