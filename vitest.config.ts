@@ -8,7 +8,7 @@ export default defineConfig({
       { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**'], testTimeout: 60_000 } },
       { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 60_000 } },
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000 } },
+      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000, maxWorkers: 2 } },
       { test: { name: 'syscalls', include: ['test/syscalls/**/*.test.ts'], testTimeout: 7_200_000 } },
       { test: { name: 'mutants', include: ['test/mutants/**/*.test.ts'], testTimeout: 1_800_000 } },
       {
@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'kafka',
           include: ['test/kafka/**/*.test.ts'],
           globalSetup: ['test/kafka/global-setup.ts'],
-          testTimeout: 120_000,
+          testTimeout: 600_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
         },

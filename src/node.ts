@@ -57,7 +57,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   let running: Builder | undefined
   const opened: (() => Promise<void>)[] = []
   const openBytes = (): number => running?.openBytes() ?? 0
-  const { log, announcements, logFault } = await openLog(
+  const { log, announcements, logFacts, logFault } = await openLog(
     { config, paths, logger, fail: failure.fail, openBytes },
     opened,
   )
@@ -83,7 +83,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     })
     running = builder
     opened.push(() => builder.stop())
-    const parts = { config, logger, paths, log, logFault, store, engine, announcements, catalog, builder }
+    const parts = { config, logger, paths, log, logFacts, logFault, store, engine, announcements, catalog, builder }
     return await serve(parts, { opened, failed: failure.failed })
   } catch (error) {
     await closeAll(opened)
@@ -91,9 +91,16 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   }
 }
 
+/** What is told of the log beside its kind. */
+interface LogFacts {
+  readonly replicas?: number
+  readonly caution?: string
+}
+
 interface OpenedLog {
   readonly log: EventLog
   readonly announcements: Announcements
+  readonly logFacts: LogFacts
   /** Why the log takes nothing, or undefined. */
   readonly logFault: () => string | undefined
 }
@@ -113,7 +120,7 @@ async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promis
   if (config.kafka === undefined) {
     const log = await openFileLog({ directory: paths.log, clock, logger, onFailure: fail, openBytes })
     opened.push(() => log.close())
-    return { log, announcements: openLocalAnnouncements(logger), logFault: () => undefined }
+    return { log, announcements: openLocalAnnouncements(logger), logFacts: {}, logFault: () => undefined }
   }
   const { openKafkaLog } = await import('./log/kafka-log.ts')
   const { openKafkaAnnouncements } = await import('./log/kafka-announcements.ts')
@@ -121,12 +128,13 @@ async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promis
   const connection = await kafkaConnection(config.kafka)
   const log = await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
   opened.push(() => log.close())
-  if (log.replicas < 3) {
-    logger.warn({ replicas: log.replicas }, 'With fewer than 3 replicas a loss of power may lose logged rows')
-  }
+  const { replicas } = log
+  const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
+  if (replicas < 3) logger.warn({ replicas }, caution)
   const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
   opened.push(() => announcements.close())
-  return { log, announcements, logFault: () => log.fault() }
+  const logFacts = { replicas, ...(replicas < 3 ? { caution } : {}) }
+  return { log, announcements, logFacts, logFault: () => log.fault() }
 }
 
 async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
@@ -146,6 +154,7 @@ interface Parts {
   readonly logger: Logger
   readonly paths: DataPaths
   readonly log: EventLog
+  readonly logFacts: LogFacts
   readonly logFault: () => string | undefined
   readonly store: ObjectStore
   readonly engine: Engine
@@ -174,7 +183,7 @@ async function serve(
     facts: {
       did: nodeKey.did,
       version: packageVersion(),
-      log: { kind: log.kind, id: log.id, partitions: log.partitions },
+      log: { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.logFacts },
     },
     gateway,
     catalog,
@@ -206,7 +215,7 @@ async function serve(
     version: packageVersion(),
     dataDir: config.dataDir,
     tokenFile: paths.token,
-    logKind: log.kind,
+    logKind: [log.kind, parts.logFacts.caution ?? []].flat().join('; '),
     anonymousRead: config.anonymousRead,
     failed: life.failed,
     stop: () => closeAll(life.opened),

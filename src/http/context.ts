@@ -17,7 +17,15 @@ import type { ReplicaDeps } from '../replica/query.ts'
 export interface NodeFacts {
   readonly did: string
   readonly version: string
-  readonly log: { readonly kind: string; readonly id: string; readonly partitions: number }
+  readonly log: {
+    readonly kind: string
+    readonly id: string
+    readonly partitions: number
+    /** Copies of each message, for a log in Kafka. */
+    readonly replicas?: number
+    /** What *logged* does not survive, when that is more than usual. */
+    readonly caution?: string
+  }
 }
 
 export interface HttpContext {

@@ -1,6 +1,8 @@
 // What an error of kafkajs says about the messages that were sent. The library wraps errors in errors, marks what can
 // be repeated as not to be repeated, and now and then throws a plain Error: only what is known to refuse is trusted.
 
+import { NodeError } from '../model/errors.ts'
+
 /**
  * `refused`: not stored, and repeating is of no use. `absent`: not stored by this attempt; a repetition may succeed.
  * `unknown`: stored or not, nobody can say.
@@ -44,6 +46,12 @@ export function isConfigurationError(error: unknown): boolean {
 /** True for a position that the partition does not have. */
 export function isOutOfRange(error: unknown): boolean {
   return hasType(error, 'OFFSET_OUT_OF_RANGE')
+}
+
+/** True when a broker has not answered in time: its connection may be dead without anyone knowing. */
+export function isSilence(error: unknown): boolean {
+  if (error instanceof NodeError) return true
+  return [...chainOf(error)].some((one) => one.name === 'KafkaJSRequestTimeoutError')
 }
 
 /** True when an error, or one that it wraps, is the broker's answer `type`. */

@@ -14,10 +14,10 @@ import type { EventLog, LogEntry } from './event-log.ts'
 import { MessageCache } from './kafka-cache.ts'
 import { createKafka, createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
 import { within } from './kafka-deadline.ts'
-import { describeError, isConfigurationError, isOutOfRange } from './kafka-errors.ts'
+import { describeError, isConfigurationError, isOutOfRange, isSilence } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
 import { type Range, TopicReader } from './kafka-reader.ts'
-import { PartitionSender } from './kafka-sender.ts'
+import { PartitionSender, type Unsent } from './kafka-sender.ts'
 import { connectionHint, ensureTopics, topicNames } from './kafka-topics.ts'
 import { checkInRange } from './tail.ts'
 
@@ -26,6 +26,8 @@ const cacheBytes = 64 * 1024 * 1024
 const stepBytes = 1024 * 1024
 /** A send that takes longer is given up, and its producer with it. */
 const attemptMs = 10_000
+/** How often a writer looks whether cluster and topic are still the same. */
+const checkMs = 30_000
 /** How long opening waits for brokers that cannot be reached. */
 const openMs = 60_000
 /** How long closing waits for readers to reach what has been appended. */
@@ -108,6 +110,7 @@ class TopicLog implements KafkaLog {
   /** Lookups of one partition come one after the other: the second often finds the first one's messages. */
   readonly #lookups = new Map<number, Promise<unknown>>()
   #producer: Promise<Producer> | undefined
+  #checkedAtMs = 0
   #halt: HaltError | undefined
   #closing: Promise<void> | undefined
 
@@ -263,37 +266,68 @@ class TopicLog implements KafkaLog {
     }
   }
 
-  /** One attempt: resolves with the position of the first message, undefined when the client knows no such partition. */
-  async #send(partition: number, messages: readonly Uint8Array[]): Promise<number | undefined> {
-    const { kafka, topic, clock } = this.#parts
-    this.#producer ??= connected(createProducer(kafka))
-    const producing = this.#producer
+  /** One attempt: resolves with the position of the first message, or why nothing was sent. */
+  async #send(partition: number, messages: readonly Uint8Array[]): Promise<number | Unsent> {
+    const { topic, clock } = this.#parts
+    let producer: Producer
     try {
-      const sending = producing.then((producer) =>
-        producer.send({
-          topic,
-          acks: -1,
-          timeout: produceMs,
-          messages: messages.map((bytes) => ({ partition, key: null, value: viewOf(bytes) })),
-        }),
-      )
+      producer = await within(attemptMs, clock, this.#connectedProducer())
+    } catch (error) {
+      if (error instanceof HaltError) throw error
+      return { unsent: error }
+    }
+    try {
+      const sending = producer.send({
+        topic,
+        acks: -1,
+        timeout: produceMs,
+        messages: messages.map((bytes) => ({ partition, key: null, value: viewOf(bytes) })),
+      })
       const results = await within(attemptMs, clock, sending)
       const [result] = results
       const first = Number(result?.baseOffset ?? Number.NaN)
       const isStored = results.length === 1 && result?.partition === partition && result.errorCode === 0
       if (isStored && Number.isSafeInteger(first) && first >= 0) return first
-      this.#dropProducer(producing)
-      return undefined
+      // The client sends nothing for a partition that its metadata does not have, and calls that success.
+      this.#dropProducer(producer)
+      return { unsent: new NodeError('LogUnavailable', `The client knows no partition ${partition}.`) }
     } catch (error) {
-      this.#dropProducer(producing)
+      // The client makes new connections by itself, except where one only stays silent.
+      this.#checkedAtMs = Number.NEGATIVE_INFINITY
+      if (isSilence(error)) this.#dropProducer(producer)
       throw error
     }
   }
 
-  /** After a failure the next attempt begins with new connections and fresh metadata. */
-  #dropProducer(failed: Promise<Producer>): void {
-    if (this.#producer === failed) this.#producer = undefined
-    void failed.then((producer) => producer.disconnect()).catch(() => {})
+  /** The producer, once cluster and topic are known to be the same. */
+  async #connectedProducer(): Promise<Producer> {
+    const { kafka, clock } = this.#parts
+    const isDue = clock.monotonicMs() - this.#checkedAtMs > checkMs
+    if (this.#producer === undefined || isDue) await this.#checkIdentity()
+    if (this.#producer === undefined) {
+      const connecting = connected(createProducer(kafka))
+      this.#producer = connecting
+      connecting.catch(() => {
+        if (this.#producer === connecting) this.#producer = undefined
+      })
+    }
+    return this.#producer
+  }
+
+  /** Throws HaltError `LogReplaced` when the brokers or the topic are not those that were opened. */
+  async #checkIdentity(): Promise<void> {
+    const { clock } = this.#parts
+    const found = await this.#reader.describe()
+    if (found.partitions !== this.partitions) {
+      throw new HaltError('LogReplaced', `the topic has ${found.partitions} partitions, not ${this.partitions}`)
+    }
+    this.#checkedAtMs = clock.monotonicMs()
+  }
+
+  /** The next attempt begins with new connections and fresh metadata. */
+  #dropProducer(failed: Producer): void {
+    this.#producer = undefined
+    void failed.disconnect().catch(() => {})
   }
 
   /** Position in [from, below) at which `messages` begin, if they are all there. */

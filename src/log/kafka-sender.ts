@@ -20,14 +20,19 @@ const longestWaitMs = 1_000
 /** Most bytes that wait in one partition. */
 const queueBytes = 64 * 1024 * 1024
 
+/** An attempt that reached no broker. */
+export interface Unsent {
+  readonly unsent: unknown
+}
+
 export interface SenderDeps {
   readonly partition: number
   /** End of the partition when it was opened: whatever is stored from now on lies there or above. */
   readonly end: number
   readonly clock: Clock
   readonly logger: Logger
-  /** One attempt: the position of the first message, or undefined when the client knows no such partition. */
-  readonly send: (partition: number, messages: readonly Uint8Array[]) => Promise<number | undefined>
+  /** One attempt: the position of the first message, or why nothing was sent. Throws when that is not known. */
+  readonly send: (partition: number, messages: readonly Uint8Array[]) => Promise<number | Unsent>
   /** Position in [from, below) at which `messages` lie already, if they do. */
   readonly find: (span: { from: number; below: number }, messages: readonly Uint8Array[]) => Promise<number | undefined>
   /** Called once when the partition has answered what cannot be: it is not the one that was opened. */
@@ -154,6 +159,10 @@ export class PartitionSender {
       const attempt = await this.#attempt(messages)
       if (attempt.first !== undefined) return this.#stored(attempt.first, messages, mayBeStored)
       const { verdict, cause } = attempt
+      if (cause instanceof HaltError) {
+        const told = this.#stop(cause)
+        throw mayBeStored ? told : replaced(cause)
+      }
       mayBeStored ||= verdict === 'unknown'
       if (verdict === 'refused')
         throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka refuses the rows.', cause)
@@ -169,10 +178,10 @@ export class PartitionSender {
   async #attempt(messages: readonly Uint8Array[]): Promise<Attempt> {
     const { partition } = this.#deps
     try {
-      const first = await this.#deps.send(partition, messages)
-      if (first !== undefined) return { first }
-      const cause = new NodeError('LogUnavailable', `The client knows no partition ${partition}.`)
-      return { first: undefined, verdict: 'absent', cause }
+      const sent = await this.#deps.send(partition, messages)
+      if (typeof sent === 'number') return { first: sent }
+      const isRefused = sendVerdict(sent.unsent) === 'refused'
+      return { first: undefined, verdict: isRefused ? 'refused' : 'absent', cause: sent.unsent }
     } catch (cause) {
       return { first: undefined, verdict: sendVerdict(cause), cause }
     }

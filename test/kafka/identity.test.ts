@@ -152,6 +152,9 @@ describe.skipIf(noKafka)('another cluster at the same address', () => {
       broker.spawn()
       await broker.ready()
       expect(await ended).toMatchObject({ reason: 'LogReplaced', message: expect.stringContaining('cluster') })
+      const append = log.append(0, [message('late', 0)])
+      await expect(append).rejects.toMatchObject({ kind: expect.stringMatching(/^(?:LogUnavailable|OutcomeUnknown)$/) })
+      expect(log.fault()).toContain('cluster')
       await log.close()
     } finally {
       await broker.remove()

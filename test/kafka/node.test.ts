@@ -31,8 +31,9 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
         headers: { 'content-type': 'application/json' },
       })
       expect([verified.status, verified.at('ok')]).toEqual([200, true])
-      expect((await live.call('/info')).at('log.kind')).toBe('kafka')
-      expect((await live.call('/info')).at('log.partitions')).toBe(3)
+      const caution = 'with 1 of 3 replicas a loss of power may lose logged rows'
+      expect((await live.call('/info')).at('log')).toMatchObject({ kind: 'kafka', partitions: 3, replicas: 1, caution })
+      expect(live.node.logKind).toBe(`kafka; ${caution}`)
     } finally {
       await live.stop()
     }

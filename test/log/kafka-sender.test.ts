@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { PartitionSender, type SenderDeps } from '../../src/log/kafka-sender.ts'
-import type { HaltError } from '../../src/model/errors.ts'
+import { HaltError } from '../../src/model/errors.ts'
 
 const bytes = (length: number, fill = 1): Uint8Array => new Uint8Array(length).fill(fill)
 const problem = (members: object): Error => Object.assign(new RangeError('as the client says'), members)
@@ -112,7 +112,7 @@ describe('a sender', () => {
     const sender = senderOf(async (_partition, messages) => {
       sent.push(messages)
       if (sent.length === 1) throw problem({ name: 'KafkaJSConnectionError', code: 'ECONNRESET' })
-      return sent.length === 2 ? undefined : 0
+      return sent.length === 2 ? { unsent: problem({}) } : 0
     })
     expect(await sender.append([bytes(3)], false)).toBe(0)
     expect(sent).toHaveLength(3)
@@ -188,6 +188,17 @@ describe('a sender', () => {
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
     expect(settled[2]).toMatchObject({ reason: { kind: 'LogUnavailable' } })
     expect(sent).toEqual([1, 2])
+  })
+
+  test('stops for good when the log is found to be another one before anything is sent', async () => {
+    const halts: HaltError[] = []
+    const send = async (): Promise<never> => {
+      throw new HaltError('LogReplaced', 'the brokers belong to another cluster')
+    }
+    const sender = senderOf(send, { onHalt: (error) => halts.push(error) })
+    await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
+    await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
+    expect(halts).toHaveLength(1)
   })
 
   test('stops for good when a place is acknowledged that was taken before', async () => {
