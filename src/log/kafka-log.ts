@@ -28,6 +28,8 @@ const stepBytes = 1024 * 1024
 const attemptMs = 10_000
 /** How often a writer looks whether cluster and topic are still the same. */
 const checkMs = 30_000
+/** A broker that takes longer to say who it is may be frozen: another one is asked. */
+const checkLimitMs = 1_500
 /** How long opening waits for brokers that cannot be reached. */
 const openMs = 60_000
 /** How long closing waits for readers to reach what has been appended. */
@@ -103,6 +105,8 @@ class TopicLog implements KafkaLog {
   readonly replicas: number
   readonly #parts: Parts
   readonly #reader: TopicReader
+  /** Its own connections, because it gives them up easily. */
+  readonly #watcher: TopicReader
   readonly #senders: readonly PartitionSender[]
   readonly #cache = new MessageCache(cacheBytes)
   readonly #follows = new Set<Follow>()
@@ -118,6 +122,7 @@ class TopicLog implements KafkaLog {
     const { topic, clusterId, partitions, replicas, clock, logger, ranges, reader } = parts
     this.#parts = parts
     this.#reader = reader
+    this.#watcher = new TopicReader({ kafka: parts.kafka, topic, clock, clusterId })
     this.id = toHex(sha3256(utf8(`kafka\n${clusterId}\n${topic}`)).subarray(0, 16))
     this.partitions = partitions
     this.replicas = replicas
@@ -219,7 +224,7 @@ class TopicLog implements KafkaLog {
     for (const follow of follows) follow.finishAt(this.#sender(follow.partition).end)
     await Promise.race([Promise.all(follows.map((follow) => follow.done)), this.#parts.clock.sleep(drainMs)])
     await Promise.all(follows.map((follow) => follow.close()))
-    await this.#reader.close()
+    await Promise.all([this.#reader.close(), this.#watcher.close()])
     await this.#producer?.then((producer) => producer.disconnect()).catch(() => {})
   }
 
@@ -317,7 +322,7 @@ class TopicLog implements KafkaLog {
   /** Throws HaltError `LogReplaced` when the brokers or the topic are not those that were opened. */
   async #checkIdentity(): Promise<void> {
     const { clock } = this.#parts
-    const found = await this.#reader.describe()
+    const found = await this.#watcher.describe(checkLimitMs)
     if (found.partitions !== this.partitions) {
       throw new HaltError('LogReplaced', `the topic has ${found.partitions} partitions, not ${this.partitions}`)
     }

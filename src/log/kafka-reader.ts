@@ -90,15 +90,15 @@ export class TopicReader {
     })
   }
 
-  /** Asks the cluster for its identity and for the number of partitions of the topic. Throws as `fetch`. */
-  describe(): Promise<{ readonly clusterId: string; readonly partitions: number }> {
+  /** Asks the cluster for its identity and for the number of partitions of the topic. Throws as `fetch`, soon if told. */
+  describe(limitMs = attemptMs): Promise<{ readonly clusterId: string; readonly partitions: number }> {
     const { topic } = this.#options
     return this.#attempt(async (cluster) => {
       const { clusterId, topicMetadata } = await metadataOf(cluster, [topic])
       const partitions = topicMetadata.find((one) => one.topic === topic)?.partitionMetadata.length ?? 0
       this.#checkCluster(clusterId)
       return { clusterId, partitions }
-    })
+    }, limitMs)
   }
 
   async close(): Promise<void> {
@@ -106,10 +106,10 @@ export class TopicReader {
     await this.#drop()
   }
 
-  async #attempt<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  async #attempt<T>(work: (cluster: Cluster) => Promise<T>, limitMs = attemptMs): Promise<T> {
     if (this.#closed) throw new NodeError('LogUnavailable', 'The log is closed.')
     try {
-      return await within(attemptMs, this.#options.clock, this.#connected().then(work))
+      return await within(limitMs, this.#options.clock, this.#connected().then(work))
     } catch (error) {
       if (!isOutOfRange(error)) await this.#drop()
       throw error

@@ -1,6 +1,7 @@
 // Opening a log in Kafka: topics are made as the contract says, or refused with the differences; logins and TLS on real
 // listeners; what an operator is told when something does not fit.
 
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Admin } from 'kafkajs'
 import { must } from '../../src/lib/assert.ts'
@@ -163,3 +164,35 @@ function hurriedClock(): ReturnType<typeof kafkaLogOptions>['clock'] {
     },
   }
 }
+
+describe.skipIf(noKafka)('an idle log', () => {
+  test('leaves the processor alone and says nothing', () => {
+    const program = `
+      import { openKafkaLog } from './src/log/kafka-log.ts'
+      import { systemClock } from './src/lib/clock.ts'
+      import { silentLogger } from './src/lib/logger.ts'
+      const log = await openKafkaLog({
+        connection: { brokers: ['${sharedKafka().broker}'] }, clock: systemClock, logger: silentLogger,
+        topicPrefix: '${newPrefix()}', partitions: 2,
+      })
+      const stop = new AbortController()
+      const following = [0, 1].map(async (partition) => {
+        for await (const _ of log.read(partition, 0, { signal: stop.signal }));
+      })
+      await log.append(0, [new Uint8Array([1])])
+      await systemClock.sleep(500)
+      let timers = 0
+      const { setTimeout: real } = globalThis
+      globalThis.setTimeout = (...args) => { timers++; return real(...args) }
+      await systemClock.sleep(2_000)
+      process.stdout.write(String(timers))
+      stop.abort()
+      await Promise.all(following)
+      await log.close()`
+    const cwd = new URL('../../', import.meta.url)
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd, encoding: 'utf8' })
+    expect([run.stderr, run.status]).toEqual(['', 0])
+    // A fetch of each partition three times a second takes a few timers; the loop it is about takes a thousand.
+    expect(Number(run.stdout)).toBeLessThan(300)
+  })
+})
