@@ -91,3 +91,41 @@ describe('the environment of commands', () => {
     expect(clientEnvironment()).toEqual({ server: undefined, token: 'pst_x', dataDir: './proofstream-data' })
   })
 })
+
+describe('the log in Kafka', () => {
+  const kafka = { log: 'kafka', 'kafka-brokers': 'a.example:9092, [::1]:9093' }
+
+  test('is asked for by --log and needs brokers; else its options are left alone', () => {
+    expect(loadConfig({}).kafka).toBeUndefined()
+    expect(loadConfig(kafka).kafka).toEqual({
+      brokers: ['a.example:9092', '[::1]:9093'],
+      topicPrefix: 'proofstream',
+      partitions: 8,
+      tls: undefined,
+      sasl: undefined,
+    })
+  })
+
+  test('takes TLS for meant when a file of it is named, and logs in when a user is', () => {
+    vi.stubEnv('PROOFSTREAM_KAFKA_SASL_PASSWORD', 'secret')
+    const flags = { ...kafka, 'kafka-tls-ca': 'ca.pem', 'kafka-sasl-username': 'app' }
+    expect(loadConfig(flags).kafka).toMatchObject({
+      tls: { ca: 'ca.pem' },
+      sasl: { mechanism: 'plain', username: 'app', password: 'secret' },
+    })
+    expect(loadConfig({ ...kafka, 'kafka-tls': true, 'kafka-sasl-username': 'app' }).kafka?.tls).toEqual({})
+  })
+
+  test.each([
+    [{ log: 'kafka' }, /'kafka-brokers' is not given/],
+    [{ ...kafka, 'kafka-brokers': 'a.example' }, /'kafka-brokers' holds 'a.example'; expected host:port/],
+    [{ ...kafka, partitions: 0 }, /'partitions' is '0'; expected 1 to 1000/],
+    [{ ...kafka, 'topic-prefix': 'a b' }, /'topic-prefix' is 'a b'/],
+    [{ ...kafka, 'kafka-sasl-username': 'app' }, /'kafka-sasl-username' and 'kafka-sasl-password' belong together/],
+    [{ ...kafka, 'kafka-tls-cert': 'c.pem' }, /'kafka-tls-cert' and 'kafka-tls-key' belong together/],
+    [{ ...kafka, 'kafka-sasl-mechanism': 'gssapi' }, /'kafka-sasl-mechanism' is 'gssapi'; expected one of plain/],
+    [{ log: 'tape' }, /'log' is 'tape'; expected one of file, kafka/],
+  ])('is refused by the name of the option that does not fit: %j', (flags, message) => {
+    expect(faultOf(flags)).toMatch(message)
+  })
+})
