@@ -4,6 +4,7 @@
 import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import type { Announcements } from '../log/announcements.ts'
+import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
@@ -37,7 +38,7 @@ export class Catalog {
     this.#store = deps.store
     this.#logger = deps.logger
     this.#unsubscribe = deps.announcements.subscribe((message) => {
-      this.#follow(message.alias, message.dataset).catch((cause: unknown) => {
+      this.#follow(message).catch((cause: unknown) => {
         this.#logger.error({ dataset: message.dataset, cause: String(cause) }, 'A committed block could not be read')
       })
     })
@@ -87,9 +88,9 @@ export class Catalog {
     await this.#inTurn(chain.name.id, () => this.#probe(chain))
   }
 
-  async #follow(alias: string, id: DatasetId): Promise<void> {
+  async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
     const held = this.#chains.get(id)
-    if (held !== undefined) return this.refresh(held)
+    if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
     const name = await this.#name(foldAscii(alias))
     if (name?.id === id) await this.#load(name)
   }
@@ -130,7 +131,8 @@ export class Catalog {
           commits.flatMap((commit) => commit?.blocks ?? []),
         )
       }
-      await this.#probe(chain, false)
+      await this.#probe(chain, { tell: false })
+      await this.#store.settle(commitsPrefix(name.id))
       if (chain.blocks.length === 0)
         throw new HaltError('ChainBroken', `dataset ${name.alias} has a name but no commits`)
       this.#chains.set(name.id, chain)
@@ -139,14 +141,19 @@ export class Catalog {
     })
   }
 
-  async #probe(chain: DatasetChain, tell = true): Promise<void> {
+  /** Takes in what was committed since; `durableTo` is the last block that an announcement has told of. */
+  async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
+    const blocks: Hash[] = []
     for (;;) {
-      const commit = await readCommit(this.#store, chain.name.id, chain.headSequence + 1)
+      const commit = await readCommit(this.#store, chain.name.id, fromSequence + blocks.length)
       if (commit === undefined) break
-      await this.#applyBlocks(chain, commit.blocks)
+      blocks.push(...commit.blocks)
     }
-    if (tell && chain.headSequence >= fromSequence) this.#tell({ chain, fromSequence })
+    if (blocks.length === 0) return
+    if (fromSequence + blocks.length - 1 > durableTo) await this.#store.settle(commitsPrefix(chain.name.id))
+    await this.#applyBlocks(chain, blocks)
+    if (tell) this.#tell({ chain, fromSequence })
   }
 
   async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[]): Promise<void> {

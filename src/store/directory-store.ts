@@ -64,6 +64,9 @@ function directoryStore(parts: Parts): ObjectStore {
       const names = (await present(files.listDirectory(pathOf(prefix)))) ?? []
       return names.filter(isSegment).sort()
     },
+    async settle(prefix) {
+      await present(parts.sync.sync(pathOf(prefix)))
+    },
     async delete(key) {
       const path = pathOf(key)
       if ((await present(files.unlink(path).then(() => true))) === undefined) return

@@ -44,7 +44,10 @@ export async function readHead(store: ObjectStore, id: DatasetId): Promise<Head 
   return start === undefined ? undefined : followHead(store, id, start)
 }
 
-/** The head now, at or after `from`, a block of the chain. One missing read when nothing is newer. Throws `DecodeError`. */
+/**
+ * The head now, at or after `from`, a durable block of the chain; durable itself. One missing read when nothing is newer.
+ * Throws `DecodeError`.
+ */
 export async function followHead(store: ObjectStore, id: DatasetId, from: Head): Promise<Head> {
   let head = from
   for (;;) {
@@ -52,6 +55,7 @@ export async function followHead(store: ObjectStore, id: DatasetId, from: Head):
     if (record === undefined) break
     head = headOfCommit({ sequence: head.sequence + 1, record })
   }
+  if (head !== from) await store.settle(commitsPrefix(id))
   if (head.commit !== undefined) return head
   const commit = await commitOf(store, id, head)
   return commit === undefined ? head : { ...head, commit }
@@ -112,5 +116,6 @@ async function lastListed(store: ObjectStore, id: DatasetId): Promise<Head | und
     if (sequence !== undefined && sequence >= (last ?? 0)) last = sequence
   }
   const record = last === undefined ? undefined : await readCommit(store, id, last)
+  await store.settle(commitsPrefix(id))
   return last === undefined || record === undefined ? undefined : headOfCommit({ sequence: last, record })
 }

@@ -62,6 +62,7 @@ export function openMemoryStore(): ObjectStore {
       checkKey(prefix)
       return [...(children.get(prefix)?.keys() ?? [])].sort()
     },
+    settle: async () => {},
     async delete(key) {
       checkKey(key)
       if (objects.delete(key)) count(key, -1)

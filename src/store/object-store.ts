@@ -27,6 +27,12 @@ export interface ObjectStore {
   /** Names directly under `prefix` (no trailing slash), sorted by UTF-16 code units: objects and sub-prefixes alike. */
   list(prefix: string): Promise<readonly string[]>
 
+  /**
+   * Makes every name that is directly under `prefix` now durable. A reader sees an object before its writer has made
+   * it so: who passes on what it found, and was not told of, settles it first.
+   */
+  settle(prefix: string): Promise<void>
+
   /** Deletes the object; no error when there is none. */
   delete(key: string): Promise<void>
 

@@ -1,0 +1,81 @@
+// A commit can be seen in the store before its writer has made it durable. Whoever finds one that nobody has announced
+// makes it durable before showing it: a block that was told of must outlive a loss of power.
+
+import { expect, test } from 'vitest'
+import { Catalog } from '../../src/catalog/catalog.ts'
+import { must } from '../../src/lib/assert.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { readHead } from '../../src/store/heads.ts'
+import { commitsPrefix } from '../../src/store/layout.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { buildAll, datasetId, TestWriter } from '../builder/support.ts'
+
+const id = datasetId('a')
+
+/** A store that tells what was settled. */
+function watched(): { store: ObjectStore; settled: string[] } {
+  const settled: string[] = []
+  const store = openMemoryStore()
+  const settle = async (prefix: string): Promise<void> => void settled.push(prefix)
+  return { store: { ...store, settle }, settled }
+}
+
+async function grown() {
+  const { store, settled } = watched()
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const announcements = openLocalAnnouncements(silentLogger)
+  const grow = async (sequence: number): Promise<void> => {
+    await log.append(0, [writer.rows(id, [{ rows: 2 }]), writer.cut([{ dataset: id, sequence }])])
+  }
+  await log.append(0, [writer.create(id, 'acme/a')])
+  await grow(3)
+  await buildAll(log, store)
+  return { log, store, settled, grow, announcements }
+}
+
+test('a catalog settles what it loads, and what it finds without being told', async () => {
+  const { log, store, settled, grow, announcements } = await grown()
+  const catalog = new Catalog({ store, announcements, logger: silentLogger })
+  settled.length = 0
+  const chain = must(await catalog.byAlias('acme/a'), 'a dataset')
+  expect(settled).toContain(commitsPrefix(id))
+  settled.length = 0
+  await catalog.refresh(chain)
+  expect(settled).toEqual([])
+  await grow(4)
+  await buildAll(log, store)
+  settled.length = 0
+  const seen: string[][] = []
+  catalog.onAdvance(() => void seen.push([...settled]))
+  await catalog.refresh(chain)
+  expect([chain.headSequence, seen]).toEqual([4, [[commitsPrefix(id)]]])
+})
+
+test('a catalog that is told of a commit need not settle it', async () => {
+  const { log, store, settled, grow, announcements } = await grown()
+  const catalog = new Catalog({ store, announcements, logger: silentLogger })
+  const chain = must(await catalog.byAlias('acme/a'), 'a dataset')
+  await grow(4)
+  settled.length = 0
+  await buildAll(log, store, { announcements })
+  await expect.poll(() => chain.headSequence).toBe(4)
+  catalog.close()
+  expect(settled).toEqual([])
+})
+
+test('who follows a stale hint settles the commits after it', async () => {
+  const { log, store, settled, grow } = await grown()
+  const stale = must(await store.get(`datasets/${id.slice('did:odf:'.length)}/refs/head`), 'a hint')
+  await grow(4)
+  await buildAll(log, store)
+  settled.length = 0
+  expect((await readHead(store, id))?.sequence).toBe(4)
+  expect(settled).toEqual([])
+  await store.replace(`datasets/${id.slice('did:odf:'.length)}/refs/head`, stale)
+  expect((await readHead(store, id))?.sequence).toBe(4)
+  expect(settled).toEqual([commitsPrefix(id)])
+})
