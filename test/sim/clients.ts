@@ -2,9 +2,12 @@
 // that they saw goes into a history.
 
 import { createHash } from 'node:crypto'
+import { Catalog } from '../../src/catalog/catalog.ts'
 import { viewOf } from '../../src/catalog/view.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { sha3Hash } from '../../src/codec/multihash.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import type { Receipt } from '../../src/model/receipt.ts'
@@ -132,6 +135,8 @@ export async function watch(clients: Clients, seen: Seen, isOver: () => boolean)
     if (node === undefined) continue
     const alias = world.pick(clients.aliases)
     const look = async (): Promise<DatasetChain | undefined> => {
+      // Now and then from the store alone: what was seen once must be there for those who remember nothing.
+      if (world.chance(0.15)) return chainOf(node.store, alias)
       const chain = await node.catalog.byAlias(alias)
       if (chain !== undefined) await node.catalog.refresh(chain)
       return chain
@@ -147,6 +152,13 @@ export async function watch(clients: Clients, seen: Seen, isOver: () => boolean)
     const digest = await node.process.call(() => digestAt(node.store, chain, sequence)).catch(() => undefined)
     if (digest !== undefined) seen.witnesses.push({ dataset: alias, sequence, digest })
   }
+}
+
+async function chainOf(store: ObjectStore, alias: string): Promise<DatasetChain | undefined> {
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
+  const chain = await catalog.byAlias(alias)
+  catalog.close()
+  return chain
 }
 
 /** Checks once more what was seen before. */

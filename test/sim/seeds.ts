@@ -21,6 +21,7 @@ export async function runSeeds(seeds: readonly number[]): Promise<void> {
   const total = { batches: 0, acknowledged: 0, blocks: 0, events: 0, virtualMs: 0 }
   const faults: Record<string, number> = {}
   const bad: object[] = []
+  const cpuBefore = process.cpuUsage()
   for (const seed of seeds) {
     const report = await attempt(seed)
     if (report.verdicts.length > 0 || report.problems.length > 0) {
@@ -34,7 +35,9 @@ export async function runSeeds(seeds: readonly number[]): Promise<void> {
     for (const [kind, count] of Object.entries(report.faults)) faults[kind] = (faults[kind] ?? 0) + count
     if (bad.length >= mostBad) break
   }
-  console.log(`simulation: ${seeds.length} seeds, ${bad.length} bad`, JSON.stringify({ ...total, faults }))
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const cpuMs = Math.round((user + system) / 1000)
+  console.log(`simulation: ${seeds.length} seeds, ${bad.length} bad`, JSON.stringify({ ...total, cpuMs, faults }))
   expect(bad).toEqual([])
 }
 

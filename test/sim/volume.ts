@@ -16,6 +16,8 @@ interface File {
   live: Uint8Array
   durable: Uint8Array
   pending: Pending[]
+  /** An fsync failed: the cache may hold, and call clean, what the platter does not. */
+  lies: boolean
 }
 
 interface Folder {
@@ -35,7 +37,7 @@ function newFolder(): Folder {
 }
 
 function newFile(): File {
-  return { kind: 'file', live: new Uint8Array(0), durable: new Uint8Array(0), pending: [] }
+  return { kind: 'file', live: new Uint8Array(0), durable: new Uint8Array(0), pending: [], lies: false }
 }
 
 export class Volume {
@@ -194,6 +196,7 @@ export class Volume {
       })
     } catch (error) {
       file.pending = []
+      file.lies = true
       throw error
     }
   }
@@ -285,20 +288,26 @@ function write(file: File, at: number, bytes: Uint8Array): void {
 }
 
 /** Brings a change to the platter: whole, or the sectors that survive. */
-function bring(file: File, change: Pending, survives: () => boolean = () => true): void {
+function bring(file: File, change: Pending, survives?: () => boolean): void {
   if ('size' in change) {
-    if (survives()) file.durable = resized(file.durable, change.size)
+    if (survives?.() !== false) file.durable = resized(file.durable, change.size)
     return
   }
-  for (let done = 0; done < change.bytes.length; ) {
-    const at = change.at + done
-    const length = Math.min(sectorBytes - (at % sectorBytes), change.bytes.length - done)
-    if (survives()) file.durable = written(file.durable, at, change.bytes.subarray(done, done + length))
+  const { at, bytes } = change
+  if (survives === undefined) {
+    file.durable = written(file.durable, at, bytes)
+    return
+  }
+  for (let done = 0; done < bytes.length; ) {
+    const length = Math.min(sectorBytes - ((at + done) % sectorBytes), bytes.length - done)
+    if (survives()) file.durable = written(file.durable, at + done, bytes.subarray(done, done + length))
     done += length
   }
 }
 
 function settle(file: File, survives: () => boolean): void {
+  if (file.pending.length === 0 && !file.lies) return
+  file.lies = false
   for (const change of file.pending) bring(file, change, survives)
   file.pending = []
   file.live = file.durable.slice()
