@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { NodeError } from './model/errors.ts'
+import { type Role, roles } from './model/roles.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -39,7 +40,23 @@ const kafkaOptions: readonly OptionRow[] = [
 ]
 
 const fixedOptions: readonly OptionRow[] = [
-  { name: 'data', type: 'text', default: defaultDataDir, text: 'data directory' },
+  {
+    name: 'data',
+    type: 'text',
+    default: defaultDataDir,
+    text: 'data directory: keys, token, cache and the file log; one process has it',
+  },
+  {
+    name: 'store',
+    type: 'text',
+    text: 'directory of the store, which processes with other roles share (default: <data>/store)',
+  },
+  {
+    name: 'roles',
+    type: 'list',
+    default: roles.join(','),
+    text: 'what this process is; gateway and builder go together with the file log, a replica needs the store alone',
+  },
   {
     name: 'listen',
     type: 'text',
@@ -122,6 +139,10 @@ export interface KafkaConfig {
 
 export interface Config {
   readonly dataDir: string
+  /** Absent for the one in the data directory. */
+  readonly storeDir: string | undefined
+  /** In the order of `roles`, at least one. */
+  readonly roles: readonly Role[]
   /** Absent for the file log. */
   readonly kafka: KafkaConfig | undefined
   readonly listenHost: string
@@ -196,6 +217,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   ) as Record<LimitName, number> // built from every key of the table
   return {
     dataDir: text('data'),
+    storeDir: values.get('store') as string | undefined, // text by its row
+    roles: rolesOf(list('roles') ?? [], text('log')),
     kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
     listenHost: host,
     listenPort: port,
@@ -215,6 +238,20 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     logLevel: text('log-level'),
     limits,
   }
+}
+
+function rolesOf(named: readonly string[], log: string): readonly Role[] {
+  const unknown = named.find((name) => !roles.some((role) => role === name))
+  if (unknown !== undefined || named.length === 0) {
+    throw invalid(`Option 'roles' is '${named.join(',')}'; expected some of ${roles.join(', ')}.`)
+  }
+  const has = roles.filter((role) => named.includes(role))
+  if (log === 'file' && has.includes('gateway') !== has.includes('builder')) {
+    throw invalid(
+      `Option 'roles' is '${named.join(',')}', but one process has a file log: gateway and builder go together there.`,
+    )
+  }
+  return has
 }
 
 function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {

@@ -5,40 +5,48 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { TokenRegistry } from './access/tokens.ts'
-import { type Builder, startBuilder } from './builder/builder.ts'
+import type { Builder } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { Outcomes } from './catalog/outcomes.ts'
 import { randomBytes } from './codec/native-crypto.ts'
 import type { Config, KafkaConfig } from './config.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
-import { Gateway } from './gateway/gateway.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import type { LogFacts } from './http/context.ts'
 import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
+import { lockDirectory } from './log/directory-lock.ts'
 import type { EventLog } from './log/event-log.ts'
 import { openFileLog } from './log/file-log.ts'
 import type { KafkaConnection } from './log/kafka-client.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
+import type { Role } from './model/roles.ts'
 import { createLogger } from './ops/create-logger.ts'
 import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
+import { packageVersion } from './ops/package-version.ts'
 import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
 import { Objects } from './replica/objects.ts'
-import { openDirectoryStore } from './store/directory-store.ts'
-import { type DataPaths, dataPaths, secretKey } from './store/layout.ts'
+import { openBuilder, openGateway, type Shared } from './roles.ts'
+import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
+import { type DataPaths, dataPaths, logsPrefix, secretKey } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { createRoomCheck } from './store/space.ts'
-import { packageVersion } from './ops/package-version.ts'
+
+/** A log that takes longer to say where it ends is not there for an accept either. */
+const logAnswerMs = 2_000
 
 export interface RunningNode {
   /** `http://host:port`. */
   readonly url: string
   readonly did: string
   readonly version: string
+  readonly roles: readonly Role[]
   readonly dataDir: string
+  /** Where the first admin token is, if this is a gateway. */
   readonly tokenFile: string
+  /** `none` where no log is opened. */
   readonly logKind: string
   readonly anonymousRead: boolean
   /** Resolves when the node stopped by itself because it cannot go on; the error says why. */
@@ -49,60 +57,45 @@ export interface RunningNode {
 
 /** Starts a node; it is ready when this resolves. Throws NodeError, HaltError and what the file system throws. */
 export async function startNode(config: Config, logger: Logger = createLogger(config.logLevel)): Promise<RunningNode> {
-  const paths = dataPaths(config.dataDir)
+  const paths = dataPaths(config.dataDir, config.storeDir)
   for (const dir of [config.dataDir, paths.keys, paths.cache]) await mkdir(dir, { recursive: true, mode: 0o700 })
-  await emptyDirectory(paths.cache)
   const failure = createFailure()
+  const opened: (() => Promise<void>)[] = []
   // The log is opened first; until the builder runs, nothing is known to be open.
   let running: Builder | undefined
-  const opened: (() => Promise<void>)[] = []
   const openBytes = (): number => running?.openBytes() ?? 0
-  const { log, announcements, logFacts, logFault } = await openLog(
-    { config, paths, logger, fail: failure.fail, openBytes },
-    opened,
-  )
   try {
-    const store = await openDirectoryStore(paths.store, undefined, failure.fail)
-    opened.push(() => store.close())
-    const engine = await openEngine(engineOptions(config, paths, logger))
-    opened.push(() => engine.close())
-    const catalog = new Catalog({ store, announcements, logger })
-    opened.push(async () => catalog.close())
-    const builder = await startBuilder({
-      log,
-      store,
-      announcements,
-      clock: systemClock,
-      logger,
-      compressor: {
-        name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
-        compress: (bytes) => zstdCompressSync(bytes),
-        decompress: (bytes) => zstdDecompressSync(bytes),
-      },
-      options: config.cut,
-    })
+    const opening = await openLog({ config, paths, logger, fail: failure.fail, openBytes }, opened)
+    await emptyCache(paths.cache, { isLocked: opening.log?.kind === 'file', opened })
+    const shared = await openShared(config, { paths, logger, opened, fail: failure.fail, ...opening })
+    const parts: Parts = { ...shared, ...opening, paths }
+    const builder = has(config, 'builder') ? await openBuilder(shared, { log: logOf(parts), compressor }) : undefined
     running = builder
-    opened.push(() => builder.stop())
-    const parts = { config, logger, paths, log, logFacts, logFault, store, engine, announcements, catalog, builder }
-    return await serve(parts, { opened, failed: failure.failed })
+    return await serve({ ...parts, builder }, failure.failed)
   } catch (error) {
     await closeAll(opened)
     throw error
   }
 }
 
-/** What is told of the log beside its kind. */
-interface LogFacts {
-  readonly replicas?: number
-  readonly caution?: string
+const compressor = {
+  name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
+  compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
+  decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
+}
+
+function has({ roles }: Config, role: Role): boolean {
+  return roles.includes(role)
 }
 
 interface OpenedLog {
-  readonly log: EventLog
+  /** Absent for a replica alone. */
+  readonly log: EventLog | undefined
   readonly announcements: Announcements
-  readonly logFacts: LogFacts
+  /** What is told of the log beside its kind. */
+  readonly facts: Pick<LogFacts, 'replicas' | 'caution'>
   /** Why the log takes nothing, or undefined. */
-  readonly logFault: () => string | undefined
+  readonly logFault: () => Promise<string | undefined>
 }
 
 interface LogNeeds {
@@ -113,28 +106,44 @@ interface LogNeeds {
   readonly openBytes: () => number
 }
 
-/** Opens the log that the options name. The client of Kafka is loaded only for a log in Kafka. */
+/** Opens the log that options and roles call for. The client of Kafka is loaded only for a log in Kafka. */
 async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promise<OpenedLog> {
   const { config, paths, logger, fail, openBytes } = needs
   const clock = systemClock
+  const isReader = !has(config, 'gateway') && !has(config, 'builder')
+  const logFault = async (): Promise<undefined> => undefined
   if (config.kafka === undefined) {
+    const announcements = openLocalAnnouncements(logger)
+    if (isReader) return { log: undefined, announcements, facts: {}, logFault }
     const log = await openFileLog({ directory: paths.log, clock, logger, onFailure: fail, openBytes })
     opened.push(() => log.close())
-    return { log, announcements: openLocalAnnouncements(logger), logFacts: {}, logFault: () => undefined }
+    return { log, announcements, facts: {}, logFault }
   }
   const { openKafkaLog } = await import('./log/kafka-log.ts')
   const { openKafkaAnnouncements } = await import('./log/kafka-announcements.ts')
   const { topicPrefix, partitions } = config.kafka
   const connection = await kafkaConnection(config.kafka)
-  const log = await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
-  opened.push(() => log.close())
+  const log = isReader ? undefined : await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
+  if (log !== undefined) opened.push(() => log.close())
+  const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
+  opened.push(() => announcements.close())
+  if (log === undefined) return { log, announcements, facts: {}, logFault }
   const { replicas } = log
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
   if (replicas < 3) logger.warn({ replicas }, caution)
-  const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
-  opened.push(() => announcements.close())
-  const logFacts = { replicas, ...(replicas < 3 ? { caution } : {}) }
-  return { log, announcements, logFacts, logFault: () => log.fault() }
+  const facts = { replicas, ...(replicas < 3 ? { caution } : {}) }
+  return { log, announcements, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
+}
+
+/** Says so when the log does not answer in time. */
+async function silenceOf(log: EventLog): Promise<string | undefined> {
+  const ended = new AbortController()
+  const answer = log.range(0).then(
+    () => undefined,
+    () => 'the log cannot be reached',
+  )
+  const silence = systemClock.sleep(logAnswerMs, ended.signal).then(() => 'the log does not answer')
+  return Promise.race([answer, silence]).finally(() => ended.abort())
 }
 
 async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
@@ -149,63 +158,70 @@ async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<Kaf
   }
 }
 
-interface Parts {
-  readonly config: Config
-  readonly logger: Logger
+interface ToShare {
   readonly paths: DataPaths
-  readonly log: EventLog
-  readonly logFacts: LogFacts
-  readonly logFault: () => string | undefined
-  readonly store: ObjectStore
-  readonly engine: Engine
+  readonly logger: Logger
+  readonly opened: (() => Promise<void>)[]
+  readonly fail: (error: unknown) => void
   readonly announcements: Announcements
-  readonly catalog: Catalog
-  readonly builder: Builder
 }
 
+/** Opens store and catalog. A replica alone never writes to the store. */
+async function openShared(config: Config, needs: ToShare): Promise<Shared> {
+  const { paths, logger, opened, announcements } = needs
+  const isReader = !has(config, 'gateway') && !has(config, 'builder')
+  const store = isReader
+    ? await openReadOnlyDirectoryStore(paths.store)
+    : await openDirectoryStore(paths.store, undefined, needs.fail)
+  opened.push(() => store.close())
+  // Only the commits of a file log are all made and announced in this process.
+  const hearsAll = config.kafka === undefined && has(config, 'builder')
+  const catalog = new Catalog({ store, announcements, logger, clock: hearsAll ? undefined : systemClock })
+  opened.push(async () => catalog.close())
+  return { config, clock: systemClock, logger, store, announcements, catalog, opened }
+}
+
+interface Parts extends Shared, OpenedLog {
+  readonly paths: DataPaths
+}
+
+function logOf({ log }: OpenedLog): EventLog {
+  return must(log, 'gateways and builders have a log')
+}
+
+/** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(
-  parts: Parts,
-  life: { opened: (() => Promise<void>)[]; failed: Promise<unknown> },
+  parts: Parts & { readonly builder: Builder | undefined },
+  failed: Promise<unknown>,
 ): Promise<RunningNode> {
-  const { config, logger, paths, log, store, engine, catalog, builder } = parts
+  const { config, logger, paths, log, store, catalog, opened } = parts
   const nodeKey = await loadNodeKey(config.nodeKeyFile ?? paths.nodeKey)
   const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: config.anonymousRead })
-  await ensureAdminToken(tokens, paths.token)
-  const metrics = new Metrics()
-  parts.announcements.subscribe(() => metrics.commits.inc())
-  const gateway = await createGateway(parts)
-  const health = new Health()
-  health.add('builder', () =>
-    builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
-  )
-  health.add('log', parts.logFault)
+  const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
+  const engine = has(config, 'replica') ? await openEngine(engineOptions(config, paths, logger)) : undefined
+  if (engine !== undefined) opened.push(() => engine.close())
   const app = await createServer({
+    ...config,
     facts: {
       did: nodeKey.did,
       version: packageVersion(),
-      log: { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.logFacts },
+      roles: config.roles,
+      log: log === undefined ? undefined : { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.facts },
     },
     gateway,
+    replica: engine === undefined ? undefined : { catalog, store, engine, nodeKey, limits: config.limits },
     catalog,
-    replica: { catalog, store, engine, nodeKey, limits: config.limits },
+    store,
     objects: new Objects(store),
     tokens,
-    health,
-    metrics,
-    limits: config.limits,
+    health: createHealth(parts, engine),
+    metrics: createMetrics(parts.announcements),
     clock: systemClock,
     logger,
-    anonymousRead: config.anonymousRead,
-    loopbackOnly: config.loopbackOnly,
-    allowedHosts: config.allowedHosts,
-    corsOrigins: config.corsOrigins,
-    trustedSigners: config.trustedSigners,
-    defaultDataFormat: config.defaultDataFormat,
   })
-  life.opened.push(async () => gateway.close())
   const port = await app.listen(config.listenHost, config.listenPort)
-  life.opened.push(async () => {
-    gateway.drain()
+  opened.push(async () => {
+    gateway?.drain()
     await app.close()
   })
   if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
@@ -213,40 +229,49 @@ async function serve(
     url: `http://${config.listenHost.includes(':') ? `[${config.listenHost}]` : config.listenHost}:${port}`,
     did: nodeKey.did,
     version: packageVersion(),
+    roles: config.roles,
     dataDir: config.dataDir,
     tokenFile: paths.token,
-    logKind: [log.kind, parts.logFacts.caution ?? []].flat().join('; '),
+    logKind: [log?.kind ?? 'none', parts.facts.caution ?? []].flat().join('; '),
     anonymousRead: config.anonymousRead,
-    failed: life.failed,
-    stop: () => closeAll(life.opened),
+    failed,
+    stop: () => closeAll(opened),
   }
 }
 
-async function createGateway(parts: Parts): Promise<Gateway> {
-  const { config, logger, paths, log, store, announcements, catalog, builder } = parts
-  return new Gateway({
-    catalog,
-    outcomes: new Outcomes(store),
-    log,
-    announcements,
-    clock: systemClock,
-    logger,
-    limits: config.limits,
-    spoolDir: paths.cache,
-    receiptSecret: await sharedSecret(store, 'receipts'),
-    haltOf: (dataset) => haltOf(builder, dataset),
-    hasRoom: createRoomCheck({
-      freeBytes: () => store.freeBytes(),
-      openBytes: () => builder.openBytes(),
-      clock: systemClock,
-    }),
-  })
+/** Opens the gateway, with what the first one puts into the store. */
+async function serveGateway(
+  parts: Parts & { readonly builder: Builder | undefined },
+  tokens: TokenRegistry,
+): Promise<Gateway> {
+  const { paths, store, builder } = parts
+  await ensureAdminToken(tokens, paths.token)
+  const receiptSecret = await sharedSecret(store, 'receipts')
+  return openGateway(parts, { log: logOf(parts), builder, spoolDir: paths.cache, receiptSecret })
 }
 
-/** Why a dataset takes no rows: its own halt, or that of its partition or process. */
-function haltOf(builder: Builder, dataset: string): string | undefined {
-  const halt = builder.status().halted.find((one) => one.dataset === undefined || one.dataset === dataset)
-  return halt === undefined ? undefined : `${halt.reason}: ${halt.message}`
+/** What each role must have to be ready. */
+function createHealth(parts: Parts & { readonly builder: Builder | undefined }, engine: Engine | undefined): Health {
+  const { builder, store, log } = parts
+  const health = new Health()
+  if (builder !== undefined) {
+    health.add('builder', () =>
+      builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
+    )
+  }
+  if (log !== undefined) health.add('log', parts.logFault)
+  if (engine !== undefined && log === undefined) {
+    health.add('store', async () =>
+      (await store.list(logsPrefix)).length > 0 ? undefined : 'nothing has been written to the store yet',
+    )
+  }
+  return health
+}
+
+function createMetrics(announcements: Announcements): Metrics {
+  const metrics = new Metrics()
+  announcements.subscribe(() => metrics.commits.inc())
+  return metrics
 }
 
 function engineOptions(config: Config, paths: DataPaths, logger: Logger): Parameters<typeof openEngine>[0] {
@@ -304,7 +329,16 @@ async function sharedSecret(store: ObjectStore, name: string): Promise<Uint8Arra
   return must(await store.get(secretKey(name)), 'a secret that was put is there')
 }
 
-/** What lies in cache/ is derived: spools of a process that died are of no use. */
-async function emptyDirectory(dir: string): Promise<void> {
-  for (const name of await readdir(dir)) await rm(join(dir, name), { recursive: true, force: true })
+/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */
+async function emptyCache(
+  dir: string,
+  { isLocked, opened }: { isLocked: boolean; opened: (() => Promise<void>)[] },
+): Promise<void> {
+  if (!isLocked) {
+    const unlock = lockDirectory(dir, 'cache')
+    opened.push(async () => unlock())
+  }
+  for (const name of await readdir(dir)) {
+    if (!/^(?:lock|owner)/.test(name)) await rm(join(dir, name), { recursive: true, force: true })
+  }
 }

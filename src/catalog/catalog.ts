@@ -4,6 +4,7 @@
 import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import type { Announcements } from '../log/announcements.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
@@ -16,6 +17,8 @@ import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
 
 const parallelReads = 64
+/** How long a chain is taken for current where another process may have moved it. */
+const currentMs = 1_000
 
 /** A chain has new blocks: those from `fromSequence` to its head. */
 export interface Advance {
@@ -26,16 +29,21 @@ export interface Advance {
 export class Catalog {
   readonly #store: ObjectStore
   readonly #logger: Logger
+  readonly #clock: Clock | undefined
   readonly #names = new Map<string, NameRecord>()
   readonly #aliasOfId = new Map<DatasetId, string>()
   readonly #chains = new Map<DatasetId, DatasetChain>()
   /** Work on one chain is one after the other. */
   readonly #turns = new Map<DatasetId, Promise<unknown>>()
+  /** When a chain was last probed, by the monotonic clock. */
+  readonly #probedMs = new Map<DatasetId, number>()
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #unsubscribe: () => void
 
-  constructor(deps: { store: ObjectStore; announcements: Announcements; logger: Logger }) {
+  /** With a `clock`, others may commit unheard: a chain that is asked for is then probed, at most once a second. */
+  constructor(deps: { store: ObjectStore; announcements: Announcements; logger: Logger; clock?: Clock | undefined }) {
     this.#store = deps.store
+    this.#clock = deps.clock
     this.#logger = deps.logger
     this.#unsubscribe = deps.announcements.subscribe((message) => {
       this.#follow(message).catch((cause: unknown) => {
@@ -71,10 +79,11 @@ export class Catalog {
     return alias === undefined ? undefined : this.byAlias(alias)
   }
 
-  /** The dataset by alias if the catalog holds it already; no IO. */
+  /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
   known(alias: string): DatasetChain | undefined {
     const name = this.#names.get(foldAscii(alias))
-    return name === undefined ? undefined : this.#chains.get(name.id)
+    const chain = name === undefined ? undefined : this.#chains.get(name.id)
+    return chain !== undefined && this.#isCurrent(chain.name.id) ? chain : undefined
   }
 
   /** Every name in the store, sorted by folded alias. */
@@ -86,6 +95,20 @@ export class Catalog {
   /** Probes the store for commits after what is held. */
   async refresh(chain: DatasetChain): Promise<void> {
     await this.#inTurn(chain.name.id, () => this.#probe(chain))
+  }
+
+  #isCurrent(id: DatasetId): boolean {
+    if (this.#clock === undefined) return true
+    return this.#clock.monotonicMs() - (this.#probedMs.get(id) ?? Number.NEGATIVE_INFINITY) < currentMs
+  }
+
+  /** Refreshes a chain that may be out of date; those who ask meanwhile share the probe. */
+  async #makeCurrent(chain: DatasetChain): Promise<DatasetChain> {
+    const { id } = chain.name
+    await this.#inTurn(id, async () => {
+      if (!this.#isCurrent(id)) await this.#probe(chain)
+    })
+    return chain
   }
 
   async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
@@ -114,7 +137,7 @@ export class Catalog {
 
   async #load(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
-    if (held !== undefined) return held
+    if (held !== undefined) return this.#isCurrent(name.id) ? held : this.#makeCurrent(held)
     return this.#inTurn(name.id, async () => {
       const meanwhile = this.#chains.get(name.id)
       if (meanwhile !== undefined) return meanwhile
@@ -145,14 +168,19 @@ export class Catalog {
   async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
+    const startedMs = this.#clock?.monotonicMs()
     for (;;) {
       const commit = await readCommit(this.#store, chain.name.id, fromSequence + blocks.length)
       if (commit === undefined) break
       blocks.push(...commit.blocks)
     }
-    if (blocks.length === 0) return
+    const probed = (): void => {
+      if (startedMs !== undefined) this.#probedMs.set(chain.name.id, startedMs)
+    }
+    if (blocks.length === 0) return probed()
     if (fromSequence + blocks.length - 1 > durableTo) await this.#store.settle(commitsPrefix(chain.name.id))
     await this.#applyBlocks(chain, blocks)
+    probed()
     if (tell) this.#tell({ chain, fromSequence })
   }
 

@@ -15,6 +15,8 @@ import { partitionOf } from './partition.ts'
 
 /** A creation that is not committed within this time has an unknown outcome. */
 const commitWithinMs = 15_000
+/** A commit that was not announced here is found in the store. */
+const lookMs = 1_000
 
 /** What a dataset is made with. */
 export interface NewDataset {
@@ -61,9 +63,11 @@ export async function createDataset(
       time: new Date(deps.clock.nowMs()).toISOString(),
       ...rest,
     })
-    await Promise.race([appeared, deps.clock.sleep(commitWithinMs, ended.signal)])
-    const chain = await deps.catalog.byAlias(alias.text)
-    if (chain !== undefined) return { chain, created: chain.name.id === id }
+    for (let waitedMs = 0; waitedMs < commitWithinMs; waitedMs += lookMs) {
+      await Promise.race([appeared, deps.clock.sleep(lookMs, ended.signal)])
+      const chain = await deps.catalog.byAlias(alias.text)
+      if (chain !== undefined) return { chain, created: chain.name.id === id }
+    }
   } finally {
     ended.abort()
   }

@@ -7,6 +7,9 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { DatasetId } from '../model/events.ts'
 
+/** A commit that was not announced here is found in the store. */
+const lookMs = 1_000
+
 export type Decision = DecidedOutcome | 'void'
 
 interface Waiter {
@@ -16,6 +19,7 @@ interface Waiter {
 
 export class Waiters {
   readonly #deps: {
+    readonly catalog: Catalog
     readonly outcomes: Outcomes
     readonly clock: Clock
     readonly logger: Logger
@@ -41,9 +45,20 @@ export class Waiters {
     return new Promise<Decision | undefined>((resolve) => {
       this.#enter(chain.name.id, { batch, resolve }, ended.signal)
       void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
+      void this.#look(chain, ended.signal)
       // The block may be there already.
       if (chain.head.next > batch.position) this.#settle(chain)
     }).finally(() => ended.abort())
+  }
+
+  /** Asks for the chain once a second, which probes the store where others may commit unheard. */
+  async #look({ name }: DatasetChain, ended: AbortSignal): Promise<void> {
+    const { catalog, clock } = this.#deps
+    for (;;) {
+      await clock.sleep(lookMs, ended)
+      if (ended.aborted) return
+      await catalog.byAlias(name.alias).catch(() => undefined)
+    }
   }
 
   #enter(dataset: DatasetId, waiter: Waiter, ended: AbortSignal): void {

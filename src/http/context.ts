@@ -8,31 +8,40 @@ import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { DataFormat } from '../model/query.ts'
+import type { Role } from '../model/roles.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Objects } from '../replica/objects.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 
+/** What the node says of its log. */
+export interface LogFacts {
+  readonly kind: string
+  readonly id: string
+  readonly partitions: number
+  /** Copies of each message, for a log in Kafka. */
+  readonly replicas?: number
+  /** What *logged* does not survive, when that is more than usual. */
+  readonly caution?: string
+}
+
 /** What the node says of itself. */
 export interface NodeFacts {
   readonly did: string
   readonly version: string
-  readonly log: {
-    readonly kind: string
-    readonly id: string
-    readonly partitions: number
-    /** Copies of each message, for a log in Kafka. */
-    readonly replicas?: number
-    /** What *logged* does not survive, when that is more than usual. */
-    readonly caution?: string
-  }
+  readonly roles: readonly Role[]
+  /** Absent where this process opens no log. */
+  readonly log: LogFacts | undefined
 }
 
 export interface HttpContext {
   readonly facts: NodeFacts
-  readonly gateway: Gateway
+  /** Absent where the process has not this role. */
+  readonly gateway: Gateway | undefined
+  /** Absent where the process has not this role. */
+  readonly replica: ReplicaDeps | undefined
   readonly catalog: Catalog
-  readonly replica: ReplicaDeps
+  readonly store: ReplicaDeps['store']
   readonly objects: Objects
   readonly tokens: TokenRegistry
   readonly health: Health
@@ -47,6 +56,12 @@ export interface HttpContext {
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: DataFormat
 }
+
+/** What routes of the gateway are given. */
+export type GatewayContext = HttpContext & { readonly gateway: Gateway }
+
+/** What routes of the replica are given. */
+export type ReplicaContext = HttpContext & { readonly replica: ReplicaDeps }
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -17,9 +17,10 @@ import { registerOriginRules } from './origin-rules.ts'
 import { registerParameterRules } from './parameters.ts'
 import { problemOf } from './problem.ts'
 import { lingeringAnswer } from './refused-body.ts'
+import { registerAbsent } from './routes/absent.ts'
 import { registerBlocks } from './routes/blocks.ts'
-import { registerDatasetData } from './routes/dataset-data.ts'
-import { registerDatasets } from './routes/datasets.ts'
+import { registerMetadata, registerTail } from './routes/dataset-data.ts'
+import { registerCreation, registerDatasets } from './routes/datasets.ts'
 import { registerIngest } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerObjects } from './routes/objects.ts'
@@ -71,20 +72,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   registerCompression(app)
   registerMethodRules(app)
   await registerDocument(app, context)
-  for (const register of [
-    registerNode,
-    registerDatasets,
-    registerDatasetData,
-    registerIngest,
-    registerQuery,
-    registerVerify,
-    registerObjects,
-    registerBlocks,
-    registerReceipts,
-    registerTokens,
-  ]) {
-    register(app, context)
-  }
+  registerRoutes(app, context)
   // An Expect that is not known here is no reason to answer 417 with an empty body (RFC 9110 §10.1.1 says MAY).
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   await app.ready()
@@ -97,6 +85,22 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     },
     close: () => closeGently(app, context.clock),
   }
+}
+
+/** The routes of the roles that this process has; those of another role say which one answers them. */
+function registerRoutes(app: FastifyInstance, context: HttpContext): void {
+  const { gateway, replica } = context
+  registerNode(app, context)
+  if (gateway !== undefined) {
+    for (const register of [registerCreation, registerIngest, registerReceipts]) register(app, { ...context, gateway })
+    registerTokens(app, context)
+  } else registerAbsent(app, 'gateway')
+  if (gateway !== undefined || replica !== undefined) {
+    for (const register of [registerDatasets, registerMetadata, registerObjects, registerBlocks]) register(app, context)
+  } else registerAbsent(app, 'catalog')
+  if (replica !== undefined) {
+    for (const register of [registerQuery, registerVerify, registerTail]) register(app, { ...context, replica })
+  } else registerAbsent(app, 'replica')
 }
 
 function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): void {

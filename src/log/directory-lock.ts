@@ -1,4 +1,4 @@
-// One process owns the directory of a file log. The lock is the operating system's (on a file, taken through SQLite,
+// One process owns the directory of a file log, or the cache of a data directory. The lock is the operating system's (on a file, taken through SQLite,
 // which Node ships; Node itself has no file locks): it ends with its process, however that ends, and holds between
 // containers that share a volume. The note beside it only says who has it.
 
@@ -11,8 +11,8 @@ const busy = 5
 /** Keeps locks from the garbage collector, which would give them back. */
 const held = new Set<DatabaseSync>()
 
-/** Takes the lock of `directory` and returns what gives it back. Throws NodeError `LogUnavailable` if it is taken. */
-export function lockDirectory(directory: string): () => void {
+/** Takes the lock of `directory`, which is the place of a log or cache, and returns what gives it back. Throws NodeError `LogUnavailable` if it is taken. */
+export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'): () => void {
   const notePath = join(directory, 'owner')
   const lock = new DatabaseSync(join(directory, 'lock'))
   try {
@@ -20,7 +20,7 @@ export function lockDirectory(directory: string): () => void {
   } catch (error) {
     lock.close()
     if (!isBusy(error)) throw error
-    throw new NodeError('LogUnavailable', `The log in ${directory} is in use by ${ownerOf(notePath)}.`, {
+    throw new NodeError('LogUnavailable', `The ${what} in ${directory} is in use by ${ownerOf(notePath)}.`, {
       hint: 'Stop that process, or give this one a data directory of its own.',
     })
   }

@@ -35,9 +35,34 @@ export async function openDirectoryStore(
   return directoryStore({ root, files, sync, temporary })
 }
 
-interface Parts {
+/**
+ * Opens the store in `dir` for reading; nothing is written, so that `dir` may be mounted read-only. What would change
+ * it throws NodeError `Internal`. Throws NodeError `InvalidParameter` when there is no such directory.
+ */
+export async function openReadOnlyDirectoryStore(
+  dir: string,
+  files: StoreFileSystem = nodeFileSystem,
+): Promise<ObjectStore> {
+  const root = resolve(dir)
+  if ((await present(files.listDirectory(root))) === undefined) {
+    throw new NodeError('InvalidParameter', `There is no store in ${root}.`, {
+      hint: 'Name with --store the directory that gateways and builders use.',
+    })
+  }
+  const refuse = (): Promise<never> => Promise.reject(new NodeError('Internal', 'This process only reads the store.'))
+  // Names can be made durable without the right to write any.
+  const settle = async (prefix: string): Promise<void> => {
+    await present(files.syncDirectory(pathOf(root, prefix)))
+  }
+  return { ...readingStore({ root, files }), put: refuse, replace: refuse, settle, delete: refuse }
+}
+
+interface Place {
   readonly root: string
   readonly files: StoreFileSystem
+}
+
+interface Parts extends Place {
   readonly sync: DirectorySync
   /** A path for a temporary file, never given twice. */
   readonly temporary: () => string
@@ -45,34 +70,41 @@ interface Parts {
 
 function directoryStore(parts: Parts): ObjectStore {
   const { root, files } = parts
-  const pathOf = (key: string): string => {
-    checkKey(key)
-    return join(root, key)
-  }
   return {
-    kind: 'directory',
-    put: async (key, bytes) => putFile(parts, pathOf(key), bytes instanceof Uint8Array ? [bytes] : bytes),
-    replace: async (key, bytes) => replaceFile(parts, pathOf(key), bytes),
-    get: async (key) => present(files.readFile(pathOf(key))),
-    getRange: async (key, start, end) =>
-      present(files.readRange(pathOf(key), [start, end], (size) => checkRange(start, end, size))),
-    async size(key) {
-      const found = await present(files.stat(pathOf(key)))
-      return found?.isFile === true ? found.size : undefined
-    },
-    async list(prefix) {
-      const names = (await present(files.listDirectory(pathOf(prefix)))) ?? []
-      return names.filter(isSegment).sort()
-    },
+    ...readingStore(parts),
+    put: async (key, bytes) => putFile(parts, pathOf(root, key), bytes instanceof Uint8Array ? [bytes] : bytes),
+    replace: async (key, bytes) => replaceFile(parts, pathOf(root, key), bytes),
     async settle(prefix) {
-      await present(parts.sync.sync(pathOf(prefix)))
+      await present(parts.sync.sync(pathOf(root, prefix)))
     },
     async delete(key) {
-      const path = pathOf(key)
+      const path = pathOf(root, key)
       if ((await present(files.unlink(path).then(() => true))) === undefined) return
       await parts.sync.sync(dirname(path))
     },
-    localPath: pathOf,
+  }
+}
+
+function pathOf(root: string, key: string): string {
+  checkKey(key)
+  return join(root, key)
+}
+
+function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'replace' | 'settle' | 'delete'> {
+  return {
+    kind: 'directory',
+    get: async (key) => present(files.readFile(pathOf(root, key))),
+    getRange: async (key, start, end) =>
+      present(files.readRange(pathOf(root, key), [start, end], (size) => checkRange(start, end, size))),
+    async size(key) {
+      const found = await present(files.stat(pathOf(root, key)))
+      return found?.isFile === true ? found.size : undefined
+    },
+    async list(prefix) {
+      const names = (await present(files.listDirectory(pathOf(root, prefix)))) ?? []
+      return names.filter(isSegment).sort()
+    },
+    localPath: (key) => pathOf(root, key),
     freeBytes: () => files.freeBytes(root),
     close: async () => {},
   }

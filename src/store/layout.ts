@@ -150,14 +150,14 @@ export interface DataPaths {
   readonly cache: string
 }
 
-/** Paths inside the data directory `dir`. */
-export function dataPaths(dir: string): DataPaths {
+/** Paths inside the data directory `dir`; the store may lie elsewhere. */
+export function dataPaths(dir: string, store: string = join(dir, 'store')): DataPaths {
   return {
     nodeKey: join(dir, 'keys', 'node.json'),
     keys: join(dir, 'keys'),
     token: join(dir, 'token'),
     log: join(dir, 'log'),
-    store: join(dir, 'store'),
+    store,
     cache: join(dir, 'cache'),
   }
 }

@@ -47,7 +47,7 @@ export function registerBlocks(app: FastifyInstance, context: HttpContext): void
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof BlocksQuery> // BlocksQuery validated it
       const before = query.before === undefined ? undefined : hashOf(query.before)
-      const page = await blockPage(context.replica.store, chain, { limit: pageSize(query.limit), before })
+      const page = await blockPage(context.store, chain, { limit: pageSize(query.limit), before })
       return reply.header('cache-control', 'no-cache').send(page)
     },
   )

@@ -8,7 +8,7 @@ import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { hashOf } from '../../replica/objects.ts'
 import { type TailRequest, openTail } from '../../replica/tail.ts'
 import { clientSignal } from '../abort.ts'
-import type { HttpContext } from '../context.ts'
+import type { HttpContext, ReplicaContext } from '../context.ts'
 import { datasetOf, mayRead } from '../dataset-access.ts'
 import { isUnchanged, keepForEver } from '../etag.ts'
 import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
@@ -40,7 +40,7 @@ const TailQuery = Type.Object(
   { additionalProperties: false },
 )
 
-export function registerDatasetData(app: FastifyInstance, context: HttpContext): void {
+export function registerMetadata(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/metadata',
     {
@@ -70,6 +70,9 @@ export function registerDatasetData(app: FastifyInstance, context: HttpContext):
       return reply.type('application/json; charset=utf-8').send(body)
     },
   )
+}
+
+export function registerTail(app: FastifyInstance, context: ReplicaContext): void {
   app.get(
     '/:account/:dataset/tail',
     {

@@ -8,7 +8,7 @@ import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
-import type { HttpContext } from '../context.ts'
+import type { GatewayContext, HttpContext } from '../context.ts'
 import { aliasOf, mayRead } from '../dataset-access.ts'
 import { pageSize } from '../page-size.ts'
 import { DatasetParams, DecimalText, problemResponses } from '../schemas.ts'
@@ -62,7 +62,6 @@ const NewDatasetBody = Type.Object(
 )
 
 export function registerDatasets(app: FastifyInstance, context: HttpContext): void {
-  registerPut(app, context)
   registerList(app, context)
   app.get(
     '/datasets/:id',
@@ -88,7 +87,8 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
   )
 }
 
-function registerPut(app: FastifyInstance, context: HttpContext): void {
+/** Registers the making of datasets. */
+export function registerCreation(app: FastifyInstance, context: GatewayContext): void {
   app.put(
     '/:account/:dataset',
     {

@@ -11,7 +11,7 @@ import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
-import type { HttpContext } from '../context.ts'
+import type { GatewayContext } from '../context.ts'
 import { aliasOf } from '../dataset-access.ts'
 import { DatasetParams, Receipt, problemResponses } from '../schemas.ts'
 
@@ -43,7 +43,7 @@ const describes = {
   }),
 } as const
 
-export function registerIngest(app: FastifyInstance, context: HttpContext): void {
+export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
   app.post(
     '/:account/:dataset/ingest',
     {
@@ -90,7 +90,7 @@ export function registerIngest(app: FastifyInstance, context: HttpContext): void
 
 /** The dataset as the store has it. Throws NodeError `LogUnavailable`, with the reason, when its chain is broken. */
 async function readChain(
-  context: HttpContext,
+  context: GatewayContext,
   request: FastifyRequest,
   alias: Alias,
 ): Promise<DatasetChain | undefined> {
@@ -117,7 +117,7 @@ function bodyOf(body: unknown): Readable {
   })
 }
 
-function count(context: HttpContext, answer: IngestAnswer): void {
+function count(context: GatewayContext, answer: IngestAnswer): void {
   if ('dryRun' in answer.body || answer.replayed) return
   context.metrics.ingestedRecords.inc(answer.body.records.received)
   context.metrics.ingestedBytes.inc(answer.body.bytes)

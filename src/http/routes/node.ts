@@ -112,13 +112,15 @@ function registerErrors(app: FastifyInstance): void {
 }
 
 function info(context: HttpContext): object {
-  const { engine } = context.replica
+  const engine = context.replica?.engine
   return {
     did: context.facts.did,
     version: context.facts.version,
-    roles: ['gateway', 'builder', 'replica'],
-    log: context.facts.log,
-    engine: { name: engine.name, version: engine.version, dialect: engine.dialect },
+    roles: context.facts.roles,
+    ...(context.facts.log === undefined ? {} : { log: context.facts.log }),
+    ...(engine === undefined
+      ? {}
+      : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
     canonicalForm: 'verbatim',
     formats: {
       ingest: [

@@ -104,7 +104,7 @@ async function sendDecoded(
 ): Promise<FastifyReply> {
   const { request, reply, chain, hash } = answer
   if (isUnchanged(request, reply, `${hash}.json`)) return reply.code(304).send()
-  return reply.send(await decodedBlock(context.replica.store, chain, hash))
+  return reply.send(await decodedBlock(context.store, chain, hash))
 }
 
 function wantsJson(request: FastifyRequest): boolean {

@@ -15,7 +15,7 @@ import {
 import { hashOf } from '../../replica/objects.ts'
 import { openQuery } from '../../replica/query.ts'
 import { clientSignal } from '../abort.ts'
-import type { HttpContext } from '../context.ts'
+import type { ReplicaContext } from '../context.ts'
 import { mayRead } from '../dataset-access.ts'
 import { isUnchanged } from '../etag.ts'
 import { DataFormatText, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
@@ -98,7 +98,7 @@ const Answer = Type.Object(
   { description: 'Canonical JSON where it holds a proof.' },
 )
 
-export function registerQuery(app: FastifyInstance, context: HttpContext): void {
+export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
   const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
   app.post(
     '/query',
@@ -134,7 +134,7 @@ export function registerQuery(app: FastifyInstance, context: HttpContext): void 
 }
 
 async function respond(
-  context: HttpContext,
+  context: ReplicaContext,
   request: FastifyRequest,
   { reply, asked }: { reply: FastifyReply; asked: Static<typeof QueryBody> },
 ): Promise<FastifyReply> {
@@ -159,7 +159,7 @@ function inBody<T>(read: () => T): T {
 }
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
-function normalise(asked: Static<typeof QueryBody>, context: HttpContext): QueryRequest {
+function normalise(asked: Static<typeof QueryBody>, context: ReplicaContext): QueryRequest {
   const dataFormat = dataFormatOf(asked.dataFormat ?? context.defaultDataFormat)
   if (dataFormat === undefined) {
     throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, {

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { can } from '../../access/scopes.ts'
 import { NodeError } from '../../model/errors.ts'
-import type { HttpContext } from '../context.ts'
+import type { GatewayContext } from '../context.ts'
 import { Receipt, problemResponses } from '../schemas.ts'
 
-export function registerReceipts(app: FastifyInstance, context: HttpContext): void {
+export function registerReceipts(app: FastifyInstance, context: GatewayContext): void {
   app.get(
     '/receipts/:id',
     {

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { JsonValue } from '../../model/json.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { clientSignal } from '../abort.ts'
-import type { HttpContext } from '../context.ts'
+import type { ReplicaContext } from '../context.ts'
 import { mayRead } from '../dataset-access.ts'
 import { problemResponses } from '../schemas.ts'
 
@@ -26,7 +26,7 @@ const SavedAnswer = Type.Object(
   { additionalProperties: false },
 )
 
-export function registerVerify(app: FastifyInstance, context: HttpContext): void {
+export function registerVerify(app: FastifyInstance, context: ReplicaContext): void {
   app.post(
     '/verify',
     {

@@ -1,0 +1,84 @@
+// What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
+// except that a gateway asks a builder of its own process what it would otherwise learn from the store.
+
+import { type Builder, startBuilder } from './builder/builder.ts'
+import { declareLog } from './builder/resume.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import { FloorHalts } from './catalog/floor-halts.ts'
+import { Outcomes } from './catalog/outcomes.ts'
+import type { Config } from './config.ts'
+import { Gateway } from './gateway/gateway.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Logger } from './lib/logger.ts'
+import type { Announcements } from './log/announcements.ts'
+import type { EventLog } from './log/event-log.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { createRoomCheck } from './store/space.ts'
+
+/** What the roles of a process share. */
+export interface Shared {
+  readonly config: Config
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly store: ObjectStore
+  readonly announcements: Announcements
+  readonly catalog: Catalog
+  /** Closes what was opened, in reverse order. */
+  readonly opened: (() => Promise<void>)[]
+}
+
+/** Opens the builder. Throws as `startBuilder`. */
+export async function openBuilder(
+  shared: Shared,
+  parts: { readonly log: EventLog; readonly compressor: Parameters<typeof startBuilder>[0]['compressor'] },
+): Promise<Builder> {
+  const { store, announcements, clock, logger, config } = shared
+  const builder = await startBuilder({ store, announcements, clock, logger, options: config.cut, ...parts })
+  shared.opened.push(() => builder.stop())
+  return builder
+}
+
+export interface GatewayParts {
+  readonly log: EventLog
+  /** The builder of this process, if it has one. */
+  readonly builder: Builder | undefined
+  readonly spoolDir: string
+  readonly receiptSecret: Uint8Array
+}
+
+/** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
+export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
+  const { config, store, clock, logger } = shared
+  const { log, builder } = parts
+  await declareLog(store, log)
+  const gateway = new Gateway({
+    ...shared,
+    ...parts,
+    outcomes: new Outcomes(store),
+    limits: config.limits,
+    haltOf: builder === undefined ? haltOfFloors(shared, log) : (dataset) => haltOf(builder, dataset),
+    hasRoom: createRoomCheck({
+      freeBytes: () => store.freeBytes(),
+      openBytes: () => builder?.openBytes() ?? 0,
+      clock,
+    }),
+  })
+  shared.opened.push(async () => gateway.close())
+  logger.debug({ builder: builder !== undefined }, 'gateway open')
+  return gateway
+}
+
+function haltOfFloors(
+  { store, clock, logger, opened }: Shared,
+  log: EventLog,
+): (dataset: string) => string | undefined {
+  const halts = new FloorHalts({ store, log, clock, logger })
+  opened.push(() => halts.close())
+  return (dataset) => halts.of(dataset)
+}
+
+/** Why a dataset takes no rows: its own halt, or that of its partition or process. */
+function haltOf(builder: Builder, dataset: string): string | undefined {
+  const halt = builder.status().halted.find((one) => one.dataset === undefined || one.dataset === dataset)
+  return halt === undefined ? undefined : `${halt.reason}: ${halt.message}`
+}

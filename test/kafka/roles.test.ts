@@ -1,0 +1,125 @@
+// Gateways, builders and replicas as processes of their own, on one store and one log in Kafka. One of each role is
+// killed, and the others go on.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { must } from '../../src/lib/assert.ts'
+import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { type Answer, send } from '../helpers/live-node.ts'
+import { type ServedNode, serveNode } from '../helpers/run-node.ts'
+
+let home: string
+let token: string
+let flags: string[]
+const running = new Map<string, ServedNode>()
+
+/** Starts the process `name`, whose role is the word before its number. */
+async function start(name: string): Promise<ServedNode> {
+  const node = await serveNode(join(home, name), [...flags, '--roles', name.replace(/-\d$/, '')])
+  running.set(name, node)
+  return node
+}
+
+function nodeOf(name: string): ServedNode {
+  return must(running.get(name), `${name} runs`)
+}
+
+function call(name: string, path: string, more: { body?: string; headers?: Record<string, string> } = {}) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more.headers }
+  const method = more.body === undefined ? 'GET' : 'POST'
+  return send(nodeOf(name).url, path, { method, headers, ...(more.body === undefined ? {} : { body: more.body }) })
+}
+
+function post(name: string, rows: readonly object[], key: string, prefer = 'wait=20'): Promise<Answer> {
+  const headers = { prefer, 'idempotency-key': `"${key}"` }
+  return call(name, '/acme/rows/ingest?create=true', { body: JSON.stringify(rows), headers })
+}
+
+async function count(name: string): Promise<unknown> {
+  const body = JSON.stringify({ query: 'select count(*), count(distinct i) from "acme/rows"', dataFormat: 'JsonAoa' })
+  return (await call(name, '/query', { body })).at('output.data.0')
+}
+
+async function ready(name: string): Promise<number> {
+  return (await send(nodeOf(name).url, '/readyz', {})).status
+}
+
+async function until(what: () => Promise<boolean>): Promise<void> {
+  for (const endMs = performance.now() + 30_000; performance.now() < endMs; await sleep(100)) if (await what()) return
+  expect.fail('it did not come in 30 s')
+}
+
+describe.skipIf(noKafka)('roles apart', () => {
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'proofstream-roles-'))
+    flags = ['--store', join(home, 'store'), '--log', 'kafka', '--kafka-brokers', sharedKafka().broker]
+    flags.push('--topic-prefix', newPrefix(), '--partitions', '2', '--anonymous-read', 'false')
+    await start('gateway-1')
+    await Promise.all(['gateway-2', 'builder-1', 'builder-2', 'replica-1', 'replica-2'].map(start))
+    token = (await readFile(join(home, 'gateway-1', 'token'), 'utf8')).trim()
+  })
+
+  afterAll(async () => {
+    await Promise.all([...running.values()].map((node) => node.end('SIGKILL')))
+    await rm(home, { recursive: true, force: true })
+  })
+
+  test('a caller who waits at a gateway is told of the commit that a builder made', async () => {
+    const posted = await post('gateway-1', [{ i: 0 }], 'k0')
+    expect([posted.status, posted.at('status')]).toEqual([200, 'committed'])
+    const again = await post('gateway-2', [{ i: 1 }], 'k1')
+    expect([again.status, again.at('status')]).toEqual([200, 'committed'])
+  })
+
+  test('any gateway knows the receipt of another', async () => {
+    const accepted = await post('gateway-1', [{ i: 2 }], 'k2', 'respond-async')
+    const path = `/receipts/${String(accepted.at('receiptId'))}`
+    await until(async () => (await call('gateway-2', path)).at('status') === 'committed')
+  })
+
+  test('a key that one gateway has taken is repeated at another without a second row', async () => {
+    const again = await post('gateway-2', [{ i: 2 }], 'k2')
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true'])
+  })
+
+  test('replicas answer, with proofs that any replica verifies', async () => {
+    await until(async () => JSON.stringify(await count('replica-1')) === '[3,3]')
+    const body = JSON.stringify({ query: 'select sum(i) from "acme/rows"', include: ['Proof'] })
+    const proof = await call('replica-1', '/query', { body })
+    const verdict = await call('replica-2', '/verify', { body: proof.text })
+    expect([verdict.status, verdict.at('ok')]).toEqual([200, true])
+  })
+
+  test('each process says its role and is ready', async () => {
+    for (const name of running.keys()) {
+      expect((await send(nodeOf(name).url, '/info', {})).at('roles')).toEqual([name.replace(/-\d$/, '')])
+      await until(async () => (await ready(name)) === 200)
+    }
+    expect((await call('builder-1', '/datasets')).status).toBe(404)
+    expect((await call('gateway-1', '/query', { body: '{"query":"select 1"}' })).status).toBe(404)
+    expect((await call('gateway-1', '/acme/rows/metadata')).status).toBe(200)
+  })
+
+  test('with one of each role killed the others go on, and what was acknowledged is there once', async () => {
+    const acknowledged = Array.from({ length: 60 }, (_, i) =>
+      post('gateway-1', [{ i: 10 + i }], `a${i}`, 'respond-async'),
+    )
+    const answers = await Promise.all(acknowledged)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
+    for (const name of ['gateway-1', 'builder-1', 'replica-1']) {
+      await nodeOf(name).end('SIGKILL')
+      running.delete(name)
+    }
+    expect((await post('gateway-2', [{ i: 100 }], 'late')).at('status')).toBe('committed')
+    for (let i = 0; i < 60; i += 7) expect((await post('gateway-2', [{ i: 10 + i }], `a${i}`)).status).toBe(200)
+    await until(async () => JSON.stringify(await count('replica-2')) === '[64,64]')
+    await start('builder-1')
+    await nodeOf('builder-2').end('SIGTERM')
+    running.delete('builder-2')
+    expect((await post('gateway-2', [{ i: 101 }], 'later')).at('status')).toBe('committed')
+    await until(async () => JSON.stringify(await count('replica-2')) === '[65,65]')
+  })
+})

@@ -1,0 +1,101 @@
+// A replica beside a node with the file log: another process that reads the same store, and nothing else.
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { type RunningNode, startNode } from '../../src/node.ts'
+import { type LiveNode, send, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+let data: string
+let replica: RunningNode
+
+beforeAll(async () => {
+  live = await startLiveNode()
+  data = await mkdtemp(join(tmpdir(), 'proofstream-replica-'))
+  await live.ingest('acme/rows', [{ i: 1 }], '?create=true')
+  replica = await startNode(
+    loadConfig({
+      data,
+      store: join(live.dataDir, 'store'),
+      roles: 'replica',
+      listen: '127.0.0.1:0',
+      'log-level': 'silent',
+    }),
+  )
+})
+
+afterAll(async () => {
+  await replica.stop()
+  await live.stop()
+  await rm(data, { recursive: true, force: true })
+})
+
+function post(url: string, path: string, body: string): ReturnType<typeof send> {
+  const headers = { authorization: `Bearer ${live.adminToken}`, 'content-type': 'application/json' }
+  return send(url, path, { method: 'POST', headers, body })
+}
+
+async function count(url: string, more: object = {}): Promise<unknown> {
+  const answer = await post(url, '/query', JSON.stringify({ query: 'select count(*) from "acme/rows"', ...more }))
+  return answer.at('output.data.0.0')
+}
+
+test('a replica answers from the store of another process, at most a second late', async () => {
+  expect(await count(replica.url)).toBe(1)
+  await live.ingest('acme/rows', [{ i: 2 }, { i: 3 }])
+  await sleep(1_100)
+  expect(await count(replica.url)).toBe(3)
+})
+
+test('a proof made by a replica verifies at the node and the other way round', async () => {
+  for (const [maker, judge] of [
+    [replica.url, live.node.url],
+    [live.node.url, replica.url],
+  ] as const) {
+    const query = JSON.stringify({ query: 'select sum(i) s from "acme/rows"', include: ['Proof'] })
+    const proof = await post(maker, '/query', query)
+    const verdict = await post(judge, '/verify', proof.text)
+    expect([verdict.status, verdict.at('ok')]).toEqual([200, true])
+  }
+})
+
+test('the hash of a block just committed reads it at once', async () => {
+  const posted = await live.ingest('acme/rows', [{ i: 4 }])
+  const hash = posted.at('block.hash')
+  const id = posted.at('dataset.id')
+  const datasets = [{ id, alias: 'acme/rows', blockHash: hash }]
+  expect(await count(replica.url, { datasets })).toBe((await count(live.node.url)) as number)
+})
+
+test('what a replica does not do, it says, with the role that does', async () => {
+  const asked = await Promise.all([
+    post(replica.url, '/acme/rows/ingest', '{"i":5}'),
+    post(replica.url, '/tokens', '{"name":"x","scopes":["read"]}'),
+    send(replica.url, '/receipts/x', {}),
+  ])
+  expect(asked.map(({ status }) => status)).toEqual([404, 404, 404])
+  expect(asked.map((answer) => answer.at('error.kind'))).toEqual(['RouteNotFound', 'RouteNotFound', 'RouteNotFound'])
+  expect(asked[0]?.at('hint')).toContain('gateway')
+  const info = await send(replica.url, '/info', {})
+  expect([info.at('roles'), info.at('log')]).toEqual([['replica'], undefined])
+})
+
+test('a replica writes nothing into the store and makes no token', async () => {
+  expect((await readdir(data)).sort()).toEqual(['cache', 'keys'])
+  expect((await readdir(join(live.dataDir, 'store', 'tokens'))).length).toBe(1)
+})
+
+test('a replica whose store is nowhere does not start', async () => {
+  const options = { data: join(data, 'other'), roles: 'replica', listen: '127.0.0.1:0', 'log-level': 'silent' }
+  await expect(startNode(loadConfig(options))).rejects.toThrow(/There is no store in/)
+})
+
+test('a second process does not start on the data directory of another', async () => {
+  const options = { data, store: join(live.dataDir, 'store'), roles: 'replica', listen: '127.0.0.1:0' }
+  await expect(startNode(loadConfig({ ...options, 'log-level': 'silent' }))).rejects.toThrow(/cache in .* is in use/)
+  expect(await count(replica.url)).toBeGreaterThan(0)
+})
