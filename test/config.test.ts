@@ -49,8 +49,20 @@ describe('an option', () => {
     [{ listen: 'localhost' }, /'listen' is 'localhost'; expected host:port/],
     [{ listen: '127.0.0.1:65536' }, /'listen' is '127.0.0.1:65536'/],
     [{ data: '' }, /'data' is ''; expected text/],
+    [{ roles: 'gateway,reader' }, /'roles' is 'gateway,reader'; expected some of gateway, builder, replica/],
+    [{ roles: '' }, /'roles' is ''; expected some of/],
+    [{ roles: 'gateway,replica' }, /'roles' is 'gateway,replica', but one process has a file log/],
+    [{ roles: 'builder' }, /one process has a file log: gateway and builder go together/],
   ])('that is unknown or malformed is an error that names it: %j', (flags, message) => {
     expect(faultOf(flags)).toMatch(message)
+  })
+
+  test('may divide the roles as the log allows', () => {
+    const rolesOf = (roles: string, more = {}): unknown => loadConfig({ roles, ...more }).roles
+    expect(loadConfig({}).roles).toEqual(['gateway', 'builder', 'replica'])
+    expect(rolesOf('replica')).toEqual(['replica'])
+    expect(rolesOf('builder,gateway')).toEqual(['gateway', 'builder'])
+    expect(rolesOf('gateway', { log: 'kafka', 'kafka-brokers': 'k:9092' })).toEqual(['gateway'])
   })
 
   test('in a file is checked like a flag', () => {

@@ -43,13 +43,19 @@ export class Rig {
   readonly gateway: Gateway
   #builder: Builder | undefined
 
-  constructor(more: Partial<GatewayDeps> & { store?: ObjectStore } = {}) {
-    const { store = openMemoryStore(), log = openMemoryLog(), ...deps } = more
+  /** `apart`: others commit to the store unheard. */
+  constructor(more: Partial<GatewayDeps> & { store?: ObjectStore; apart?: boolean } = {}) {
+    const { store = openMemoryStore(), log = openMemoryLog(), apart = false, ...deps } = more
     this.log = log
     // Tests look at all that was ever logged.
     log.release = async () => {}
     this.store = store
-    this.catalog = new Catalog({ store, announcements: this.announcements, logger: silentLogger })
+    this.catalog = new Catalog({
+      store,
+      announcements: this.announcements,
+      logger: silentLogger,
+      clock: apart ? systemClock : undefined,
+    })
     this.outcomes = new Outcomes(store)
     this.gateway = new Gateway({
       catalog: this.catalog,

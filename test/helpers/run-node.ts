@@ -68,10 +68,14 @@ export interface ServedNode {
 }
 
 /** Runs `proofstream serve` on a free port over `dataDir`; resolves when it says that it is ready. */
-export async function serveNode(dataDir: string, args: readonly string[] = []): Promise<ServedNode> {
+export async function serveNode(
+  dataDir: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServedNode> {
   const child = spawn(process.execPath, [programPath, 'serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args], {
     cwd: repository,
-    env: cleanEnvironment(),
+    env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''

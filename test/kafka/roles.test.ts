@@ -1,24 +1,36 @@
-// Gateways, builders and replicas as processes of their own, on one store and one log in Kafka. One of each role is
-// killed, and the others go on.
+// The services of docker-compose.yml as processes: its commands, variables and health check, with the addresses and
+// directories of this machine. One of each role is killed, and the others go on.
 
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
+import { readCompose } from '../helpers/compose.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
 
 let home: string
 let token: string
-let flags: string[]
+const { services } = readCompose()
+const names = Object.keys(services).filter((name) => /-\d$/.test(name))
+const prefix = newPrefix()
 const running = new Map<string, ServedNode>()
 
-/** Starts the process `name`, whose role is the word before its number. */
+/** Starts the service `name`. */
 async function start(name: string): Promise<ServedNode> {
-  const node = await serveNode(join(home, name), [...flags, '--roles', name.replace(/-\d$/, '')])
+  const { command = [], environment } = must(services[name], `${name} is a service`)
+  expect(command[0]).toBe('serve')
+  const env = {
+    ...environment,
+    PROOFSTREAM_STORE: join(home, 'store'),
+    PROOFSTREAM_KAFKA_BROKERS: sharedKafka().broker,
+    PROOFSTREAM_TOPIC_PREFIX: prefix,
+  }
+  const node = await serveNode(join(home, name), command.slice(1), env)
   running.set(name, node)
   return node
 }
@@ -43,8 +55,14 @@ async function count(name: string): Promise<unknown> {
   return (await call(name, '/query', { body })).at('output.data.0')
 }
 
-async function ready(name: string): Promise<number> {
-  return (await send(nodeOf(name).url, '/readyz', {})).status
+/** Exit code of the health check of a service. */
+function health(name: string): number | null {
+  const [, , ...args] = must(services[name], `${name} is a service`).healthcheck.test
+  const { host } = new URL(nodeOf(name).url)
+  return spawnSync(
+    process.execPath,
+    args.map((arg) => arg.replace('127.0.0.1:8080', host)),
+  ).status
 }
 
 async function until(what: () => Promise<boolean>): Promise<void> {
@@ -55,10 +73,8 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 describe.skipIf(noKafka)('roles apart', () => {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'proofstream-roles-'))
-    flags = ['--store', join(home, 'store'), '--log', 'kafka', '--kafka-brokers', sharedKafka().broker]
-    flags.push('--topic-prefix', newPrefix(), '--partitions', '2', '--anonymous-read', 'false')
     await start('gateway-1')
-    await Promise.all(['gateway-2', 'builder-1', 'builder-2', 'replica-1', 'replica-2'].map(start))
+    await Promise.all(names.filter((name) => name !== 'gateway-1').map(start))
     token = (await readFile(join(home, 'gateway-1', 'token'), 'utf8')).trim()
   })
 
@@ -96,7 +112,7 @@ describe.skipIf(noKafka)('roles apart', () => {
   test('each process says its role and is ready', async () => {
     for (const name of running.keys()) {
       expect((await send(nodeOf(name).url, '/info', {})).at('roles')).toEqual([name.replace(/-\d$/, '')])
-      await until(async () => (await ready(name)) === 200)
+      await until(async () => health(name) === 0)
     }
     expect((await call('builder-1', '/datasets')).status).toBe(404)
     expect((await call('gateway-1', '/query', { body: '{"query":"select 1"}' })).status).toBe(404)

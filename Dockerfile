@@ -1,0 +1,28 @@
+# The node as an image: one image for every role. Built in one stage, run in another without compilers and sources.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+COPY streams ./streams
+RUN npm run build && npm prune --omit=dev
+
+FROM node:24-slim
+WORKDIR /app
+ENV NODE_ENV=production
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY streams ./streams
+# /data: what belongs to one process. /store: what processes of an installation share. Nothing else is written.
+RUN mkdir -m 700 /data /store && chown node:node /data /store
+USER node
+VOLUME ["/data", "/store"]
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Without a shell or npm in between, so that the node itself gets the signal to stop.
+ENTRYPOINT ["node", "dist/main.js"]
+CMD ["serve", "--data", "/data", "--listen", "0.0.0.0:8080"]

@@ -1,0 +1,74 @@
+// A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { FloorHalts } from '../../src/catalog/floor-halts.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { putFloor } from '../../src/store/claims.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { sha3Hash } from '../../src/codec/multihash.ts'
+import { datasetId } from '../builder/support.ts'
+import { Rig } from './support.ts'
+
+const rigs: Rig[] = []
+
+afterEach(async () => {
+  for (const rig of rigs.splice(0)) await rig.stop()
+})
+
+/** A gateway alone, and a builder that announces nothing to it. */
+async function apart(): Promise<Rig> {
+  const gateway = new Rig({ apart: true })
+  const builder = await new Rig({ log: gateway.log, store: gateway.store }).build()
+  rigs.push(gateway, builder)
+  return gateway
+}
+
+describe('a gateway apart from its builder', () => {
+  test('answers a creation and a caller who waits although no commit is announced to it', async () => {
+    const gateway = await apart()
+    const first = await gateway.rows('a/b', [{ n: 1 }], { query: { create: 'true' } })
+    expect(first).toMatchObject({ status: 'committed', offsets: { start: 0, end: 0 } })
+    const second = await gateway.rows('a/b', [{ n: 2 }])
+    expect(second).toMatchObject({ status: 'committed', offsets: { start: 1, end: 1 } })
+  })
+
+  test('takes a chain for current for a second, not longer', async () => {
+    const gateway = await apart()
+    await gateway.rows('a/b', [{ n: 1 }], { query: { create: 'true' } })
+    await gateway.rows('a/b', [{ n: 2 }], { headers: { prefer: 'respond-async' } })
+    expect(gateway.catalog.known('a/b')?.head.rows).toBe(1)
+    await systemClock.sleep(1_500)
+    expect(gateway.catalog.known('a/b')).toBeUndefined()
+    expect((await gateway.catalog.byAlias('a/b'))?.head.rows).toBe(2)
+    expect(gateway.catalog.known('a/b')?.head.rows).toBe(2)
+  })
+})
+
+describe('the halts of the newest floors', () => {
+  test('are those of every partition, until a floor no longer lists them', async () => {
+    const store = openMemoryStore()
+    const log = { id: 'log1', partitions: 2 }
+    const anchor = sha3Hash(new Uint8Array(1))
+    const [a, b] = [datasetId('a'), datasetId('b')]
+    await putFloor(store, { log: 'log1', partition: 0, position: 5, anchor, halted: [] })
+    const halted = [{ dataset: b, position: 3, reason: 'ChainBroken' }]
+    await putFloor(store, { log: 'log1', partition: 1, position: 5, anchor, halted })
+    let wake: () => void = () => {}
+    const clock = {
+      ...systemClock,
+      sleep: (_ms: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          wake = resolve
+          signal?.addEventListener('abort', () => resolve(), { once: true })
+        }),
+    }
+    const halts = new FloorHalts({ store, log, clock, logger: silentLogger })
+    await expect.poll(() => halts.of(b)).toMatch(/^ChainBroken: /)
+    expect(halts.of(a)).toBeUndefined()
+    await putFloor(store, { log: 'log1', partition: 1, position: 9, anchor, halted: [] })
+    wake()
+    await expect.poll(() => halts.of(b)).toBeUndefined()
+    await halts.close()
+  })
+})
