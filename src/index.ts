@@ -39,7 +39,7 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openDirectoryStore }, { dataPaths }] = await Promise.all([
+  const [{ fsck }, { openReadOnlyDirectoryStore }, { dataPaths }] = await Promise.all([
     import('./store/fsck.ts'),
     import('./store/directory-store.ts'),
     import('./store/layout.ts'),
@@ -51,7 +51,7 @@ export async function checkStore(dataDir: string, options: FsckOptions = {}): Pr
       hint: `Name the data directory of a node (the one with 'store' in it).`,
     })
   }
-  const store = await openDirectoryStore(paths.store)
+  const store = await openReadOnlyDirectoryStore(paths.store)
   try {
     return await fsck(store, options)
   } finally {

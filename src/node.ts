@@ -21,7 +21,9 @@ import { lockDirectory } from './log/directory-lock.ts'
 import type { EventLog } from './log/event-log.ts'
 import { openFileLog } from './log/file-log.ts'
 import type { KafkaConnection } from './log/kafka-client.ts'
+import type { TopicState } from './log/kafka-topics.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
+import { NodeError } from './model/errors.ts'
 import type { Role } from './model/roles.ts'
 import { createLogger } from './ops/create-logger.ts'
 import { Health } from './ops/health.ts'
@@ -144,6 +146,34 @@ async function silenceOf(log: EventLog): Promise<string | undefined> {
   )
   const silence = systemClock.sleep(logAnswerMs, ended.signal).then(() => 'the log does not answer')
   return Promise.race([answer, silence]).finally(() => ended.abort())
+}
+
+/** What an operator may do with the topics of an installation; both resolve with the topics as they are then. */
+export interface Streams {
+  /** Compares them with their contracts. */
+  compare(): Promise<readonly TopicState[]>
+  /** Makes those that are missing and sets what differs. */
+  apply(): Promise<readonly TopicState[]>
+}
+
+/** Topics of the log that `config` names. Throws NodeErrors `InvalidParameter`; its methods throw `LogUnavailable`. */
+export async function openStreams(config: Config, logger: Logger = createLogger(config.logLevel)): Promise<Streams> {
+  if (config.kafka === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
+  const { brokers, topicPrefix, partitions } = config.kafka
+  const [{ createKafka }, topics] = await Promise.all([
+    import('./log/kafka-client.ts'),
+    import('./log/kafka-topics.ts'),
+  ])
+  const kafka = createKafka(await kafkaConnection(config.kafka), logger)
+  const options = { kafka, logger, names: topics.topicNames(topicPrefix), partitions }
+  const told = (error: unknown): never => {
+    const hint = topics.connectionHint(error)
+    throw new NodeError('LogUnavailable', `Kafka at ${brokers.join(', ')} cannot be used.`, { hint, cause: error })
+  }
+  return {
+    compare: () => topics.compareTopics(options).catch(told),
+    apply: () => topics.applyTopics(options).catch(told),
+  }
 }
 
 async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {

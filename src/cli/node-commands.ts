@@ -1,8 +1,9 @@
-// The commands about the node: serve, token, key, fsck, version. Declarations only; the code is loaded when a command
+// The commands about the node: serve, streams, token, key, fsck, version. Declarations only; the code is loaded when a command
 // runs.
 
 import { type Command, Option } from 'commander'
 import type { OptionRow } from '../index.ts'
+import type { ServeOptions } from './commands/serve.ts'
 import type { TokenOptions } from './commands/token.ts'
 import { collect, type Runner } from './options.ts'
 
@@ -18,12 +19,40 @@ export function addServeCommand(program: Command, runner: Runner, table: readonl
     .action(
       runner(async (context, _, options) => {
         const { serve } = await import('./commands/serve.ts')
-        const given = table.map((row) => [row.name, options[serveOption(row).attributeName()]] as const)
-        const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-        const { config } = options
-        return serve(context, { flags, configFile: typeof config === 'string' ? config : undefined })
+        return serve(context, serveOptionsOf(table, options))
       }),
     )
+}
+
+/** Values by option name, and the config file, from what commander has read. */
+function serveOptionsOf(table: readonly OptionRow[], options: Readonly<Record<string, unknown>>): ServeOptions {
+  const given = table.map((row) => [row.name, options[serveOption(row).attributeName()]] as const)
+  const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  const { config } = options
+  return { flags, configFile: typeof config === 'string' ? config : undefined }
+}
+
+const streamsCommands = {
+  check: 'say whether the topics of Kafka fit their contracts (exit code 8 if not)',
+  diff: 'list what differs between the topics and their contracts',
+  apply: 'make topics that are missing and set what differs; partitions and copies stay as they are',
+} as const
+
+/** `streams check|diff|apply`, with those options of the table that say where Kafka is. */
+export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const streams = program.command('streams').description('the topics of Kafka, beside their contracts in streams/')
+  const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
+  for (const action of ['check', 'diff', 'apply'] as const) {
+    const command = streams.command(action).description(streamsCommands[action])
+    command.option('--config <file>', 'JSON file with options by name, as of serve')
+    for (const row of rows) command.addOption(serveOption(row))
+    command.action(
+      runner(async (context, _, options) => {
+        const { runStreams } = await import('./commands/streams.ts')
+        return runStreams(context, action, serveOptionsOf(rows, options))
+      }),
+    )
+  }
 }
 
 const placeholders: Readonly<Record<OptionRow['type'], string>> = {

@@ -30,6 +30,8 @@ export interface TopicDifference {
 }
 
 const replicasWanted = 3
+/** How the broker says that a setting is the topic's own. */
+const ofTheTopic = 1
 
 /** Names of the topics: those of the contract, with `prefix` for their first word. */
 export function topicNames(prefix: string): TopicNames {
@@ -63,6 +65,72 @@ export async function ensureTopics(
   }
 }
 
+/** A topic beside its contract. */
+export interface TopicState {
+  readonly topic: string
+  /** 0 when there is no such topic. */
+  readonly partitions: number
+  readonly replicas: number
+  readonly differences: readonly TopicDifference[]
+}
+
+/** Compares the topics with their contracts; changes nothing. */
+export async function compareTopics({ kafka, names }: Pick<TopicsOptions, 'kafka' | 'names'>): Promise<TopicState[]> {
+  return withAdmin(kafka, async (admin) => {
+    const held = await admin.listTopics()
+    return Promise.all(
+      channels.map(async (channel): Promise<TopicState> => {
+        const topic = names[channel]
+        if (held.includes(topic)) return { topic, ...(await check(admin, topic, channel)) }
+        const missing = { topic, setting: 'topic', found: '', wanted: 'to be there' }
+        return { topic, partitions: 0, replicas: 0, differences: [missing] }
+      }),
+    )
+  })
+}
+
+/** Makes the topics that are missing and sets what differs in the others; resolves with what still differs. */
+export async function applyTopics(options: TopicsOptions): Promise<TopicState[]> {
+  const { kafka, logger, names } = options
+  await withAdmin(kafka, async (admin) => {
+    const { brokers } = await admin.describeCluster()
+    const replicas = Math.min(replicasWanted, brokers.length)
+    for (const channel of channels) {
+      const topic = names[channel]
+      await create(admin, { topic, channel, partitions: partitionsOf(channel, options.partitions), replicas }, logger)
+      const found = await check(admin, topic, channel)
+      if (found.differences.length > 0) await setSettings(admin, topic, wantedSettings(channel, found.replicas))
+    }
+  })
+  return compareTopics(options)
+}
+
+/** Adds `settings` to those that the topic has of its own: the broker drops what is not named. */
+async function setSettings(admin: Admin, topic: string, settings: ReadonlyMap<string, string>): Promise<void> {
+  const type = kafkajs.ConfigResourceTypes.TOPIC
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type, name: topic }] })
+  const own = (resources[0]?.configEntries ?? []).filter(({ configSource }) => Number(configSource) === ofTheTopic)
+  const all = new Map([...own.map((one) => [one.configName, one.configValue] as const), ...settings])
+  const configEntries = [...all].map(([name, value]) => ({ name, value }))
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic, configEntries }] })
+}
+
+async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin()
+  try {
+    await admin.connect()
+    return await work(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+const channels = ['records', 'commits'] as const
+
+function partitionsOf(channel: 'records' | 'commits', ofRecords: number): number {
+  return channel === 'records' ? ofRecords : 1
+}
+
 interface Creation {
   readonly topic: string
   readonly channel: 'records' | 'commits'
@@ -73,10 +141,7 @@ interface Creation {
 async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<void> {
   const { topic, channel, partitions, replicas } = wanted
   if ((await admin.listTopics()).includes(topic)) return
-  const configEntries = Object.entries(topicContract(channel).settings).map(([name, value]) => ({
-    name,
-    value: name === 'min.insync.replicas' ? String(Math.min(Number(value), replicas)) : value,
-  }))
+  const configEntries = [...wantedSettings(channel, replicas)].map(([name, value]) => ({ name, value }))
   try {
     const made = await admin.createTopics({
       waitForLeaders: true,
@@ -87,6 +152,14 @@ async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<v
     // Another process may have made it at the same moment.
     if (!hasType(error, 'TOPIC_ALREADY_EXISTS')) throw error
   }
+}
+
+/** Settings of the contract for a topic with `replicas` copies. */
+function wantedSettings(channel: 'records' | 'commits', replicas: number): Map<string, string> {
+  const { settings } = topicContract(channel)
+  const valueOf = (name: string, value: string): string =>
+    name === 'min.insync.replicas' ? String(Math.min(Number(value), replicas)) : value
+  return new Map(Object.entries(settings).map(([name, value]) => [name, valueOf(name, value)]))
 }
 
 interface Checked {

@@ -141,6 +141,7 @@ describe('text for the terminal', () => {
       dataDir: './data',
       tokenFile: 'data/token',
       logKind: 'file',
+      roles: ['gateway', 'builder', 'replica'] as const,
       anonymousRead: true,
     }
     const lines = bannerLines(facts, 'data')
@@ -152,5 +153,6 @@ describe('text for the terminal', () => {
     expect(lines.slice(1).filter((line) => !/^.{9} {2}\S/.test(line))).toEqual([])
     expect(text).toContain('commands that run here find it')
     expect(bannerLines(facts, 'elsewhere').join('\n')).toContain('PROOFSTREAM_DATA=./data')
+    expect(bannerLines({ ...facts, roles: ['replica'] }, 'data').at(-1)).toMatch(/^Roles {6}replica$/)
   })
 })

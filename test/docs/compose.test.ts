@@ -119,6 +119,9 @@ describe('the reader of compose files', () => {
   it('reads merged maps and anchors, and refuses what it does not know', () => {
     const text = 'x: &a\n  p: 1\n  q: ["r", "s"]\ny:\n  <<: *a\n  p: "2"\nz:\n'
     expect(parseYaml(text)).toEqual({ x: { p: '1', q: ['r', 's'] }, y: { p: '2', q: ['r', 's'] }, z: null })
-    for (const bad of ['- x', 'a: *b', 'a: 1\n  b: 2', 'a: 1\na: 2']) expect(() => parseYaml(bad)).toThrow()
+    expect(() => parseYaml('- x')).toThrow('line 1 is no entry')
+    expect(() => parseYaml('a: *b')).toThrow('*b stands for nothing')
+    expect(() => parseYaml('a: 1\n  b: 2')).toThrow('b is indented too far')
+    expect(() => parseYaml('a: 1\na: 2')).toThrow('a twice')
   })
 })

@@ -138,4 +138,35 @@ describe.skipIf(noKafka)('roles apart', () => {
     expect((await post('gateway-2', [{ i: 101 }], 'later')).at('status')).toBe('committed')
     await until(async () => JSON.stringify(await count('replica-2')) === '[65,65]')
   })
+
+  test('every process is replaced in turn under load, and a producer that retries notices nothing', async () => {
+    for (const name of names) if (!running.has(name)) await start(name)
+    const refusals = new Set<number | string>()
+    let sent = 0
+    let isOver = false
+    const produce = async (): Promise<void> => {
+      for (let i = 1_000; !isOver; i++) {
+        for (let tries = 0; ; tries++) {
+          const answer = await post(`gateway-${1 + (tries % 2)}`, [{ i }], `r${i}`, 'respond-async').catch(
+            () => undefined,
+          )
+          if (answer?.status === 200 || answer?.status === 202) break
+          refusals.add(answer?.status ?? 'no connection')
+          expect(tries).toBeLessThan(100)
+          await sleep(20)
+        }
+        sent++
+      }
+    }
+    const producing = produce()
+    for (const name of names) {
+      expect(await nodeOf(name).end('SIGTERM')).toEqual({ code: 0, signal: null })
+      await start(name)
+    }
+    isOver = true
+    await producing
+    expect([...refusals].filter((one) => one !== 503 && one !== 'no connection')).toEqual([])
+    expect(sent).toBeGreaterThan(names.length)
+    await until(async () => JSON.stringify(await count('replica-2')) === JSON.stringify([65 + sent, 65 + sent]))
+  })
 })

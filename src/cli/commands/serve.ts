@@ -47,7 +47,10 @@ function announce(node: RunningNode, clientDataDir: string): void {
   else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
 }
 
-type Facts = Pick<RunningNode, 'url' | 'did' | 'version' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'>
+type Facts = Pick<
+  RunningNode,
+  'url' | 'did' | 'version' | 'roles' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'
+>
 
 /**
  * At most 12 aligned lines: what runs, where, who may do what, what to do next. `clientDataDir`: where commands look
@@ -64,7 +67,7 @@ export function bannerLines(node: Facts, clientDataDir: string): string[] {
     resolve(clientDataDir) === resolve(dataDir)
       ? 'commands that run here find it'
       : `commands find it with PROOFSTREAM_DATA=${dataDir}`
-  return [
+  const common = [
     `${styleText('bold', 'Proofstream', { stream: process.stderr })} ${node.version}`,
     `${label('URL')}  ${url}`,
     `${label('Swagger')}  ${url}/swagger`,
@@ -72,6 +75,11 @@ export function bannerLines(node: Facts, clientDataDir: string): string[] {
     `${label('Node')}  ${node.did}`,
     `${label('Log')}  ${node.logKind}`,
     `${label('Access')}  ${access}`,
+  ]
+  // The token and what to do next are told where all of it can be done.
+  if (node.roles.length < 3) return [...common, `${label('Roles')}  ${node.roles.join(', ')}`]
+  return [
+    ...common,
     `${label('Token')}  ${node.tokenFile} (admin; ${finding})`,
     `${label('Next')}  ${client} ingest me/lab readings.csv`,
     `${label('')}  ${client} query 'select count(*) from "me/lab"' --proof answer.json`,
