@@ -31,6 +31,7 @@ import { Metrics } from './ops/metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
 import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
 import { Objects } from './replica/objects.ts'
+import { SliceCheck } from './replica/slice-check.ts'
 import { openBuilder, openGateway, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix, secretKey } from './store/layout.ts'
@@ -239,7 +240,8 @@ async function serve(
       log: log === undefined ? undefined : { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.facts },
     },
     gateway,
-    replica: engine === undefined ? undefined : { catalog, store, engine, nodeKey, limits: config.limits },
+    replica:
+      engine === undefined ? undefined : { ...slicesOf(parts), engine, nodeKey, catalog, store, limits: config.limits },
     catalog,
     store,
     objects: new Objects(store),
@@ -278,6 +280,11 @@ async function serveGateway(
   await ensureAdminToken(tokens, paths.token)
   const receiptSecret = await sharedSecret(store, 'receipts')
   return openGateway(parts, { log: logOf(parts), builder, spoolDir: paths.cache, receiptSecret })
+}
+
+/** Slices are checked where other processes make them. */
+function slicesOf({ builder, store }: { builder: Builder | undefined; store: ObjectStore }): { slices?: SliceCheck } {
+  return builder === undefined ? { slices: new SliceCheck(store) } : {}
 }
 
 /** What each role must have to be ready. */

@@ -17,6 +17,7 @@ import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { answerTag } from './answer-tag.ts'
 import { jsonMembers } from './json-members.ts'
+import type { SliceCheck } from './slice-check.ts'
 import { viewFiles } from './view-files.ts'
 
 export interface QueryAnswer {
@@ -30,6 +31,8 @@ export interface ReplicaDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
   readonly engine: Engine
+  /** Checks slices before they are read; absent where this process has made them itself. */
+  readonly slices?: SliceCheck
   readonly nodeKey: NodeKey
   readonly limits: Limits
 }
@@ -130,6 +133,7 @@ export async function bindQuery(
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
   const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
+  for (const { view } of bindings) await deps.slices?.check(view)
   const tables = bindings.map(({ parts, view }) => ({ parts, files: viewFiles(deps.store, view), schema: view.schema }))
   return { analysis, tables, pinned }
 }

@@ -55,6 +55,7 @@ async function answerTail(
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
   const run = slicesOf(view, start, end)
+  await deps.slices?.check(view, run)
   const analysis = await deps.engine.analyze(tailStatement, signal)
   const answer = await deps.engine.run({
     analysis,
