@@ -2,6 +2,7 @@
 // the checker come in when they are called. Proofs are checked through the sub-path `proofstream/verify`.
 
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { Logger } from './lib/logger.ts'
 import { NodeError } from './model/errors.ts'
@@ -35,26 +36,30 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
 }
 
 /**
- * Checks all that the store of a data directory holds: every chain from seed to head, every slice, name and floor.
- * Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
+ * Checks all that a store, or the store of a data directory, holds: every chain from seed to head, every slice, name
+ * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openReadOnlyDirectoryStore }, { dataPaths }] = await Promise.all([
+  const [{ fsck }, { openReadOnlyDirectoryStore }, { dataPaths, logsPrefix }] = await Promise.all([
     import('./store/fsck.ts'),
     import('./store/directory-store.ts'),
     import('./store/layout.ts'),
   ])
-  const paths = dataPaths(dataDir)
-  const found = await stat(paths.store).catch(() => undefined)
-  if (found?.isDirectory() !== true) {
+  const inside = dataPaths(dataDir).store
+  const root = (await isDirectory(inside)) ? inside : dataDir
+  if (root === dataDir && !(await isDirectory(join(dataDir, logsPrefix)))) {
     throw new NodeError('ObjectNotFound', `There is no store in ${dataDir}.`, {
-      hint: `Name the data directory of a node (the one with 'store' in it).`,
+      hint: `Name the data directory of a node (the one with 'store' in it), or a store.`,
     })
   }
-  const store = await openReadOnlyDirectoryStore(paths.store)
+  const store = await openReadOnlyDirectoryStore(root)
   try {
     return await fsck(store, options)
   } finally {
     await store.close()
   }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }

@@ -87,7 +87,7 @@ export function addNodeCommands(program: Command, runner: Runner): void {
     )
   program
     .command('fsck [dir]')
-    .description('check all that a data directory stores; no node is asked (default: PROOFSTREAM_DATA)')
+    .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
     .action(
       runner(async (context, [dir]) => {
         const { fsck } = await import('./commands/fsck.ts')

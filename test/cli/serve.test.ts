@@ -35,6 +35,7 @@ describe('serve', () => {
     const checked = await runCommand(['fsck', dataDir])
     expect({ code: checked.code, stderr: checked.stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(checked.stdout)).toMatchObject({ dataset: 'me/lab', rows: 2, ok: true })
+    expect((await runCommand(['fsck', join(dataDir, 'store')])).stdout).toBe(checked.stdout)
   })
 })
 
