@@ -34,6 +34,8 @@ const checkLimitMs = 1_500
 const openMs = 60_000
 /** How long closing waits for readers to reach what has been appended. */
 const drainMs = 5_000
+/** How long closing waits for connections to end; a silent broker would keep it for ever. */
+const closeMs = 1_000
 /** An end below a position that was read before may be that of a leader who does not know it yet. */
 const endTries = 4
 const retryMs = 500
@@ -225,7 +227,13 @@ class TopicLog implements KafkaLog {
     await Promise.race([Promise.all(follows.map((follow) => follow.done)), this.#parts.clock.sleep(drainMs)])
     await Promise.all(follows.map((follow) => follow.close()))
     await Promise.all([this.#reader.close(), this.#watcher.close()])
-    await this.#producer?.then((producer) => producer.disconnect()).catch(() => {})
+    const producer = this.#producer
+    if (producer === undefined) return
+    await within(
+      closeMs,
+      this.#parts.clock,
+      producer.then((one) => one.disconnect()),
+    ).catch(() => {})
   }
 
   /** Checks that reading may begin at `from`; resolves with the end of the partition. */

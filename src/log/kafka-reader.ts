@@ -13,6 +13,7 @@ import { isOutOfRange } from './kafka-errors.ts'
 
 /** An attempt that takes longer is given up, connections and all. */
 const attemptMs = 10_000
+const closeMs = 1_000
 const readUncommitted = 0
 const nothing = new Uint8Array(0)
 
@@ -101,9 +102,10 @@ export class TopicReader {
     }, limitMs)
   }
 
+  /** Ends what is under way; waits a moment for the connections to end. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#drop()
+    await within(closeMs, this.#options.clock, this.#drop()).catch(() => {})
   }
 
   async #attempt<T>(work: (cluster: Cluster) => Promise<T>, limitMs = attemptMs): Promise<T> {
@@ -111,7 +113,8 @@ export class TopicReader {
     try {
       return await within(limitMs, this.#options.clock, this.#connected().then(work))
     } catch (error) {
-      if (!isOutOfRange(error)) await this.#drop()
+      // Not awaited: a broker that is silent would keep everyone waiting.
+      if (!isOutOfRange(error)) void this.#drop()
       throw error
     }
   }
