@@ -3,6 +3,9 @@
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 
+/** Time to make connections: a frozen broker takes them and says nothing, and the next try asks another one. */
+export const connectLimitMs = 3_000
+
 /** What `work` gives, or NodeError `LogUnavailable` after `ms`; `work` then goes on unheard. */
 export async function within<T>(ms: number, clock: Clock, work: Promise<T>): Promise<T> {
   const stop = new AbortController()

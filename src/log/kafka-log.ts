@@ -13,7 +13,7 @@ import { prepareContract } from './contract.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { MessageCache } from './kafka-cache.ts'
 import { createKafka, createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
-import { within } from './kafka-deadline.ts'
+import { connectLimitMs, within } from './kafka-deadline.ts'
 import { describeError, isConfigurationError, isOutOfRange, isSilence } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
 import { type Range, TopicReader } from './kafka-reader.ts'
@@ -318,7 +318,7 @@ class TopicLog implements KafkaLog {
     const isDue = clock.monotonicMs() - this.#checkedAtMs > checkMs
     if (this.#producer === undefined || isDue) await this.#checkIdentity()
     if (this.#producer === undefined) {
-      const connecting = connected(createProducer(kafka))
+      const connecting = within(connectLimitMs, clock, connected(createProducer(kafka)))
       this.#producer = connecting
       connecting.catch(() => {
         if (this.#producer === connecting) this.#producer = undefined

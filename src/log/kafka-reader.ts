@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { LogEntry } from './event-log.ts'
 import { clusterOf } from './kafka-client.ts'
-import { within } from './kafka-deadline.ts'
+import { connectLimitMs, within } from './kafka-deadline.ts'
 import { isOutOfRange } from './kafka-errors.ts'
 
 /** An attempt that takes longer is given up, connections and all. */
@@ -110,8 +110,10 @@ export class TopicReader {
 
   async #attempt<T>(work: (cluster: Cluster) => Promise<T>, limitMs = attemptMs): Promise<T> {
     if (this.#closed) throw new NodeError('LogUnavailable', 'The log is closed.')
+    const { clock } = this.#options
     try {
-      return await within(limitMs, this.#options.clock, this.#connected().then(work))
+      const cluster = await within(Math.min(limitMs, connectLimitMs), clock, this.#connected())
+      return await within(limitMs, clock, work(cluster))
     } catch (error) {
       // Not awaited: a broker that is silent would keep everyone waiting.
       if (!isOutOfRange(error)) void this.#drop()
