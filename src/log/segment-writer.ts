@@ -6,7 +6,7 @@ import { NodeError } from '../model/errors.ts'
 import { isFull, type LogFile } from './file-system.ts'
 import { frameHeaderBytes, writeFrame } from './frame.ts'
 import { createSegment, type LogDirectory, noteFailure, type RecoveredLog } from './recover-log.ts'
-import type { Segment } from './segment.ts'
+import { Segment } from './segment.ts'
 import type { Tail } from './tail.ts'
 
 export class SegmentWriter {
@@ -92,7 +92,23 @@ export class SegmentWriter {
       this.#file = file
       this.#offset = 0
     } catch (error) {
-      throw isFull(error) ? full(error) : await this.#failed(error)
+      if (!isFull(error)) throw await this.#failed(error)
+      await this.#removeUnfinished(this.#tail.end)
+      throw full(error)
+    }
+  }
+
+  /**
+   * Durably removes a segment that the volume had no room for: a smaller message may still fit into the one before it,
+   * and would be looked for in the one that bears its position.
+   */
+  async #removeUnfinished(first: number): Promise<void> {
+    const { files, directory } = this.#at
+    try {
+      await files.remove(new Segment(files, directory, first).path)
+      await files.syncDirectory(directory)
+    } catch (error) {
+      throw await this.#failed(error)
     }
   }
 
