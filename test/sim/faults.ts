@@ -76,9 +76,12 @@ export class Faults {
         return
       }
       case 'error': {
-        // The n-th operation from now on fails, whichever it is.
+        // The n-th operation from now on fails, whichever it is; or the first that leaves a commit unclear.
         let left = world.random.between(1, 30)
-        volume.fault = () => (--left === 0 ? 'EIO' : undefined)
+        const unclear = world.chance(0.3)
+        const isHit = (path: string): boolean => (unclear ? path.endsWith('/commits') && left-- > 0 : --left === 0)
+        if (unclear) left = 1
+        volume.fault = (_, path) => (isHit(path) ? 'EIO' : undefined)
         return
       }
       case 'full':

@@ -45,8 +45,8 @@ export class Volume {
   #top = newFolder()
   readonly #locks = new Map<string, Process>()
   freeBytes = 1e12
-  /** The error that an operation ends with, or undefined. */
-  fault: (operation: Operation) => string | undefined = () => undefined
+  /** The error that an operation ends with, or undefined; the path is told for folders alone. */
+  fault: (operation: Operation, path: string) => string | undefined = () => undefined
   /** How long an operation takes. */
   delayMs: (operation: Operation) => number = () => 0
 
@@ -178,9 +178,9 @@ export class Volume {
   }
 
   /** One operation: it takes its time, fails or takes effect, and may take time to say so. */
-  async #step(process: Process, operation: Operation, effect: () => void): Promise<void> {
+  async #step(process: Process, operation: Operation, effect: () => void, path = ''): Promise<void> {
     await process.spend(this.delayMs(operation))
-    const code = this.fault(operation)
+    const code = this.fault(operation, path)
     if (code !== undefined) throw systemError(code)
     effect()
     if (this.#world.chance(0.2)) await process.spend(this.delayMs(operation))
@@ -205,12 +205,13 @@ export class Volume {
     if (path === '/') return
     const folder = this.#folder(path)
     const seen = new Map(folder.live)
-    await this.#step(process, 'syncFolder', () => {
+    const effect = (): void => {
       for (const [name, entry] of seen) if (folder.live.get(name) === entry) folder.durable.set(name, entry)
       for (const name of folder.durable.keys()) {
         if (!seen.has(name) && !folder.live.has(name)) folder.durable.delete(name)
       }
-    })
+    }
+    await this.#step(process, 'syncFolder', effect, path)
   }
 
   async #makeTree(process: Process, path: string): Promise<void> {
