@@ -41,7 +41,7 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
 
   test('finds after a kill what it had acknowledged, each row once', async () => {
     const data = await mkdtemp(join(tmpdir(), 'proofstream-kafka-node-'))
-    const flags = { data, ...kafkaFlags(), 'cut-open-age': 200, 'cut-wait-age': 20 }
+    const flags = { data, ...kafkaFlags(), 'cut-burst': 10_000, 'cut-open-age': 200, 'cut-wait-age': 20 }
     const post = (node: { url: string; token: string }, i: number, prefer: string): Promise<Response> =>
       fetch(`${node.url}/acme/rows/ingest?create=true`, {
         method: 'POST',
