@@ -12,7 +12,7 @@ import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
 import { storeCommit } from './commit.ts'
 import type { BlockPlan } from './dataset-state.ts'
 import type { NameIndex } from './name-index.ts'
-import type { DatasetHalt, Slot } from './slot.ts'
+import { type DatasetHalt, firstUncommitted, type Slot } from './slot.ts'
 
 /** Commits under way at the same time; more would only queue in the store. */
 const parallelCommits = 8
@@ -91,10 +91,13 @@ export class Committer {
     this.#changed()
   }
 
-  /** Gives up what the slot holds from message `position` on; its chain is read again. */
+  /**
+   * Gives up what the slot holds from message `position` on; its chain is read again. Until then the log keeps all that
+   * the slot needs, parts of open batches too.
+   */
   giveUp(slot: Slot, position: number): void {
     slot.isStale = true
-    slot.holdFrom = Math.min(position, slot.holdFrom ?? position)
+    slot.holdFrom = Math.min(position, firstUncommitted(slot) ?? position)
     this.drop(slot)
     this.#deps.onStale(slot)
   }

@@ -223,7 +223,11 @@ export class Partition {
           if (!stop.signal.aborted) await session.rebase(slot)
         })
       } catch (error) {
-        if (error instanceof HaltError) return session.halt(slot, error, session.position)
+        if (error instanceof HaltError) {
+          const isBehind = await session.isBehind(error).catch(() => true)
+          if (isBehind) continue
+          return session.halt(slot, error, session.position)
+        }
         logger.warn({ err: error, dataset: slot.id }, 'a chain could not be read again; it is tried again')
         await clock.sleep(retryMs, stop.signal)
       }

@@ -94,8 +94,13 @@ export class Session {
     slot.tip = emptyTip
     slot.retold = false
     // Read before the chain: what lies below this floor is in the chain.
-    const floor = await this.#freshFloor()
+    let floor = await this.#freshFloor()
     await this.#fill(slot)
+    while (this.floor > floor.position) {
+      floor = await this.#freshFloor()
+      slot.state = undefined
+      await this.#fill(slot)
+    }
     slot.isStale = false
     this.#isRebasing = true
     try {
@@ -108,6 +113,13 @@ export class Session {
     } finally {
       this.#isRebasing = false
     }
+  }
+
+  /** True when the floor has risen since it was last read: what `error` says is gone may be committed by now. */
+  async isBehind(error: HaltError): Promise<boolean> {
+    const before = this.floor
+    await this.#freshFloor()
+    return error.reason === 'LogTruncated' && this.floor > before
   }
 
   async #foldAgain(slot: Slot, floor: number): Promise<void> {
@@ -198,9 +210,10 @@ export class Session {
       await work()
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
+      if (error.reason !== 'LogTruncated') this.halt(slot, error, position)
+      else if (this.#isRebasing) throw error
       // Messages that are gone may have been committed by another builder: the chain tells.
-      if (error.reason === 'LogTruncated' && !this.#isRebasing) this.#deps.committer.giveUp(slot, position)
-      else this.halt(slot, error, position)
+      else this.#deps.committer.giveUp(slot, position)
     }
   }
 
