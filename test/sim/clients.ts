@@ -141,11 +141,14 @@ export async function watch(clients: Clients, seen: Seen, isOver: () => boolean)
       if (chain !== undefined) await node.catalog.refresh(chain)
       return chain
     }
+    const seenBefore = seen.heads.length
     const chain = await node.process.call(look).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'HaltError') seen.faults.push(String(error))
       return undefined
     })
     if (chain === undefined) continue
+    // While this look went on, another one may have seen more.
+    if (seen.heads.length > seenBefore) continue
     seen.heads.push(headOf(world, node, chain))
     if (!world.chance(0.2)) continue
     const { sequence } = chain.head

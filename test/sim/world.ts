@@ -9,9 +9,6 @@ interface Event {
   readonly run: () => void
 }
 
-/** What a process that is gone waits for. */
-const never = new Promise<never>(() => {})
-
 export class World {
   readonly random: Random
   nowMs = 0
@@ -153,7 +150,8 @@ export class Process {
   /** Passes while the process runs; waits while it is stopped, for ever once it is dead. */
   async gate(): Promise<void> {
     while (this.#paused !== undefined) await this.#paused
-    if (!this.#alive) await never
+    // A promise of its own: what waits for nothing can be forgotten.
+    if (!this.#alive) await new Promise<never>(() => {})
   }
 
   /** Takes `ms` of the world's time, and longer if the process is stopped meanwhile. */
