@@ -2,7 +2,6 @@
 // writes floors, ends attempts whose parts stopped coming, and lets go of what is no longer needed.
 
 import { sha3Hash } from '../codec/multihash.ts'
-import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
@@ -349,9 +348,10 @@ export class Partition {
   #anchorAt(position: number): Promise<Hash> {
     let anchor = this.#anchors.get(position)
     if (anchor === undefined) {
-      anchor = this.#deps.log
-        .get(this.number, position)
-        .then((message) => sha3Hash(must(message, `message ${position} is in the log`)))
+      anchor = this.#deps.log.get(this.number, position).then((message) => {
+        if (message === undefined) throw new HaltError('LogTruncated', `message ${position} is needed and gone`)
+        return sha3Hash(message)
+      })
       this.#anchors.set(position, anchor)
       anchor.catch(() => this.#anchors.delete(position))
       for (const oldest of this.#anchors.keys()) {

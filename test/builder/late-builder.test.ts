@@ -78,6 +78,21 @@ describe('a builder that comes late goes on', () => {
     })
   })
 
+  test('when the last message of its block is gone because the block is committed', async () => {
+    const log = await filledLog()
+    const { opened, open } = gate()
+    const late = over(log, {
+      get: async (partition, position) => {
+        if (position === 2) await opened
+        return log.get(partition, position)
+      },
+    })
+    await endsWithoutHalt(log, late, async (built) => {
+      await built
+      open()
+    })
+  })
+
   test('when the message that its chain was read up to is gone because the floor has risen', async () => {
     const log = await filledLog()
     const { opened, open } = gate()
