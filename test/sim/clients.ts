@@ -134,22 +134,21 @@ export async function watch(clients: Clients, seen: Seen, isOver: () => boolean)
     const node = clients.anyNode()
     if (node === undefined) continue
     const alias = world.pick(clients.aliases)
+    // Now and then from the store alone: what was seen once must be there for those who remember nothing.
+    const afresh = world.chance(0.15)
     const look = async (): Promise<DatasetChain | undefined> => {
-      // Now and then from the store alone: what was seen once must be there for those who remember nothing.
-      if (world.chance(0.15)) return chainOf(node.store, alias)
+      if (afresh) return chainOf(node.store, alias)
       const chain = await node.catalog.byAlias(alias)
       if (chain !== undefined) await node.catalog.refresh(chain)
       return chain
     }
-    const seenBefore = seen.heads.length
     const chain = await node.process.call(look).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'HaltError') seen.faults.push(String(error))
       return undefined
     })
     if (chain === undefined) continue
-    // While this look went on, another one may have seen more.
-    if (seen.heads.length > seenBefore) continue
-    seen.heads.push(headOf(world, node, chain))
+    const head = headOf(world, node, chain)
+    seen.heads.push(afresh ? { ...head, session: `${head.session} afresh` } : head)
     if (!world.chance(0.2)) continue
     const { sequence } = chain.head
     const digest = await node.process.call(() => digestAt(node.store, chain, sequence)).catch(() => undefined)
