@@ -135,7 +135,9 @@ describe.skipIf(missing !== undefined)('under strace', () => {
       if (found.verdicts.length + found.problems.length + found.halted.length > 0 || wentOn) {
         bad.push({ injection, ...found, wentOn, injected: run.injected, ended: run.ended })
       }
-      const what = run.injected.length === 0 ? 'not reached' : `${injection.call} ${injection.fault}`
+      // Who is killed takes the end of the trace along.
+      const isReached = run.injected.length > 0 || (injection.fault === 'kill' && run.ended.startsWith('SIGKILL'))
+      const what = isReached ? `${injection.call} ${injection.fault}` : 'not reached'
       counts[what] = (counts[what] ?? 0) + 1
       await rm(dir, { recursive: true, force: true })
     }
