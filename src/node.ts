@@ -292,9 +292,13 @@ function createHealth(parts: Parts & { readonly builder: Builder | undefined }, 
   const { builder, store, log } = parts
   const health = new Health()
   if (builder !== undefined) {
-    health.add('builder', () =>
-      builder.status().ready ? undefined : (builder.status().halted[0]?.message ?? 'the builder is catching up'),
-    )
+    health.add('builder', () => {
+      const { ready, halted } = builder.status()
+      // A halted dataset stops no other.
+      const halt = halted.find(({ dataset }) => dataset === undefined)
+      if (ready) return undefined
+      return halt === undefined ? 'the builder is catching up' : `${halt.reason}: ${halt.what}`
+    })
   }
   if (log !== undefined) health.add('log', parts.logFault)
   if (engine !== undefined && log === undefined) {

@@ -80,5 +80,5 @@ function haltOfFloors(
 /** Why a dataset takes no rows: its own halt, or that of its partition or process. */
 function haltOf(builder: Builder, dataset: string): string | undefined {
   const halt = builder.status().halted.find((one) => one.dataset === undefined || one.dataset === dataset)
-  return halt === undefined ? undefined : `${halt.reason}: ${halt.message}`
+  return halt === undefined ? undefined : `${halt.reason}: ${halt.what}`
 }

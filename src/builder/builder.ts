@@ -33,7 +33,7 @@ export interface BuilderHalt {
   readonly partition?: number
   readonly dataset?: DatasetId
   readonly reason: string
-  readonly message: string
+  readonly what: string
 }
 
 export interface BuilderStatus {
@@ -109,7 +109,7 @@ function openBytesOf(partitions: readonly Partition[], clock: Clock): () => numb
 function statusOf(partitions: readonly Partition[], hasJumped: boolean): BuilderStatus {
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   const jump: BuilderHalt[] = hasJumped
-    ? [{ reason: 'ClockJump', message: 'the wall clock has moved more than 10 minutes against the monotonic clock' }]
+    ? [{ reason: 'ClockJump', what: 'the wall clock has moved more than 10 minutes against the monotonic clock' }]
     : []
   return {
     ready: !hasJumped && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
@@ -131,7 +131,7 @@ function haltsOf(partition: Partition): BuilderHalt[] {
     partition: number,
     dataset: id,
     reason: stopped?.reason ?? '',
-    message: stopped?.message ?? '',
+    what: stopped?.what ?? '',
   }))
   return halt === undefined ? datasets : [{ partition: number, ...halt }, ...datasets]
 }

@@ -206,7 +206,7 @@ export class Committer {
 
   #halt(slot: Slot, plan: BlockPlan, error: HaltError): void {
     this.drop(slot)
-    this.#deps.onHalt(slot, { reason: error.reason, message: error.message, position: plan.firstChange })
+    this.#deps.onHalt(slot, { reason: error.reason, what: error.what, position: plan.firstChange })
   }
 }
 

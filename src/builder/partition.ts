@@ -62,7 +62,7 @@ export class Partition {
   /** The floor at which reading was last begun. */
   #tried = 0
   #lostRaces = 0
-  halt: { readonly reason: HaltReason; readonly message: string } | undefined
+  halt: { readonly reason: HaltReason; readonly what: string } | undefined
 
   constructor(number: number, deps: PartitionDeps) {
     this.number = number
@@ -153,7 +153,7 @@ export class Partition {
       } catch (error) {
         if (this.#stop.signal.aborted) return
         if (error instanceof HaltError && !(await this.#hasNewerFloor(error))) {
-          this.halt = { reason: error.reason, message: error.message }
+          this.halt = { reason: error.reason, what: error.what }
           logger.error({ partition: this.number, reason: error.reason }, error.message)
           return
         }
@@ -205,7 +205,7 @@ export class Partition {
         anchorAt: (position) => this.#anchorAt(position),
       },
       earliestNextCutInMs: (dataset) => this.earliestNextCutInMs(dataset),
-      onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.message), halt.position),
+      onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.what), halt.position),
       onStale: (slot) => void this.#rebase(running, slot),
     })
     const session = new Session({ ...this.#deps, partition, committer, onDue: () => this.#ring() }, start)

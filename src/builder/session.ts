@@ -138,7 +138,7 @@ export class Session {
   halt(slot: Slot, error: HaltError, position: number): void {
     const first = Math.min(position, firstUncommitted(slot) ?? position)
     this.#deps.committer.drop(slot)
-    slot.halt = { reason: error.reason, message: error.message, position: first }
+    slot.halt = { reason: error.reason, what: error.what, position: first }
     slot.isStale = false
     slot.holdFrom = undefined
     this.#deps.governor.forget(slot.id)

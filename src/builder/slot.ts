@@ -8,7 +8,7 @@ import { type BlockPlan, type DatasetState, firstNeeded } from './dataset-state.
 /** Why a dataset stopped, and its first message that is not committed. */
 export interface DatasetHalt {
   readonly reason: HaltReason
-  readonly message: string
+  readonly what: string
   readonly position: number
 }
 

@@ -102,9 +102,12 @@ export type HaltReason =
 export class HaltError extends Error {
   override readonly name: string = 'HaltError'
   readonly reason: HaltReason
+  /** What happened; `message` has the reason before it. */
+  readonly what: string
 
-  constructor(reason: HaltReason, message: string, cause?: unknown) {
-    super(`${reason}: ${message}`, cause === undefined ? undefined : { cause })
+  constructor(reason: HaltReason, what: string, cause?: unknown) {
+    super(`${reason}: ${what}`, cause === undefined ? undefined : { cause })
     this.reason = reason
+    this.what = what
   }
 }

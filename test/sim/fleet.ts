@@ -92,7 +92,7 @@ export class Fleet {
 
   /** Halts of datasets and partitions, and starts that were refused for what lies on the disk. */
   halts(): string[] {
-    for (const { reason, message } of this.halted()) this.#halts.add(`${reason}: ${message}`)
+    for (const { reason, what } of this.halted()) this.#halts.add(`${reason}: ${what}`)
     return [...this.#halts]
   }
 
