@@ -106,13 +106,13 @@ function leaves(command: Command): Command[] {
 
 function commandSection(command: Command): string[] {
   const path = [command.parent?.parent ? command.parent.name() : '', command.name()].filter((name) => name !== '')
-  const isServe = command.name() === 'serve'
+  const takesNodeOptions = command.options.some(({ long }) => long === '--listen')
   return [
     `## ${path.join(' ')}`,
     '',
     `\`proofstream ${[...path, ...command.registeredArguments.map(argumentText)].join(' ')}\`: ${command.description()}`,
-    ...(isServe ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
-    ...(isServe || command.options.length === 0 ? [] : ['', ...optionTexts(command)]),
+    ...(takesNodeOptions ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
+    ...(takesNodeOptions || command.options.length === 0 ? [] : ['', ...optionTexts(command)]),
   ]
 }
 

@@ -15,6 +15,8 @@ export interface OptionRow {
   readonly default?: string | number | boolean
   /** Values admitted, for text. */
   readonly values?: readonly string[]
+  /** True for what must not be shown. */
+  readonly isSecret?: boolean
   readonly text: string
 }
 
@@ -36,7 +38,12 @@ const kafkaOptions: readonly OptionRow[] = [
     text: 'how the node logs in to Kafka, when a user name is given',
   },
   { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
-  { name: 'kafka-sasl-password', type: 'text', text: 'password for Kafka; better in the environment than in a flag' },
+  {
+    name: 'kafka-sasl-password',
+    type: 'text',
+    isSecret: true,
+    text: 'password for Kafka; better in the environment than in a flag',
+  },
 ]
 
 const fixedOptions: readonly OptionRow[] = [
@@ -166,11 +173,26 @@ export interface Config {
 
 type RawValues = Readonly<Record<string, unknown>>
 
+/** Milliseconds for a duration. */
+export type OptionValue = string | number | boolean | readonly string[]
+
+/** What one option comes to; without a value where nothing was given and the table has no default. */
+export interface ReadOption {
+  readonly row: OptionRow
+  readonly value: OptionValue | undefined
+  readonly source: 'flag' | 'environment' | 'file' | 'default'
+}
+
 /**
  * Reads options from `flags` (by option name), then the environment, then `configFile`, then defaults.
  * Throws NodeError `InvalidParameter` that names an unknown or malformed one.
  */
 export function loadConfig(flags: RawValues, configFile?: string): Config {
+  return assemble(new Map(readOptions(flags, configFile).map(({ row, value }) => [row.name, value])))
+}
+
+/** Every option of the table, as `loadConfig` reads it. Throws as `loadConfig`, but for what options say together. */
+export function readOptions(flags: RawValues, configFile?: string): readonly ReadOption[] {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
   for (const [source, values] of [
     ['option', flags],
@@ -180,13 +202,16 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
       if (!optionTable.some((row) => row.name === name)) throw invalid(`Unknown ${source} '${name}'.`)
     }
   }
-  const values = new Map<string, string | number | boolean | readonly string[]>()
-  for (const row of optionTable) {
-    const fromEnv = process.env[`PROOFSTREAM_${row.name.toUpperCase().replaceAll('-', '_')}`]
-    const raw = flags[row.name] ?? fromEnv ?? file[row.name] ?? row.default
-    if (raw !== undefined) values.set(row.name, parseValue(row, raw))
-  }
-  return assemble(values)
+  return optionTable.map((row) => {
+    const given = [
+      ['flag', flags[row.name]],
+      ['environment', process.env[`PROOFSTREAM_${row.name.toUpperCase().replaceAll('-', '_')}`]],
+      ['file', file[row.name]],
+      ['default', row.default],
+    ] as const
+    const [source, raw] = given.find(([, value]) => value !== undefined && value !== null) ?? ['default', undefined]
+    return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
+  })
 }
 
 /** What the environment says to the commands that are clients of a node; empty values count as absent. */
@@ -287,7 +312,7 @@ function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {
   return { brokers, topicPrefix, partitions, tls: wantsTls ? files : undefined, sasl }
 }
 
-function parseValue(row: OptionRow, raw: unknown): string | number | boolean | readonly string[] {
+function parseValue(row: OptionRow, raw: unknown): OptionValue {
   const value = typeof raw === 'string' ? raw.trim() : raw
   const bad = (expected: string): NodeError =>
     invalid(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)

@@ -1,4 +1,4 @@
-// The commands about the node: serve, streams, token, key, fsck, version. Declarations only; the code is loaded when a command
+// The commands about the node: serve, config, doctor, streams, token, key, fsck, version. Declarations only; the code is loaded when a command
 // runs.
 
 import { type Command, Option } from 'commander'
@@ -22,6 +22,21 @@ export function addServeCommand(program: Command, runner: Runner, table: readonl
         return serve(context, serveOptionsOf(table, options))
       }),
     )
+}
+
+/** `config`, with the options of `serve`. */
+export function addConfigCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const command = program
+    .command('config')
+    .description('every option of a node, its value and where that comes from; takes the options of serve')
+    .option('--config <file>', 'JSON file with options by name, as of serve')
+  for (const row of table) command.addOption(serveOption(row))
+  command.action(
+    runner(async (context, _, options) => {
+      const { showConfig } = await import('./commands/config.ts')
+      return showConfig(context, serveOptionsOf(table, options))
+    }),
+  )
 }
 
 /** Values by option name, and the config file, from what commander has read. */

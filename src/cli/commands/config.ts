@@ -1,0 +1,57 @@
+// `config`: every option of a node with its value and where that comes from. No node is asked, nothing is opened.
+
+import {
+  type Config,
+  dataPaths,
+  fromPlain,
+  type JsonValue,
+  type OptionRow,
+  type OptionValue,
+  type ReadOption,
+  readOptions,
+} from '../../index.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../failure.ts'
+import { objectOf } from '../json-values.ts'
+import { printObjects } from '../output.ts'
+import type { ServeOptions } from './serve.ts'
+
+const masked = '********'
+
+/** Prints what `serve` would run with. Throws NodeError `InvalidParameter` where `serve` would. */
+export async function showConfig(context: CommandContext, { flags, configFile }: ServeOptions): Promise<number> {
+  const config = context.entry.loadConfig(flags, configFile)
+  const rows = readOptions(flags, configFile).map((option): JsonValue => {
+    const { row, source } = option
+    const shown = shownValue(option, config) ?? null
+    // A column of numbers alone is aligned as such; this one is of everything.
+    const value = context.form === 'table' && typeof shown === 'number' ? String(shown) : fromPlain(shown)
+    return objectOf({ option: row.name, value, source, variable: variableOf(row) })
+  })
+  printObjects(context.form, ['option', 'value', 'source', 'variable'], rows)
+  return exitCodes.done
+}
+
+function variableOf({ name }: OptionRow): string {
+  return `PROOFSTREAM_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The value; where none is given, what the node takes instead. */
+function shownValue({ row, value }: ReadOption, config: Config): OptionValue | undefined {
+  if (value !== undefined) return row.isSecret === true ? masked : value
+  const { store, nodeKey } = dataPaths(config.dataDir, config.storeDir)
+  switch (row.name) {
+    case 'store':
+      return store
+    case 'node-key':
+      return nodeKey
+    case 'anonymous-read':
+      return config.anonymousRead
+    case 'cors-origins':
+      return config.loopbackOnly ? 'loopback origins' : 'any'
+    case 'kafka-tls':
+      return config.kafka === undefined ? undefined : config.kafka.tls !== undefined
+    default:
+      return undefined
+  }
+}
