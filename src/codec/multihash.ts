@@ -6,7 +6,7 @@ import { concatBytes, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { base16Text, decodeMultibase } from './multibase.ts'
-import { sha3256 } from './native-crypto.ts'
+import { sha3256Hex } from './native-crypto.ts'
 import { decodeVarint, encodeVarint } from './varint.ts'
 
 /** Multicodec codes of the hash functions that are understood; each has a digest of 32 bytes. */
@@ -31,7 +31,7 @@ export function hashText(digest: Uint8Array): Hash {
 
 /** The SHA3-256 multihash of `bytes` as text, `f1620…`. */
 export function sha3Hash(bytes: Uint8Array): Hash {
-  return `f1620${toHex(sha3256(bytes))}`
+  return `f1620${sha3256Hex(bytes)}`
 }
 
 /** `f9680c00120` and the hex of a 32-byte arrow-digest (code 0x300016): the form of a slice's logical hash. */

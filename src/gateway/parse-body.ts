@@ -53,16 +53,21 @@ export interface TypedBody {
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
   const { shape } = target
   if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, target)
-  const reading = new Reading(source, shape, readerOf(source, shape, {}))
   const { contentEncoding, contentLength } = source.controls
-  return reading.run(async () => {
-    if (contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes) {
-      const body = await wholeBody(source.stream)
-      if (body.length > 0) reading.reader.push(body)
-      return { bodyHash: sha3Hash(body), bytes: body.length }
-    }
-    return readThrough(source, (chunk) => reading.push(chunk))
+  const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
+  const body = isSmall ? await wholeBody(source.stream) : undefined
+  const reading = new Reading(source, shape, readerOf(source, shape, {}))
+  return reading.run(() => {
+    if (body === undefined) return readThrough(source, (chunk) => reading.push(chunk))
+    if (body.length > 0) reading.reader.push(body)
+    return { bodyHash: sha3Hash(body), bytes: body.length }
   })
+}
+
+interface BodyFacts {
+  readonly bodyHash: Hash
+  /** Inflated size. */
+  readonly bytes: number
 }
 
 /** Spools the body, because it is read twice: for its columns, then for its rows. */
@@ -83,10 +88,7 @@ async function readInferred(source: BodySource, target: Target): Promise<TypedBo
 }
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
-async function readThrough(
-  source: BodySource,
-  take: (chunk: Uint8Array) => void | Promise<void>,
-): Promise<{ readonly bodyHash: Hash; readonly bytes: number }> {
+async function readThrough(source: BodySource, take: (chunk: Uint8Array) => void | Promise<void>): Promise<BodyFacts> {
   const hash = createSha3256()
   let bytes = 0
   for await (const chunk of bodyChunks(source.stream, source.controls.contentEncoding, source.limits)) {
@@ -120,20 +122,21 @@ class Reading {
   }
 
   /** Reads the body with `read`; nothing is left behind when that fails. */
-  async run(read: () => Promise<{ readonly bodyHash: Hash; readonly bytes: number }>): Promise<TypedBody> {
+  async run(read: () => BodyFacts | Promise<BodyFacts>): Promise<TypedBody> {
     try {
-      const facts = await read()
+      const { bodyHash, bytes } = await read()
       const { records, batches, csvHeader } = this.reader.finish()
       await this.#add(batches)
-      return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, ...facts }
+      return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
     } catch (error) {
       await this.#typed.discard()
       throw error
     }
   }
 
-  async #add(batches: readonly RecordBatch[]): Promise<void> {
-    if (batches.length > 0) await this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
+  #add(batches: readonly RecordBatch[]): Promise<void> | undefined {
+    if (batches.length === 0) return undefined
+    return this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
   }
 }
 

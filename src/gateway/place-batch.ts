@@ -12,7 +12,7 @@ import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import { type KeyedBatches, type Placed, keyedBatchId } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
-import type { Publisher, RowsToPublish } from './publish.ts'
+import type { Published, Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipt-id.ts'
 import { headMoved, keyReused } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
@@ -80,7 +80,8 @@ function noteOfKnown(batch: BatchToPlace, id: string, { outcome }: DecidedOutcom
 
 /** A batch without records is judged, but has nothing to store. */
 async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
-  await sequenceAsked(deps, batch)
+  const { ifMatch } = batch.controls
+  if (ifMatch !== undefined) await sequenceAsked(deps, batch, ifMatch)
   const position = Math.max(0, batch.chain.head.next)
   return noteOf(batch, { id: randomId(), position, index: 0, acceptedMs: batch.receivedMs })
 }
@@ -88,7 +89,7 @@ async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptN
 /** Appends the batch to the log; durable when it resolves. */
 async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise<ReceiptNote> {
   const { chain, body, controls, tokenId } = batch
-  const after = await sequenceAsked(deps, batch)
+  const after = controls.ifMatch === undefined ? undefined : await sequenceAsked(deps, batch, controls.ifMatch)
   const rows: RowsToPublish = {
     dataset: chain.name.id,
     partition: chain.name.partition,
@@ -120,20 +121,15 @@ function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | unde
   return holdsColumns(current.value, payloadFields) ? undefined : schema
 }
 
-async function publish(
-  { publisher }: PlaceDeps,
-  rows: RowsToPublish,
-  { typed }: TypedBody,
-): Promise<{ readonly position: number; readonly index: number }> {
+async function publish({ publisher }: PlaceDeps, rows: RowsToPublish, { typed }: TypedBody): Promise<Published> {
   const content = await typed.finish()
   if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
   return { position: await publisher.large(rows, content.spool), index: 0 }
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */
-async function sequenceAsked(deps: PlaceDeps, { chain, controls }: BatchToPlace): Promise<number | undefined> {
-  if (controls.ifMatch === undefined) return undefined
-  const hash = sameHash(controls.ifMatch)
+async function sequenceAsked(deps: PlaceDeps, { chain }: BatchToPlace, ifMatch: string): Promise<number> {
+  const hash = sameHash(ifMatch)
   if (chain.head.hash !== hash) await deps.catalog.refresh(chain)
   const sequence = chain.sequenceOf(hash)
   const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.schemas.at(-1)?.sequence ?? -1)

@@ -5,10 +5,10 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import { assert } from '../lib/assert.ts'
-import { decodeUtf8 } from '../lib/bytes.ts'
+import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import { datasetIdText } from '../codec/did.ts'
 import { multihashText } from '../codec/multihash.ts'
-import { sha3256 } from '../codec/native-crypto.ts'
+import { sha3256Hex } from '../codec/native-crypto.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 
@@ -17,6 +17,8 @@ const sealBytes = 12
 const didBytes = 34
 const hashBytes = 34
 const idBytes = 32
+/** Length byte and bytes of a text. */
+const maxTextBytes = 1 + 255
 const didPrefixChars = 'did:odf:f'.length
 const fixedBytes = 1 + didBytes + idBytes + hashBytes + 2 + 2 + 6 + 6 + 6 + 6 + 6
 
@@ -42,14 +44,16 @@ export interface ReceiptNote {
 /** The id of a receipt, sealed with `secret`. */
 export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
   const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''] as const
-  const textBytes = texts.reduce((sum, text) => sum + 1 + Buffer.byteLength(text), 0)
-  const out = Buffer.allocUnsafe(fixedBytes + textBytes + sealBytes)
-  out[0] = version
+  // The secret stands before the note while it is sealed.
+  const start = secret.length
+  const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
+  out.set(secret)
+  out[start] = version
   // Both texts are base16 after a prefix.
-  let at = 1 + out.write(note.dataset.slice(didPrefixChars), 1, 'hex')
+  let at = start + 1 + out.write(note.dataset.slice(didPrefixChars), start + 1, 'hex')
   at += out.write(note.batchId, at, 'base64url')
   at += out.write(note.bodyHash.slice(1), at, 'hex')
-  assert(at === 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
+  assert(at === start + 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
   at = out.writeUInt16LE(note.partition, at)
   at = out.writeUInt16LE(note.index, at)
   at = out.writeUIntLE(note.position, at, 6)
@@ -61,8 +65,8 @@ export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
     const length = out.write(text, at + 1)
     at = out.writeUInt8(length, at) + length
   }
-  out.set(seal(out.subarray(0, at), secret), at)
-  return out.toString('base64url')
+  at += out.write(seal(out.subarray(0, at)), at, 'hex')
+  return out.toString('base64url', start, at)
 }
 
 /** The note of an id, or undefined when it is not one that `secret` sealed. */
@@ -71,7 +75,8 @@ export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote |
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(0, -sealBytes)
   if (body.length < fixedBytes + 3 || body[0] !== version) return undefined
-  if (!timingSafeEqual(bytes.subarray(-sealBytes), seal(body, secret))) return undefined
+  const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
+  if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
   try {
     return readNote(body)
   } catch (error) {
@@ -114,10 +119,7 @@ function readNote(body: Buffer): ReceiptNote {
   }
 }
 
-/** SHA3-256 over secret and body: a sponge has no length extension, so this is a MAC, and cheaper than HMAC. */
-function seal(body: Uint8Array, secret: Uint8Array): Uint8Array {
-  const keyed = new Uint8Array(secret.length + body.length)
-  keyed.set(secret)
-  keyed.set(body, secret.length)
-  return sha3256(keyed).subarray(0, sealBytes)
+/** SHA3-256 over secret and note, in hex: a sponge has no length extension, so this is a MAC, and cheaper than HMAC. */
+function seal(secretAndNote: Uint8Array): string {
+  return sha3256Hex(secretAndNote).slice(0, 2 * sealBytes)
 }

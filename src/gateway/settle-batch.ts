@@ -52,7 +52,9 @@ export function preferenceApplied(waiting: Waiting, { receipt }: Settled): strin
 /** Throws what a rejection in the log means: NodeErrors `SchemaConflict`, `HeadMoved`, `IdempotencyKeyReused`. */
 export async function settleBatch(deps: SettleDeps, batch: BatchToSettle): Promise<Settled> {
   const { note, chain, csvHeader } = batch
-  const decision = batch.decided ?? (await decisionOn(deps, batch))
+  // Nobody waits, and nothing is known before: then there is nothing to ask.
+  const isFresh = batch.waitSeconds === 0 && !batch.replayed
+  const decision = batch.decided ?? (isFresh ? undefined : await decisionOn(deps, batch))
   const decided = decision === 'void' ? await firstOf(deps, chain, note) : decision
   if (decided?.outcome.status.kind === 'rejected') {
     deps.keyed.forget(note.batchId)
@@ -75,7 +77,7 @@ async function decisionOn(deps: SettleDeps, batch: BatchToSettle): Promise<Decis
   if (batch.waitSeconds > 0) {
     return (await deps.waiters.wait(chain, place, batch.waitSeconds * 1000)) ?? committedElsewhere(deps, chain, note)
   }
-  return batch.replayed ? deps.outcomes.at(chain, place) : undefined
+  return deps.outcomes.at(chain, place)
 }
 
 /** What is known of a batch now; undefined while it is only logged. */

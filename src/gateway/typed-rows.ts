@@ -1,5 +1,5 @@
 // The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
-// that a long body is never held as a whole.
+// that a long body is never held as a whole. Few rows cost no promise: most bodies are one small record.
 
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../codec/arrow-ipc.ts'
 import { batchBytes, concatBatches } from '../codec/columns.ts'
@@ -34,9 +34,9 @@ export class TypedRows {
     this.#options = options
   }
 
-  /** Adds batches in order. Throws NodeError `BodyTooLarge`, `StorageFull`. */
-  async add(batches: readonly RecordBatch[]): Promise<void> {
-    const { mostBytes, fields, spoolDir } = this.#options
+  /** Adds batches in order; undefined where nothing had to be awaited. Throws NodeError `BodyTooLarge`, `StorageFull`. */
+  add(batches: readonly RecordBatch[]): Promise<void> | undefined {
+    const { mostBytes } = this.#options
     for (const batch of batches) this.#bytes += batchBytes(batch)
     if (this.#bytes > mostBytes) {
       throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
@@ -45,7 +45,11 @@ export class TypedRows {
       })
     }
     this.#batches.push(...batches)
-    if (this.#bytes <= partBytes) return
+    return this.#bytes <= partBytes ? undefined : this.#spoolBatches()
+  }
+
+  async #spoolBatches(): Promise<void> {
+    const { fields, spoolDir } = this.#options
     if (this.#spool === undefined) {
       this.#spool = new Spool(spoolDir)
       await this.#spool.append(arrowStreamStart(fields))
@@ -56,19 +60,21 @@ export class TypedRows {
     }
   }
 
-  /** All rows; there must be some. Nothing may be added afterwards. */
-  async finish(): Promise<RowsForLog> {
-    if (this.#spool === undefined) {
-      assert(this.#batches.length > 0, 'a body without rows is not sent')
-      return { kind: 'few', columns: concatBatches(this.#batches), bytes: this.#bytes }
-    }
-    await this.#spool.append(arrowStreamEnd())
-    return { kind: 'many', spool: this.#spool }
+  /** All rows, at once while they are few; there must be some. Nothing may be added afterwards. */
+  finish(): RowsForLog | Promise<RowsForLog> {
+    if (this.#spool !== undefined) return endSpool(this.#spool)
+    assert(this.#batches.length > 0, 'a body without rows is not sent')
+    return { kind: 'few', columns: concatBatches(this.#batches), bytes: this.#bytes }
   }
 
-  /** Frees memory and file. Idempotent. */
-  async discard(): Promise<void> {
+  /** Frees memory and file; undefined where nothing has to be awaited. Idempotent. */
+  discard(): Promise<void> | undefined {
     this.#batches = []
-    await this.#spool?.discard()
+    return this.#spool?.discard()
   }
+}
+
+async function endSpool(spool: Spool): Promise<RowsForLog> {
+  await spool.append(arrowStreamEnd())
+  return { kind: 'many', spool }
 }
