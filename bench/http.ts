@@ -43,19 +43,24 @@ export async function measureSingleRows(): Promise<Measure[]> {
   ]
 }
 
-/** Single-row durable posts on 64 connections beside a bare fastify server that reads the same body. */
+/**
+ * Single-row durable posts on 64 connections beside a bare fastify server that reads the same body, and beside one that
+ * does no more, but answers as late and as much as a durable post has to.
+ */
 export async function measureDurablePosts(rounds = 3): Promise<Measure[]> {
   const node = await startBenchNode({}, { pinned: true })
-  const bare = await startBareServer()
+  const bare = await startBareServer('prompt')
+  const late = await startBareServer('late')
   await node.post('acme/t', rowBody, { query: '?create=true' })
   const parts = { token: node.token, prefer: 'respond-async', body: rowBody }
-  const rates: { bare: number[]; node: number[] } = { bare: [], node: [] }
+  const rates: { bare: number[]; late: number[]; node: number[] } = { bare: [], late: [], node: [] }
   const costs: { bare: number[]; node: number[] } = { bare: [], node: [] }
   const latencies: number[] = []
   // Code is compiled while it warms up, and ours is more than theirs.
   for (let i = 0; i < 2; i++) await runLoad(node.pid, rawPost(node.url, '/acme/t/ingest', parts))
   for (let i = 0; i < rounds; i++) {
     const theirs = await runLoad(bare.pid, rawPost(bare.url, '/acme/t/ingest', parts))
+    rates.late.push((await runLoad(late.pid, rawPost(late.url, '/acme/t/ingest', parts))).perSecond)
     const ours = await runLoad(node.pid, rawPost(node.url, '/acme/t/ingest', parts))
     const unexpected = Object.keys(ours.statuses).filter((status) => status !== '202')
     if (unexpected.length > 0) throw new Error(`answers other than 202: ${JSON.stringify(ours.statuses)}`)
@@ -66,11 +71,13 @@ export async function measureDurablePosts(rounds = 3): Promise<Measure[]> {
     latencies.push(ours.p99Ms)
   }
   bare.stop()
+  late.stop()
   await node.remove()
   const costRatio = median(costs.node.map((cost, i) => (costs.bare[i] ?? Number.NaN) / cost))
   const ratio = median(rates.node.map((rate, i) => rate / (rates.bare[i] ?? Number.NaN)))
   return [
     { name: 'bare fastify, 64 connections', value: median(rates.bare), unit: 'posts/s' },
+    { name: 'bare fastify that answers 1 ms later, 1.2 kB', value: median(rates.late), unit: 'posts/s' },
     { name: 'durable one-row posts, 64 connections', value: median(rates.node), unit: 'posts/s' },
     { name: 'p99 of durable one-row posts', value: median(latencies), unit: 'ms' },
     { name: 'CPU of a post, bare fastify', value: median(costs.bare), unit: 'µs' },

@@ -91,18 +91,30 @@ function pin(pid: number): void {
   if (canPin) spawnSync('taskset', ['-apc', String(serverCore), String(pid)])
 }
 
-const bareProgram = `
+const bareHandlers = {
+  /** Answers at once. */
+  prompt: `async (request, reply) => reply.code(202).send({ status: 'accepted', bytes: request.body.length })`,
+  /** Answers a millisecond later, with all others that came meanwhile, as many bytes as a receipt has. */
+  late: `(_request, reply) => {
+    if (late.length === 0) setTimeout(() => late.splice(0).forEach((answer) => answer()), 1)
+    late.push(() => reply.code(202).header('location', '/receipts/' + 'x'.repeat(330)).send({ receipt: 'x'.repeat(850) }))
+  }`,
+} as const
+
+const bareProgram = (handler: keyof typeof bareHandlers): string => `
   import { fastify } from 'fastify'
   const app = fastify({ logger: false })
+  const late = []
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.post('/:account/:dataset/ingest', async (request, reply) =>
-    reply.code(202).send({ status: 'accepted', bytes: request.body.length }))
+  app.post('/:account/:dataset/ingest', ${bareHandlers[handler]})
   await app.listen({ host: '127.0.0.1', port: 0 })
   console.log(app.server.address().port)`
 
 /** A fastify server that reads the same body and answers, and does nothing else. */
-export async function startBareServer(): Promise<{ readonly url: string; readonly pid: number; stop(): void }> {
-  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', bareProgram], {
+export async function startBareServer(
+  handler: keyof typeof bareHandlers,
+): Promise<{ readonly url: string; readonly pid: number; stop(): void }> {
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', bareProgram(handler)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: new URL('..', import.meta.url),
   })
