@@ -1,11 +1,12 @@
-// The commands about the node: serve, config, doctor, streams, token, key, fsck, version. Declarations only; the code is loaded when a command
-// runs.
+// The commands about the node: serve, config, doctor, streams, token, key, fsck, chaos, version. Declarations only; the code is loaded when a
+// command runs.
 
 import { type Command, Option } from 'commander'
 import type { OptionRow } from '../index.ts'
+import type { ChaosOptions } from './commands/chaos.ts'
 import type { ServeOptions } from './commands/serve.ts'
 import type { TokenOptions } from './commands/token.ts'
-import { collect, type Runner } from './options.ts'
+import { collect, type Runner, wholeNumber } from './options.ts'
 
 /** `serve`, with a flag for each row of the options table. */
 export function addServeCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
@@ -107,6 +108,21 @@ export function addNodeCommands(program: Command, runner: Runner): void {
       runner(async (context, [dir]) => {
         const { fsck } = await import('./commands/fsck.ts')
         return fsck(context, typeof dir === 'string' ? dir : undefined)
+      }),
+    )
+  program
+    .command('chaos')
+    .description('kill a node of its own again and again under load, and check that no promise breaks')
+    .option('--cycles <number>', 'how many times', wholeNumber, 20)
+    .option('--seed <number>', 'repeats the choices of a run', wholeNumber)
+    .addHelpText(
+      'after',
+      '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
+    )
+    .action(
+      runner(async (context, _, options) => {
+        const { chaos } = await import('./commands/chaos.ts')
+        return chaos(context, options as unknown as ChaosOptions) // as declared above
       }),
     )
   program

@@ -2,4 +2,4 @@
 
 import { testKills } from './kills.ts'
 
-testKills({ flags: () => ({}), isExclusive: true })
+testKills(() => ({}))

@@ -11,7 +11,7 @@ import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import type { Column } from '../../src/model/record-batch.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import type { StoredDataset, StoredRow } from './history.ts'
+import type { StoredDataset, StoredRow } from '../../src/cli/chaos/history.ts'
 
 /** Every dataset that a name leads to. Throws HaltError for a chain that does not link. */
 export async function readStored(store: ObjectStore): Promise<StoredDataset[]> {

@@ -7,11 +7,10 @@ import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 const topicPrefix = newPrefix()
 
 describe.skipIf(noKafka)('with the log in Kafka', () => {
-  const flags = (): Record<string, unknown> => ({
+  testKills(() => ({
     log: 'kafka',
-    'kafka-brokers': [sharedKafka().broker],
+    'kafka-brokers': sharedKafka().broker,
     'topic-prefix': topicPrefix,
-    partitions: 4,
-  })
-  testKills({ flags, isExclusive: false })
+    partitions: '4',
+  }))
 })

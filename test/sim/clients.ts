@@ -13,7 +13,7 @@ import { NodeError } from '../../src/model/errors.ts'
 import type { Receipt } from '../../src/model/receipt.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import type { Answer, BatchSent, HeadSeen, ProofChecked } from '../helpers/history.ts'
+import type { Answer, BatchSent, HeadSeen, ProofChecked } from '../../src/cli/chaos/history.ts'
 import { type Post, post, type SimulatedNode } from './node.ts'
 import type { World } from './world.ts'
 

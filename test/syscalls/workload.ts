@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import type { Answer } from '../helpers/history.ts'
+import type { Answer } from '../../src/cli/chaos/history.ts'
 import { type Core, openCore } from './core.ts'
 import { type Line, postsOf, type WorkPost } from './posts.ts'
 

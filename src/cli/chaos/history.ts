@@ -1,6 +1,6 @@
-// What callers of a node saw, beside what its chains hold in the end, and the verdicts on it. Simulation, kills and
-// injected system call faults all judge by this checker; its own test plants each anomaly. Orders are numbers that
-// rise with each thing seen by anyone: of two events the one with the lower number was first.
+// What callers of a node saw, beside what its chains hold in the end, and the verdicts on it. `chaos` judges by this
+// checker, and so do the simulation and the tests of kills and system calls; its own test plants each anomaly. Orders
+// are numbers that rise with each thing seen by anyone: of two events the one with the lower number was first.
 
 /** `refused`: an answer that promises that nothing was stored. `unknown`: none, or one that leaves it open. */
 export type Answer =
@@ -130,7 +130,11 @@ function judgeBatches({ batches, stored, rejected }: History): Verdict[] {
         verdicts.push({ kind: 'phantom', message: `nobody sent ${row.batch}, a row of ${alias}` })
       else if (batch.dataset !== alias) {
         verdicts.push({ kind: 'foreign', message: `${row.batch} was sent to ${batch.dataset} and is in ${alias}` })
-      } else found.set(row.batch, [...(found.get(row.batch) ?? []), row])
+      } else {
+        const rowsOfBatch = found.get(row.batch)
+        if (rowsOfBatch === undefined) found.set(row.batch, [row])
+        else rowsOfBatch.push(row)
+      }
     }
   }
   const holders = new Map<string, string>()

@@ -1,0 +1,51 @@
+// `chaos`: repeats the evidence on this machine. A node of this very program, on a new temporary directory, is killed
+// again and again under load; then the history of all callers and the store are judged.
+
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonValue } from '../../index.ts'
+import { type ChaosReport, runChaos } from '../chaos/run.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { numberOf, objectOf } from '../json-values.ts'
+import { printObject } from '../output.ts'
+import { createStatusLine } from '../status-line.ts'
+
+export interface ChaosOptions {
+  readonly cycles: number
+  /** Repeats the choices of a run, not its times. */
+  readonly seed?: number
+}
+
+/** Kills a node of its own `cycles` times. Throws CommandFailure (verification failed) when a promise was broken. */
+export async function chaos(context: CommandContext, options: ChaosOptions): Promise<number> {
+  const seed = options.seed ?? randomInt(2 ** 31)
+  const dir = await mkdtemp(join(tmpdir(), 'proofstream-chaos-'))
+  // Otherwise a terminated run would leave its node behind.
+  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
+  const status = createStatusLine()
+  const report = await runChaos({
+    dir,
+    cycles: options.cycles,
+    seed,
+    onCycle: (done) => status.show(`killed ${done} of ${options.cycles} times`),
+  }).finally(() => status.clear())
+  const wrong = [...report.verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...report.problems]
+  printObject(context.form, reportObject(report, wrong))
+  if (wrong.length === 0) {
+    await rm(dir, { recursive: true, force: true })
+    return exitCodes.done
+  }
+  note(`What the node left is in ${dir}.`)
+  throw new CommandFailure(exitCodes.verificationFailed, `${wrong.length} findings: a promise was broken.`, {
+    facts: wrong.slice(0, 20),
+    hint: 'Please report it with the lines above.',
+  })
+}
+
+function reportObject({ verdicts, problems, ...counts }: ChaosReport, wrong: readonly string[]) {
+  const numbers = Object.entries(counts).map(([name, count]): [string, JsonValue] => [name, numberOf(count)])
+  return objectOf({ ok: verdicts.length + problems.length === 0, ...Object.fromEntries(numbers), wrong: [...wrong] })
+}
