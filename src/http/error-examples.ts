@@ -186,7 +186,12 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
     hint: 'Write a fixed value instead, or ask without a proof.',
     position: { offset: 7, line: 1, column: 8 },
   },
-  QuotaExceeded: { message: 'The quota of this token is used up.' },
+  QuotaExceeded: {
+    message: 'This token has used up its 100 requests/s.',
+    hint: 'Wait as long as Retry-After says, then send it again.',
+    limit: { name: 'callerRequestRate', value: 100, unit: 'requests/s' },
+    retryAfterSeconds: 1,
+  },
   Internal: { message: 'The node failed to handle this request; the log of the node says why.' },
   OutcomeUnknown: {
     message: 'The log failed while it was being written; the rows may or may not be stored.',

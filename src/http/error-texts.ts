@@ -216,8 +216,9 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Write a fixed value instead, or ask without a proof.',
   },
   QuotaExceeded: {
-    meaning: 'The caller has used up what it may use for now. Nothing was stored.',
-    fix: 'Wait as long as Retry-After says, then repeat.',
+    meaning:
+      'The token has as many batches under way as its share of the node allows, or has sent as many or as much as it may for now. Nothing was stored.',
+    fix: 'Wait as long as Retry-After says, then repeat. GET /limits lists the quotas of a token: callerIngestShare, callerRequestRate, callerByteRate.',
   },
   Internal: {
     meaning: 'The node failed. A query can be repeated; whether a batch was stored is not said.',

@@ -210,6 +210,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       ...ofDataset,
       ...ofJsonBody,
       ...ofLog,
+      'QuotaExceeded',
       'RecordsDoNotFit',
       'InvalidColumnName',
       'UnsupportedCrs',

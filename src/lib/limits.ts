@@ -24,7 +24,27 @@ export const limitTable = {
   queryMemoryBytes: { value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
   concurrentQueries: { value: 0, unit: 'queries', text: 'queries at the same time; 0 means one per core' },
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
-  openIngestBytes: { value: 512 * MiB, unit: 'bytes', text: 'bodies being parsed and published at the same time' },
+  openIngestBytes: {
+    value: 512 * MiB,
+    unit: 'bytes',
+    text: 'bodies being parsed and published at the same time, each counted up to 32 MiB',
+  },
+  openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
+  callerIngestShare: {
+    value: 50,
+    unit: 'percent',
+    text: 'of what other tokens leave free of openIngestBytes and openIngestRequests, what one token may hold',
+  },
+  callerRequestRate: {
+    value: 0,
+    unit: 'requests/s',
+    text: 'batches that one token may send, averaged over 10 s; 0 means any number',
+  },
+  callerByteRate: {
+    value: 0,
+    unit: 'bytes/s',
+    text: 'inflated bytes that one token may send, averaged over 10 s; 0 means any number',
+  },
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
   bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
   bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },

@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AdmissionQueue } from '../../src/gateway/admission.ts'
 import type { ContentEncoding } from '../../src/gateway/controls.ts'
 import { bodyChunks, wholeBody } from '../../src/gateway/read-body.ts'
 import { Spool } from '../../src/gateway/spool.ts'
@@ -82,43 +81,6 @@ describe('a body', () => {
     expect(await kindOf(wholeBody(gone))).toBe('MalformedBody')
     expect(Buffer.from(await wholeBody(Readable.from([utf8('a'), utf8('b')]))).toString()).toBe('ab')
     expect(await wholeBody(Readable.from([]))).toHaveLength(0)
-  })
-})
-
-describe('admission', () => {
-  test('holds bodies up to the limit and lets go of what they took, once', () => {
-    const queue = new AdmissionQueue(100)
-    const one = queue.enter(60)
-    expect(() => queue.enter(41)).toThrow(expect.objectContaining({ kind: 'Saturated' }))
-    const two = queue.enter(40)
-    one.leave()
-    one.leave()
-    expect(queue.openBytes).toBe(40)
-    two.leave()
-    expect(queue.openBytes).toBe(0)
-  })
-
-  test('lets one body in alone, however large', () => {
-    const queue = new AdmissionQueue(100)
-    const large = queue.enter(1000)
-    large.grow(5000)
-    expect(() => queue.enter(1)).toThrow(expect.objectContaining({ kind: 'Saturated' }))
-    large.leave()
-    queue.enter(1).leave()
-  })
-
-  test('counts a body that grows, and refuses it when there is no more room', () => {
-    const queue = new AdmissionQueue(100)
-    const one = queue.enter(10)
-    const two = queue.enter(10)
-    one.grow(5)
-    one.grow(90)
-    expect(queue.openBytes).toBe(100)
-    expect(() => two.grow(11)).toThrow(expect.objectContaining({ kind: 'Saturated' }))
-    two.leave()
-    one.grow(500)
-    one.leave()
-    expect(queue.openBytes).toBe(0)
   })
 })
 
