@@ -61,17 +61,24 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const state: SourceState = {
     sourceName,
     kind: logPositionKind,
-    value: logPositionText({ anchor, log, next: plan.next, partition }),
+    value: logPositionText({
+      anchor,
+      log,
+      next: plan.next,
+      partition,
+      ...(tip.adopted === undefined ? {} : { adopted: tip.adopted }),
+    }),
   }
   const event = addData(plan, before.tip, { slice, checkpoint, state })
   const last = nextBlocks(before.tip, [event], plan.timeMs)
   const blocks = [...before.blocks, ...last.blocks]
+  const { adopted: _, ...settled } = last.tip
   return {
     ...(slice === undefined ? {} : { slice: { hash: slice.physicalHash, chunks: slice.chunks } }),
     checkpoint,
     blocks,
     record: { blocks: blocks.map(({ hash }) => hash), log, partition, next: plan.next },
-    tip: { ...last.tip, earlier: earlierAfter(tip.earlier, content.number, checkpoint.hash) },
+    tip: { ...settled, earlier: earlierAfter(tip.earlier, content.number, checkpoint.hash) },
   }
 }
 

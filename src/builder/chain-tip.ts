@@ -8,6 +8,7 @@ import { type ChainState, checkNext, emptyChain } from '../model/chain-rules.ts'
 import type { BlockRef, EarlierCheckpoints } from '../model/checkpoint.ts'
 import type { Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
 import { instantFromMs } from '../model/instant.ts'
+import type { LeftLog } from '../model/records.ts'
 
 export interface ChainTip {
   readonly chain: ChainState
@@ -16,6 +17,8 @@ export interface ChainTip {
   readonly sourceBlock?: BlockRef
   /** Checkpoints before the next one. */
   readonly earlier: EarlierCheckpoints
+  /** The logs that the chain has left since its last block. */
+  readonly adopted?: readonly LeftLog[]
 }
 
 export const emptyTip: ChainTip = { chain: emptyChain, earlier: {} }

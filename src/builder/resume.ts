@@ -6,13 +6,15 @@ import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import { HaltError } from '../model/errors.ts'
 import type { FloorRecord } from '../model/records.ts'
-import { putLog } from '../store/claims.ts'
+import { putLog, readAdoption } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 
-/** Declares the log, or checks that its declaration stands. Throws HaltError `LogReplaced`. */
+/** Declares the log, or checks that its declaration stands and that it is not given up. Throws HaltError `LogReplaced`. */
 export async function declareLog(store: ObjectStore, log: EventLog): Promise<void> {
   const { id, kind, partitions } = log
+  const adoption = await readAdoption(store, id)
+  if (adoption !== undefined) throw new HaltError('LogReplaced', `log ${id} was given up for log ${adoption.new}`)
   const claim = await putLog(store, { id, kind, partitions })
   if (claim.outcome === 'won' || claim.inForce.partitions === partitions) return
   const count = claim.inForce.partitions

@@ -10,14 +10,16 @@ import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/
 import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { FloorRecord } from '../model/records.ts'
-import { newestFloor, putName } from '../store/claims.ts'
+import { adoptionsFrom, newestFloor, putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { adoptChain } from './adopt-chain.ts'
 import { emptyTip } from './chain-tip.ts'
 import type { Committer } from './committer.ts'
 import { attemptKey, type DatasetState, stateBytes } from './dataset-state.ts'
 import { completesAttempt, foldAbort, foldCreation, foldCut, type FoldResult, foldRows } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type LoadedDataset, loadDataset } from './load-dataset.ts'
+import type { NameIndex } from './name-index.ts'
 import { checkAnchor } from './resume.ts'
 import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
 import { wholeAttempt, wholeMessage } from './whole-rows.ts'
@@ -30,6 +32,7 @@ export interface SessionDeps {
   readonly log: EventLog
   readonly store: ObjectStore
   readonly partition: number
+  readonly names: NameIndex
   readonly clock: Clock
   readonly logger: Logger
   readonly governor: Governor
@@ -300,13 +303,25 @@ export class Session {
     try {
       const loaded: LoadedDataset | undefined = await loadDataset(this.#deps.store, slot.id)
       if (loaded === undefined) return
-      await this.#checkAnchor(loaded)
-      slot.state = loaded.state
-      slot.tip = loaded.tip
+      const { state, tip } = await this.#fitted(loaded)
+      slot.state = state
+      slot.tip = tip
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
       this.halt(slot, error, this.position)
     }
+  }
+
+  /** The dataset as this log goes on with it. Throws HaltError `LogRegressed`, `LogReplaced` when it cannot. */
+  async #fitted(loaded: LoadedDataset): Promise<LoadedDataset> {
+    const { log, partition, store, names } = this.#deps
+    const from = loaded.commit.record.log
+    if (from !== log.id) {
+      const alias = await names.aliasOf(loaded.state.id)
+      return adoptChain(loaded, await adoptionsFrom(store, from), { log: log.id, partition, alias })
+    }
+    await this.#checkAnchor(loaded)
+    return loaded
   }
 
   /** Another builder may have raised the floor, and the log have let go of what lies below it. */

@@ -7,11 +7,12 @@ import type { Announcements } from '../log/announcements.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import type { Logger } from '../lib/logger.ts'
+import { partitionOf } from '../log/partition.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import type { NameRecord } from '../model/records.ts'
-import { listNames, readCommit, readName } from '../store/claims.ts'
+import type { AdoptionRecord, NameRecord } from '../model/records.ts'
+import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
@@ -33,6 +34,8 @@ export class Catalog {
   readonly #names = new Map<string, NameRecord>()
   readonly #aliasOfId = new Map<DatasetId, string>()
   readonly #chains = new Map<DatasetId, DatasetChain>()
+  /** By log that names were made with: the adoptions that lead to the one that rows go to now. */
+  readonly #adoptions = new Map<string, readonly AdoptionRecord[]>()
   /** Work on one chain is one after the other. */
   readonly #turns = new Map<DatasetId, Promise<unknown>>()
   /** When a chain was last probed, by the monotonic clock. */
@@ -122,7 +125,24 @@ export class Catalog {
     const held = this.#names.get(folded)
     if (held !== undefined) return held
     const name = await readName(this.#store, folded)
-    return name === undefined ? undefined : this.#remember(folded, name)
+    return name === undefined ? undefined : this.#remember(folded, await this.#nowOf(folded, name))
+  }
+
+  /** The name with the log and partition of now: those it was made with, unless that log was given up for another. */
+  async #nowOf(folded: string, name: NameRecord): Promise<NameRecord> {
+    const records = this.#adoptions.get(name.log) ?? (await this.#adoptionsFrom(name.log))
+    this.#adoptions.set(name.log, records)
+    const last = records.at(-1)
+    return last === undefined ? name : { ...name, log: last.new, partition: partitionOf(folded, last.begin.length) }
+  }
+
+  async #adoptionsFrom(log: string): Promise<readonly AdoptionRecord[]> {
+    try {
+      return await adoptionsFrom(this.#store, log)
+    } catch (error) {
+      if (error instanceof DecodeError) throw new HaltError('ChainBroken', `log ${log}: ${error.message}`, error)
+      throw error
+    }
   }
 
   #remember(folded: string, name: NameRecord): NameRecord {

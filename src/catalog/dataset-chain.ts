@@ -24,7 +24,9 @@ export interface ChainBlock {
   readonly sequence: number
   readonly systemTime: Instant
   readonly kind: MetadataEvent['kind']
-  /** Log position after the last message this block and those before it consumed; -1 before any. */
+  /** The log that this block or those before it were read from last; undefined before any. */
+  readonly log: string | undefined
+  /** Position in `log` after the last message this block and those before it consumed; -1 before any. */
   readonly next: number
   readonly checkpoint: Hash | undefined
   /** Slices, rows up to and including this block. */
@@ -48,6 +50,7 @@ export interface Versioned<T> {
 }
 
 export class DatasetChain {
+  /** With the log and the partition that rows go to now. */
   readonly name: NameRecord
   readonly blocks: ChainBlock[] = []
   readonly slices: SliceRef[] = []
@@ -72,6 +75,12 @@ export class DatasetChain {
     return must(this.blocks.at(-1), 'a chain in the catalog has a head')
   }
 
+  /** Position after the last message of the dataset's log that is in the chain; -1 before any. */
+  get next(): number {
+    const last = this.blocks.at(-1)
+    return last !== undefined && last.log === this.name.log ? last.next : -1
+  }
+
   /** Sequence of the block with this hash, or undefined when it is not in the chain. */
   sequenceOf(hash: Hash): number | undefined {
     return this.#sequenceOfHash.get(hash)
@@ -82,11 +91,12 @@ export class DatasetChain {
     const sequence = Number(block.sequenceNumber)
     assert(sequence === this.blocks.length, 'blocks are applied in order')
     const last = this.blocks.at(-1)
-    let next = last?.next ?? -1
+    let [log, next] = [last?.log, last?.next ?? -1]
     let checkpoint = last?.checkpoint
     if (block.event.kind === 'AddData') {
       const data = block.event as AddData // narrowed by kind; ForeignEvent never has this kind
-      next = logPositionOf(data.newSourceState)?.next ?? next
+      const position = logPositionOf(data.newSourceState)
+      if (position !== undefined) ({ log, next } = position)
       checkpoint = data.newCheckpoint?.physicalHash ?? checkpoint
       if (data.newData !== undefined) this.slices.push(sliceRef(data.newData, sequence))
     }
@@ -98,6 +108,7 @@ export class DatasetChain {
       sequence,
       systemTime: block.systemTime,
       kind: block.event.kind,
+      log,
       next,
       checkpoint,
       sliceCount: this.slices.length,

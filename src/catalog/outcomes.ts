@@ -1,6 +1,7 @@
 // What became of a batch: found in the checkpoint of the block that consumed its log position.
 
 import { decodeCheckpoint } from '../codec/checkpoint.ts'
+import { sha3Hash } from '../codec/multihash.ts'
 import { type BatchOutcome, type CheckpointContent, findCommitted, findOutcome, olderIds } from '../model/checkpoint.ts'
 import { HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -34,17 +35,20 @@ export class Outcomes {
   /**
    * The outcome of batch `id` at `position`: `undefined` while its position is not consumed, `'void'` when the position
    * was consumed without deciding it (a duplicate of an earlier batch, or a message that did not count).
-   * Throws HaltError `ChainBroken` when a checkpoint is gone.
+   * Throws HaltError `ChainBroken` when a checkpoint is gone or damaged.
    */
   async at(
     chain: DatasetChain,
     batch: { readonly id: string; readonly position: number },
   ): Promise<DecidedOutcome | 'void' | undefined> {
-    const block = blockAtPosition(chain, batch.position)
-    if (block === undefined) return undefined
-    if (block.checkpoint === undefined) return 'void'
-    const outcome = findOutcome(await this.#checkpoint(chain, block.checkpoint), batch.id, batch.position)
-    return outcome === undefined ? 'void' : { outcome, block }
+    // A position says nothing of its log; an id does not come twice.
+    for (const log of logsOf(chain)) {
+      const block = blockAtPosition(chain, batch.position, log)
+      if (block?.checkpoint === undefined) continue
+      const outcome = findOutcome(await this.#checkpoint(chain, block.checkpoint), batch.id, batch.position)
+      if (outcome !== undefined) return { outcome, block }
+    }
+    return chain.next > batch.position ? 'void' : undefined
   }
 
   /** Looks a keyed batch up in the chain's memory of ids; reads a bounded number of checkpoints. */
@@ -85,18 +89,47 @@ export class Outcomes {
   async #read(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
     const bytes = await this.#store.get(checkpointKey(chain.name.id, hash))
     if (bytes === undefined) throw new HaltError('ChainBroken', `checkpoint ${hash} of ${chain.name.alias} is missing`)
+    if (sha3Hash(bytes) !== hash) {
+      throw new HaltError('ChainBroken', `checkpoint ${hash} of ${chain.name.alias} is damaged`)
+    }
     return decodeCheckpoint(bytes)
   }
 }
 
-/** The block that consumed log position `position`, or undefined while none has. Bisects the chain in memory. */
-export function blockAtPosition(chain: DatasetChain, position: number): ChainBlock | undefined {
-  let low = 0
-  let high = chain.blocks.length
+/** The logs that a chain was read from, newest first. */
+function* logsOf({ blocks }: DatasetChain): Generator<LogSpan> {
+  for (let end = blocks.length; end > 0; ) {
+    const log = blocks[end - 1]?.log
+    const start = firstIndex({ start: 0, end }, (at) => blocks[at]?.log === log)
+    if (log !== undefined) yield { start, end }
+    end = start
+  }
+}
+
+/** Blocks of one log: those from index `start` to below `end`. */
+interface LogSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** The block among `span` (default: all) that consumed log position `position`, or undefined while none has. */
+export function blockAtPosition(
+  chain: DatasetChain,
+  position: number,
+  span: LogSpan = { start: 0, end: chain.blocks.length },
+): ChainBlock | undefined {
+  const index = firstIndex(span, (at) => (chain.blocks[at]?.next ?? -1) > position)
+  return index < span.end ? chain.blocks[index] : undefined
+}
+
+/** First index of `span` from which on `holds` is true, by bisection; its end when there is none. */
+function firstIndex(span: LogSpan, holds: (index: number) => boolean): number {
+  let low = span.start
+  let high = span.end
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((chain.blocks[middle]?.next ?? -1) > position) high = middle
+    if (holds(middle)) high = middle
     else low = middle + 1
   }
-  return chain.blocks[low]
+  return low
 }

@@ -6,12 +6,12 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EventLog } from '../log/event-log.ts'
+import { partitionOf } from '../log/partition.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
 import type { Publisher } from './publish.ts'
-import { partitionOf } from './partition.ts'
 
 /** A creation that is not committed within this time has an unknown outcome. */
 const commitWithinMs = 15_000

@@ -121,7 +121,7 @@ export class Gateway {
       })
     }
     // A block that was not announced here is found in the store.
-    if (chain.head.next <= note.position) await this.#deps.catalog.refresh(chain)
+    if (chain.next <= note.position) await this.#deps.catalog.refresh(chain)
     const decided = await decisionNow(this.#deps, chain, note)
     return { receipt: this.#parts.receipts.of(note, chain.name, decided), chain, tokenId: note.tokenId }
   }

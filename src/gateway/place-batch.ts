@@ -82,7 +82,7 @@ function noteOfKnown(batch: BatchToPlace, id: string, { outcome }: DecidedOutcom
 async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
   const { ifMatch } = batch.controls
   if (ifMatch !== undefined) await sequenceAsked(deps, batch, ifMatch)
-  const position = Math.max(0, batch.chain.head.next)
+  const position = Math.max(0, batch.chain.next)
   return noteOf(batch, { id: randomId(), position, index: 0, acceptedMs: batch.receivedMs })
 }
 

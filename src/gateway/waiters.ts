@@ -47,7 +47,7 @@ export class Waiters {
       void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
       void this.#look(chain, ended.signal)
       // The block may be there already.
-      if (chain.head.next > batch.position) this.#settle(chain)
+      if (chain.next > batch.position) this.#settle(chain)
     }).finally(() => ended.abort())
   }
 
@@ -81,7 +81,7 @@ export class Waiters {
 
   async #answer(chain: DatasetChain): Promise<void> {
     for (const waiter of this.#waiting.get(chain.name.id) ?? []) {
-      if (chain.head.next <= waiter.batch.position) continue
+      if (chain.next <= waiter.batch.position) continue
       waiter.resolve(await this.#deps.outcomes.at(chain, waiter.batch))
     }
   }

@@ -35,6 +35,33 @@ export interface FloorRecord {
   readonly halted: readonly { readonly dataset: DatasetId; readonly position: number; readonly reason: string }[]
 }
 
+/**
+ * `adoptions/<old log>`: the old log is given up, its datasets go on in the new one. One per old log; an adopted log may
+ * be given up in turn. `partitions` are those of the old log, `begin` has a position for each of the new one.
+ */
+export interface AdoptionRecord {
+  readonly old: string
+  readonly new: string
+  readonly partitions: readonly {
+    /** Everything below is committed, of every dataset but the halted. */
+    readonly floor: number
+    /** Position after the last message; absent when nobody can say. What lies between floor and end is given up. */
+    readonly end?: number
+  }[]
+  /** Datasets whose messages from `position` on are given up. */
+  readonly halted: FloorRecord['halted']
+  /** Messages of the old log's datasets lie at these positions or above. */
+  readonly begin: readonly number[]
+}
+
+/** A log that a chain has left, as its first block in the next log says. */
+export interface LeftLog {
+  readonly log: string
+  readonly partition: number
+  /** Messages of that partition that the chain has not read; without `to` the log's end is not known. Absent: none. */
+  readonly givenUp?: { readonly from: number; readonly to?: number }
+}
+
 /** `logs/<log id>`: put by the first process; all use its partition count. */
 export interface LogRecord {
   readonly id: string

@@ -5,14 +5,25 @@ import { assert, must } from '../lib/assert.ts'
 import { equalBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
-import { commitKey, logKey, nameKey, namesPrefix, numberOfName, progressKey, progressPrefix } from './layout.ts'
+import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
+import {
+  adoptionKey,
+  commitKey,
+  logKey,
+  nameKey,
+  namesPrefix,
+  numberOfName,
+  progressKey,
+  progressPrefix,
+} from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 import {
+  decodeAdoptionRecord,
   decodeCommitRecord,
   decodeFloorRecord,
   decodeLogRecord,
   decodeNameRecord,
+  encodeAdoptionRecord,
   encodeCommitRecord,
   encodeFloorRecord,
   encodeLogRecord,
@@ -86,6 +97,30 @@ export function putLog(store: ObjectStore, record: LogRecord): Promise<Claim<Log
 /** What is declared about a log, or undefined. Throws `DecodeError`. */
 export function readLog(store: ObjectStore, id: string): Promise<LogRecord | undefined> {
   return read(store, logKey(id), decodeLogRecord)
+}
+
+/** Gives up `record.old` for `record.new`; the first such record stands. Durable when it resolves. Throws `DecodeError`. */
+export function putAdoption(store: ObjectStore, record: AdoptionRecord): Promise<Claim<AdoptionRecord>> {
+  return claim(store, adoptionKey(record.old), { bytes: encodeAdoptionRecord(record), decode: decodeAdoptionRecord })
+}
+
+/** What became of log `old`, or undefined while it is not given up. Throws `DecodeError`. */
+export function readAdoption(store: ObjectStore, old: string): Promise<AdoptionRecord | undefined> {
+  return read(store, adoptionKey(old), decodeAdoptionRecord)
+}
+
+/** The adoptions that lead from `log` to the log that its datasets are in now, in order. Throws `DecodeError`. */
+export async function adoptionsFrom(store: ObjectStore, log: string): Promise<readonly AdoptionRecord[]> {
+  const records: AdoptionRecord[] = []
+  for (let at = log; ; ) {
+    const record = await readAdoption(store, at)
+    if (record === undefined) return records
+    if (record.old !== at || records.some(({ old }) => old === record.new)) {
+      throw new DecodeError('adoption record', `that of log ${at} does not lead to another log`)
+    }
+    records.push(record)
+    at = record.new
+  }
 }
 
 async function floorPositions(store: ObjectStore, log: string, partition: number): Promise<number[]> {

@@ -47,6 +47,7 @@ export const datasetsPrefix = 'datasets'
 export const logsPrefix = 'logs'
 export const tokensPrefix = 'tokens'
 export const floorsPrefix = 'progress'
+export const adoptionsPrefix = 'adoptions'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -109,6 +110,11 @@ export function commitKey(id: DatasetId, sequence: number): string {
 /** `logs/<log id>`. */
 export function logKey(logId: string): string {
   return `${logsPrefix}/${segment('a log id', logId)}`
+}
+
+/** `adoptions/<old log id>`: what became of a log that was given up. */
+export function adoptionKey(oldLogId: string): string {
+  return `${adoptionsPrefix}/${segment('a log id', oldLogId)}`
 }
 
 /** `progress/<log>/<partition>`: the floors of one partition. */

@@ -7,7 +7,7 @@ import { equalBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { isName } from '../model/names.ts'
-import type { CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
+import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
 
 const idPattern = /^did:odf:fed01[0-9a-f]{64}$/
 const hashPattern = /^f1620[0-9a-f]{64}$/
@@ -62,14 +62,7 @@ export function encodeFloorRecord(record: FloorRecord): Uint8Array {
 /** Throws `DecodeError`. */
 export function decodeFloorRecord(bytes: Uint8Array): FloorRecord {
   const read = open('floor record', bytes)
-  const halted = read.list('halted').map((item) => {
-    const entry = membersOf('halted dataset', item)
-    return {
-      dataset: entry.text('dataset', idPattern),
-      position: entry.natural('position'),
-      reason: entry.text('reason'),
-    }
-  })
+  const halted = haltedOf(read)
   const anchor = read.optionalText('anchor', hashPattern)
   const record: FloorRecord = {
     log: read.text('log'),
@@ -81,6 +74,42 @@ export function decodeFloorRecord(bytes: Uint8Array): FloorRecord {
   if ((record.position === 0) !== (anchor === undefined))
     throw read.fault('anchor is absent at position 0, and only there')
   return read.done(record, encodeFloorRecord)
+}
+
+function haltedOf(read: Members): FloorRecord['halted'] {
+  return read.list('halted').map((item) => {
+    const entry = membersOf('halted dataset', item)
+    return {
+      dataset: entry.text('dataset', idPattern),
+      position: entry.natural('position'),
+      reason: entry.text('reason'),
+    }
+  })
+}
+
+export function encodeAdoptionRecord(record: AdoptionRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeAdoptionRecord(bytes: Uint8Array): AdoptionRecord {
+  const read = open('adoption record', bytes)
+  const partitions = read.list('partitions').map((item) => {
+    const part = membersOf('partition of an adoption record', item)
+    const end = part.optionalNatural('end')
+    return { floor: part.natural('floor'), ...(end === undefined ? {} : { end }) }
+  })
+  const begin = read.naturals('begin')
+  const record: AdoptionRecord = {
+    old: read.text('old'),
+    new: read.text('new'),
+    partitions,
+    halted: haltedOf(read),
+    begin,
+  }
+  if (record.old === record.new) throw read.fault('a log takes over from itself')
+  if (partitions.length === 0 || begin.length === 0) throw read.fault('a log has a partition')
+  return read.done(record, encodeAdoptionRecord)
 }
 
 export function encodeLogRecord(record: LogRecord): Uint8Array {
@@ -100,6 +129,8 @@ interface Members {
   text(name: string, pattern?: RegExp): string
   optionalText(name: string, pattern?: RegExp): string | undefined
   natural(name: string): number
+  optionalNatural(name: string): number | undefined
+  naturals(name: string): readonly number[]
   list(name: string): readonly JsonValue[]
   fault(reason: string): DecodeError
   /** `record`, if encoding it gives the very bytes that were read (so no other member, order or spelling). */
@@ -119,19 +150,19 @@ function membersOf(what: string, value: JsonValue, bytes: Uint8Array = new Uint8
       ? undefined
       : (textOf(member, pattern) ?? raise(fault(`${name} is not as it should be`)))
   }
+  const list = (name: string): readonly JsonValue[] => {
+    const member = value.get(name)
+    return Array.isArray(member) ? member : raise(fault(`${name} is no list`))
+  }
   return {
     optionalText,
     text: (name, pattern) => optionalText(name, pattern) ?? raise(fault(`${name} is missing`)),
-    natural(name) {
-      const member = value.get(name)
-      const number =
-        member instanceof JsonNumber && numberPattern.test(member.token) ? Number(member.token) : Number.NaN
-      return Number.isSafeInteger(number) ? number : raise(fault(`${name} is no natural number`))
-    },
-    list(name) {
-      const member = value.get(name)
-      return Array.isArray(member) ? member : raise(fault(`${name} is no list`))
-    },
+    natural: (name) => naturalOf(value.get(name)) ?? raise(fault(`${name} is no natural number`)),
+    optionalNatural: (name) =>
+      value.has(name) ? (naturalOf(value.get(name)) ?? raise(fault(`${name} is no natural number`))) : undefined,
+    naturals: (name) =>
+      list(name).map((item) => naturalOf(item) ?? raise(fault(`${name} holds what is no natural number`))),
+    list,
     fault,
     done(record, encode) {
       if (!equalBytes(encode(record), bytes))
@@ -143,6 +174,11 @@ function membersOf(what: string, value: JsonValue, bytes: Uint8Array = new Uint8
 
 function textOf(value: JsonValue, pattern = /^/): string | undefined {
   return typeof value === 'string' && pattern.test(value) ? value : undefined
+}
+
+function naturalOf(value: JsonValue | undefined): number | undefined {
+  const number = value instanceof JsonNumber && numberPattern.test(value.token) ? Number(value.token) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
 }
 
 function raise(error: Error): never {

@@ -1,4 +1,5 @@
-// A dataset's partition, fixed at birth: hash of the lower-case alias over the log's partition count.
+// A dataset's partition in a log: hash of the lower-case alias over the log's partition count. Fixed when the dataset
+// is made, and decided anew by the same rule where another log takes over (docs/decisions/log-adoption.md).
 
 import { sha3256 } from '../codec/native-crypto.ts'
 import { utf8 } from '../lib/bytes.ts'
