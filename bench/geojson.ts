@@ -1,9 +1,10 @@
 // Reading GeoJSON points: rows per second of CPU next to NDJSON of the same properties, in one run.
-// Run: node bench/geojson.ts
+// A part of bench/run.ts.
 
 import { createReader } from '../src/formats/formats.ts'
 import type { Format, ReaderOptions } from '../src/formats/reader.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/model/schema.ts'
+import type { Measure } from './measure.ts'
 
 const rows = 100_000
 const chunkBytes = 64 * 1024
@@ -90,7 +91,7 @@ function cpuSeconds({ format, bytes, options }: Body): number {
   return (spent.user + spent.system) / 1e6
 }
 
-export interface GeoFigure {
+interface GeoFigure {
   readonly name: string
   readonly rowsPerSecond: number
   readonly megabytesPerSecond: number
@@ -99,7 +100,7 @@ export interface GeoFigure {
 }
 
 /** The bodies take turns, and the least of each counts: other work on the machine can only add to it. */
-export function geoJsonFigures(): GeoFigure[] {
+function geoJsonFigures(): GeoFigure[] {
   const made = bodies()
   const seconds = made.map((): number[] => [])
   for (let run = 0; run <= runs; run++) {
@@ -117,10 +118,13 @@ export function geoJsonFigures(): GeoFigure[] {
   })
 }
 
-if (process.argv[1] === import.meta.filename) {
-  for (const { name, rowsPerSecond, megabytesPerSecond, ratio } of geoJsonFigures()) {
-    process.stdout.write(
-      `${name.padEnd(18)} ${Math.round(rowsPerSecond)} rows/s ${megabytesPerSecond.toFixed(0)} MB/s ${ratio.toFixed(2)} × ndjson\n`,
-    )
-  }
+/** Rows and bytes that each body is read at, and how GeoJSON points stand to NDJSON of the same properties. */
+export async function measureGeoJson(): Promise<Measure[]> {
+  return geoJsonFigures().flatMap(({ name, rowsPerSecond, megabytesPerSecond, ratio }): Measure[] => [
+    { name: `read ${name}`, value: rowsPerSecond, unit: 'rows/s' },
+    { name: `read ${name}`, value: megabytesPerSecond, unit: 'MB/s' },
+    ...(name.endsWith('points')
+      ? [{ name: `${name} beside NDJSON`, value: ratio, unit: '×', bar: { least: 0.6 } }]
+      : []),
+  ])
 }

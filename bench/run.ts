@@ -1,9 +1,10 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
-// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages]. Exits with 1 when a bar is crossed.
+// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
+import { measureGeoJson } from './geojson.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
@@ -20,6 +21,7 @@ interface Baseline {
 const baselineFile = new URL('./baseline.json', import.meta.url)
 const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   stages: measureStages,
+  geojson: measureGeoJson,
   start: measureStart,
   single: measureSingleRows,
   durable: measureDurablePosts,

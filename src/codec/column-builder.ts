@@ -44,6 +44,8 @@ export class ColumnBuilder {
   private startBytes = 64
   // Values, in the one array that fits the type.
   private bytes: Uint8Array = noBytes
+  /** View of `bytes`, once there was use for it. */
+  private view: DataView | undefined = undefined
   private words: Int32Array = noWords
   private doubles: Float64Array = noDoubles
   private floats: Float32Array = noFloats
@@ -159,6 +161,26 @@ export class ColumnBuilder {
     this.rows = row + 1
   }
 
+  /** The same from a view of the bytes, by words: faster for texts of some dozens of bytes. */
+  appendView(source: DataView, start: number, end: number): void {
+    const row = this.present()
+    const length = end - start
+    const at = this.offsets[row] ?? 0
+    this.reserveBytes(at + length)
+    if (length < 4 || length > 256) {
+      this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length), at)
+    } else {
+      this.view ??= new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length)
+      const { view } = this
+      // The last word overlaps the one before, so that no byte is left over.
+      const last = length - 4
+      for (let i = 0; i < last; i += 4) view.setInt32(at + i, source.getInt32(start + i, true), true)
+      view.setInt32(at + last, source.getInt32(start + last, true), true)
+    }
+    this.offsets[row + 1] = at + length
+    this.rows = row + 1
+  }
+
   /** `text` as UTF-8. A lone surrogate becomes U+FFFD: the caller refuses it before. */
   appendText(text: string): void {
     const row = this.present()
@@ -215,6 +237,7 @@ export class ColumnBuilder {
     this.rows = 0
     this.capacityRows = 0
     this.bytes = noBytes
+    this.view = undefined
     this.words = noWords
     this.doubles = noDoubles
     this.floats = noFloats
@@ -255,6 +278,7 @@ export class ColumnBuilder {
   private reserveBytes(length: number): void {
     if (length <= this.bytes.length) return
     assert(length <= maxBytes, 'a column holds at most 2 GiB')
+    this.view = undefined
     this.bytes = grownBytes(this.bytes, Math.min(maxBytes, Math.max(length, this.bytes.length * 2, this.startBytes)))
   }
 

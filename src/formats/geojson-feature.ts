@@ -5,10 +5,21 @@ import type { ColumnBuilder } from '../codec/column-builder.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import { type ColumnPlan, unknownName, valueCode } from './column-plan.ts'
 import type { FaultLog } from './fault-log.ts'
-import { FixedText, WordView } from './fixed-text.ts'
+import { WordView } from './fixed-text.ts'
 import { reprojectHint, requireWgs84Text } from './geojson-crs.ts'
 import { GeometryChecker } from './geojson-geometry.ts'
-import { featureColumns, type FeaturePlan } from './geojson-names.ts'
+import { featureColumns, type FeaturePlan, foreignToFeatures } from './geojson-names.ts'
+import {
+  featureText,
+  headText,
+  nameFrame,
+  part,
+  partAt,
+  partNames,
+  plainHead,
+  plainMiddle,
+  pointText,
+} from './geojson-texts.ts'
 import { type JsonRecordOptions, JsonRecordReader } from './json-record.ts'
 import {
   closeBrace,
@@ -31,8 +42,8 @@ import type { TypedColumns } from './typed-columns.ts'
 const letterN = 0x6e
 const noBytes = new Uint8Array(0)
 
-/** Members that make an object another kind of GeoJSON. Source: RFC 7946 §7.1. */
-const foreignToFeatures: ReadonlySet<string> = new Set(['coordinates', 'geometries', 'features'])
+/** Result of `plain` where a feature does not begin so. */
+const unplain = -2
 
 export class FeatureReader {
   /** True after a fault of syntax: where the feature ends is not known. */
@@ -83,7 +94,9 @@ export class FeatureReader {
     row.begin(bytes, end, record)
     const open = skipSpace(bytes, start, end)
     // The reader of objects says what else it is.
-    const after = open < end && bytes[open] === openBrace ? this.members(open) : row.object(open, 1, '')
+    let after = this.plain(open)
+    if (after === unplain)
+      after = open < end && bytes[open] === openBrace ? this.members(open) : row.object(open, 1, '')
     if (after >= 0) this.complete(open, after)
     this.broken = row.broken
     return after
@@ -95,35 +108,68 @@ export class FeatureReader {
     return this.row.settle(this.read(bytes, start, end, record))
   }
 
+  /** See ObjectCore. */
+  undo(): void {
+    this.row.undo()
+  }
+
+  /** Reads a feature that begins as nearly all points do: index after it, -1 after a fault, or `unplain`. */
+  private plain(open: number): number {
+    const { bytes, end, row } = this
+    const { view } = this.words
+    if (!plainHead.standsAt(view, open, end)) return unplain
+    const { geometry } = this.plan
+    const builder = this.columns.builders[geometry]
+    if (builder === undefined || this.columns.plan.columns[geometry]?.code !== valueCode.string) return unplain
+    const from = open + plainHead.length - pointText.length
+    const to = this.geometries.check(bytes, from, end, 2)
+    if (to < 0) return unplain
+    row.claim(geometry)
+    builder.appendView(view, from, to)
+    this.parts = (1 << part.type) | (1 << part.geometry)
+    if (!plainMiddle.standsAt(view, to, end)) return this.more(to)
+    this.parts |= 1 << part.properties
+    const after = row.object(to + plainMiddle.length - 1, 2, '/properties')
+    return after < 0 || row.full ? -1 : this.more(after)
+  }
+
   /** Reads members up to the closing brace: index after it, or -1. */
   private members(open: number): number {
+    const { bytes, end } = this
+    const isHead = headText.standsAt(this.words.view, open, end)
+    if (isHead) this.parts = 1 << part.type
+    let at = skipSpace(bytes, open + (isHead ? headText.length : 1), end)
+    if (!isHead && at < end && bytes[at] === closeBrace) return at + 1
+    at = this.member(at)
+    return at < 0 || this.row.full ? -1 : this.more(at)
+  }
+
+  /** Reads what follows a member up to the closing brace: index after it, or -1. */
+  private more(from: number): number {
     const { bytes, end, row } = this
-    let at: number
-    const { view } = this.words
-    if (headText.standsAt(view, open, end)) {
-      this.parts = 1 << part.type
-      at = skipSpace(bytes, open + headText.length, end)
-    } else {
-      at = skipSpace(bytes, open + 1, end)
-      if (at < end && bytes[at] === closeBrace) return at + 1
-    }
+    let at = from
     while (true) {
-      const keyAt = at
-      const which = partAt(view, at, end)
-      if (which === part.other) {
-        if (!this.otherName(at)) return -1
-        at = skipSpace(bytes, this.string.end + 1, end)
-        if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
-        at += 1
-      } else at += (partNames[which]?.length ?? 0) + nameFrame
-      at = this.member(which, keyAt, skipSpace(bytes, at, end))
-      if (at < 0 || row.full) return -1
       at = skipSpace(bytes, at, end)
       const next = at < end ? bytes[at] : 0
       if (next === closeBrace) return at + 1
       if (next !== comma) return this.expected(at, 'a comma or the end of the object')
-      at = skipSpace(bytes, at + 1, end)
+      at = this.member(skipSpace(bytes, at + 1, end))
+      if (at < 0 || row.full) return -1
     }
+  }
+
+  /** Reads the member whose name opens at `keyAt`: index after it, or -1. */
+  private member(keyAt: number): number {
+    const { bytes, end } = this
+    const which = partAt(this.words.view, keyAt, end)
+    if (which !== part.other) {
+      const nameEnd = keyAt + (partNames[which]?.length ?? 0) + nameFrame
+      return this.memberValue(which, keyAt, skipSpace(bytes, nameEnd, end))
+    }
+    if (!this.otherName(keyAt)) return -1
+    const at = skipSpace(bytes, this.string.end + 1, end)
+    if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
+    return this.memberValue(which, keyAt, skipSpace(bytes, at + 1, end))
   }
 
   private expected(at: number, what: string): -1 {
@@ -151,7 +197,7 @@ export class FeatureReader {
   }
 
   /** Reads the value at `at` of the member whose name opens at `keyAt`: index after it, or -1. */
-  private member(written: number, keyAt: number, at: number): number {
+  private memberValue(written: number, keyAt: number, at: number): number {
     let which = written
     if (which === part.other) {
       const name = stringText(this.scratch, this.bytes, this.string.start, this.string.end)
@@ -211,7 +257,7 @@ export class FeatureReader {
       return after
     }
     this.row.claim(plan.geometry)
-    if (column.code === valueCode.string) builder.appendBytes(bytes, at, after)
+    if (column.code === valueCode.string) builder.appendView(this.words.view, at, after)
     else this.misfit(this.columns.wrongType(column, 'an object'), column, at, after, '/geometry')
     return after
   }
@@ -293,8 +339,8 @@ export class FeatureReader {
       return after
     }
     if (extra.length === 0) extra.reset(end - keyAt + 2)
-    append(extra, bytes, keyAt, keyEnd, extra.length === 0 ? openBrace : comma)
-    append(extra, bytes, at, after, colon)
+    extra.add(extra.length === 0 ? openBrace : comma, bytes, keyAt, keyEnd)
+    extra.add(colon, bytes, at, after)
     return after
   }
 
@@ -312,7 +358,7 @@ export class FeatureReader {
     const target = extra.length === 0 ? undefined : this.target(this.plan.extra)
     if (target !== undefined) {
       const { column, builder } = target
-      append(extra, noBytes, 0, 0, closeBrace)
+      extra.add(closeBrace, noBytes, 0, 0)
       if (column.code === valueCode.string) builder.appendBytes(extra.bytes, 0, extra.length)
       else this.misfit(this.columns.wrongType(column, 'an object'), column, start, after, '')
     }
@@ -349,40 +395,4 @@ export class FeatureReader {
   private fault(kind: RecordErrorKind, message: string, at: number, end: number, pointer: string): void {
     this.row.fault(kind, message, at, end, pointer === '' ? {} : { pointer })
   }
-}
-
-const headText = new FixedText('{"type":"Feature",')
-const featureText = new FixedText('"Feature"')
-
-/** The members that have a meaning of their own, and their names as they are mostly written. */
-const part = { other: 0, type: 1, geometry: 2, properties: 3, id: 4 } as const
-const partNames = ['', 'type', 'geometry', 'properties', 'id'] as const
-/** Bytes around a name: two quotes and a colon. */
-const nameFrame = 3
-const typeText = new FixedText('"type":')
-const geometryText = new FixedText('"geometry":')
-const propertiesText = new FixedText('"properties":')
-const idText = new FixedText('"id":')
-
-/** The part whose name opens at `at`, if the name is written without escapes and a colon follows at once. */
-function partAt(view: DataView, at: number, end: number): number {
-  switch (at + 1 < end ? view.getUint8(at + 1) : 0) {
-    case 0x74:
-      return typeText.standsAt(view, at, end) ? part.type : part.other
-    case 0x67:
-      return geometryText.standsAt(view, at, end) ? part.geometry : part.other
-    case 0x70:
-      return propertiesText.standsAt(view, at, end) ? part.properties : part.other
-    case 0x69:
-      return idText.standsAt(view, at, end) ? part.id : part.other
-    default:
-      return part.other
-  }
-}
-
-/** Adds `before` and `bytes[from, to)`; `out` has room. */
-function append(out: Scratch, bytes: Uint8Array, from: number, to: number, before: number): void {
-  out.bytes[out.length] = before
-  out.bytes.set(bytes.subarray(from, to), out.length + 1)
-  out.length += 1 + to - from
 }

@@ -162,7 +162,8 @@ export class SequenceFramer implements Framer {
   line = 1
   stopped = 0
   terminatorBytes: 0 | 1 = 1
-  private separated = false
+  /** True when the record begun goes up to a separator and not up to the end of its line. */
+  separated = false
 
   begin(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
@@ -171,6 +172,11 @@ export class SequenceFramer implements Framer {
       else if (byte !== 0x20 && byte !== 0x09) return at
     }
     return -1
+  }
+
+  /** A record that was read with the end of its line. */
+  passed(): void {
+    this.line += 1
   }
 
   end(bytes: Uint8Array, from: number): number {

@@ -2,8 +2,9 @@
 // ranges, rings. Whether what it refuses is JSON at all, `JsonChecker` says.
 
 import type { RecordErrorKind } from '../model/errors.ts'
-import { FixedText, type WordView } from './fixed-text.ts'
+import type { WordView } from './fixed-text.ts'
 import { requireWgs84Text } from './geojson-crs.ts'
+import { pointText } from './geojson-texts.ts'
 import {
   closeBrace,
   closeBracket,
@@ -28,6 +29,10 @@ const toleranceDegrees = 1e-6
 const maxLongitude = 360
 const maxLatitude = 90
 
+const minus = 0x2d
+const dot = 0x2e
+const zero = 0x30
+
 /** How deep the positions lie in `coordinates`, and what a row of them is. */
 interface Shape {
   readonly depth: number
@@ -43,7 +48,6 @@ const shapes: ReadonlyMap<string, Shape> = new Map([
   ['Polygon', { depth: 2, row: 'ring' }],
   ['MultiPolygon', { depth: 3, row: 'ring' }],
 ])
-const pointText = new FixedText('{"type":"Point","coordinates":[')
 const collection = 'GeometryCollection'
 
 /** The members of the geometry being read, while it is not known what they have to be. */
@@ -149,17 +153,14 @@ export class GeometryChecker {
   private plainPoint(open: number): number {
     const { bytes, limit, number } = this
     if (!pointText.standsAt(this.words.view, open, limit)) return -1
-    let at = open + pointText.length
-    for (let axis = 0; axis < 3; axis++) {
-      if (!scanNumber(number, bytes, at, limit, false)) return -1
-      const max = axis === 0 ? maxLongitude : axis === 1 ? maxLatitude : Number.MAX_VALUE
-      if (magnitudeOf(number) > max) return -1
-      at = number.end + 1
-      const next = at < limit ? bytes[at - 1] : 0
-      if (next === closeBracket) return axis > 0 && bytes[at] === closeBrace ? at + 1 : -1
-      if (next !== comma) return -1
+    let at = plainDegrees(bytes, open + pointText.length, limit, maxLongitude)
+    if (at < 0 || bytes[at] !== comma) return -1
+    at = plainDegrees(bytes, at + 1, limit, maxLatitude)
+    if (at >= 0 && bytes[at] === comma) {
+      if (!scanNumber(number, bytes, at + 1, limit, false) || magnitudeOf(number) > Number.MAX_VALUE) return -1
+      at = number.end
     }
-    return -1
+    return at >= 0 && at + 2 <= limit && bytes[at] === closeBracket && bytes[at + 1] === closeBrace ? at + 2 : -1
   }
 
   private below(name: string): -1 {
@@ -375,4 +376,25 @@ export class GeometryChecker {
 function isText(bytes: Uint8Array, start: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
   return true
+}
+
+/** Index after the number at `from` if its whole degrees are less than `max` and it has no exponent, else -1. */
+function plainDegrees(bytes: Uint8Array, from: number, end: number, max: number): number {
+  let at = from
+  if (at < end && bytes[at] === minus) at += 1
+  const first = at
+  let degrees = 0
+  for (; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero
+    if (digit < 0 || digit > 9) break
+    degrees = degrees * 10 + digit
+  }
+  if (at === first || (at > first + 1 && bytes[first] === zero) || degrees >= max || at >= end) return -1
+  if (bytes[at] !== dot) return at
+  const point = at + 1
+  for (at = point; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero
+    if (digit < 0 || digit > 9) break
+  }
+  return at > point && at < end ? at : -1
 }

@@ -8,6 +8,9 @@ import { propertyPrefix, systemNames, type TablePlan, unknownName } from './colu
 /** Columns of the parts of a feature that are no properties. */
 export const featureColumns = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const
 
+/** Members that make an object another kind of GeoJSON. Source: RFC 7946 §7.1. */
+export const foreignToFeatures: ReadonlySet<string> = new Set(['coordinates', 'geometries', 'features'])
+
 /** Folded names of properties whose columns have the prefix `property_`. */
 export function prefixedNames(vocabulary: Vocabulary): ReadonlySet<string> {
   const names = new Set([...Object.values(featureColumns), ...systemNames(vocabulary)].map(foldAscii))

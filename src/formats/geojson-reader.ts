@@ -5,7 +5,7 @@ import { CollectionMembers, notGeoJson } from './geojson-collection.ts'
 import { FeatureReader } from './geojson-feature.ts'
 import { CollectionFramer, SequenceFramer } from './geojson-framing.ts'
 import { type FeaturePlan, featurePlan } from './geojson-names.ts'
-import { holdsLineEnd, skipSpace } from './json-text.ts'
+import { holdsLineEnd, passed, skipSpace } from './json-text.ts'
 import { ObjectReader } from './object-reader.ts'
 import type { ReaderOptions, RecordReader } from './reader.ts'
 
@@ -23,12 +23,35 @@ function planOf(options: ReaderOptions): FeaturePlan {
   return featurePlan(tablePlan(options), options.vocabulary)
 }
 
+const newline = 0x0a
+
+/** Whether a byte is white space within a line. */
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0d || byte === 0x09
+}
+
 class SequenceReader extends ObjectReader {
   protected readonly objects: FeatureReader
+  private readonly framer: SequenceFramer
 
   constructor(options: ReaderOptions, plan: FeaturePlan) {
-    super(options, new SequenceFramer(), plan.table)
+    const framer = new SequenceFramer()
+    super(options, framer, plan.table)
+    this.framer = framer
     this.objects = new FeatureReader(plan, this.recordOptions())
+  }
+
+  override attempt(bytes: Uint8Array, start: number): number {
+    return this.framer.separated ? -1 : super.attempt(bytes, start)
+  }
+
+  /** A line that ends in these bytes, and is one feature: index after the end of the line, or -1. */
+  protected override tryRecord(bytes: Uint8Array, start: number): number {
+    const { lineEnds } = passed
+    let at = super.tryRecord(bytes, start)
+    if (at < 0 || passed.lineEnds !== lineEnds) return -1
+    while (at < bytes.length && isBlank(bytes[at] ?? 0)) at += 1
+    return at < bytes.length && bytes[at] === newline ? at + 1 : -1
   }
 
   record(bytes: Uint8Array, start: number, end: number): void {

@@ -110,9 +110,12 @@ export class JsonRecordReader {
   /** Ends an attempt, which came to `after`: the same, or -1 if there was a fault. */
   settle(after: number): number {
     this.tentative = false
-    if (after >= 0 && this.faultsHere === 0) return after
+    return this.faultsHere === 0 ? after : -1
+  }
+
+  /** See ObjectCore. */
+  undo(): void {
     this.seen.fill(0)
-    return -1
   }
 
   /** Begins the row of record number `record`, which ends before `end`. */

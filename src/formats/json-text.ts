@@ -19,12 +19,16 @@ stringStops.fill(1, 0, 0x20)
 stringStops[quote] = 1
 stringStops[backslash] = 1
 
+/** Line ends that `skipSpace` has passed so far: tells a reader whether what it read held any. */
+export const passed = { lineEnds: 0 }
+
 /** Index of the first byte at or after `at` that is no JSON whitespace; `end` when there is none. */
 export function skipSpace(bytes: Uint8Array, at: number, end: number): number {
   let i = at
   while (i < end) {
     const byte = bytes[i] ?? 0
     if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return i
+    if (byte === 0x0a) passed.lineEnds += 1
     i += 1
   }
   return end
@@ -72,6 +76,13 @@ export class Scratch {
   reset(capacity: number): void {
     this.length = 0
     if (this.bytes.length < capacity) this.bytes = new Uint8Array(Math.max(capacity, 2 * this.bytes.length, 64))
+  }
+
+  /** Adds `before` and `bytes[from, to)`; there is room. */
+  add(before: number, bytes: Uint8Array, from: number, to: number): void {
+    this.bytes[this.length] = before
+    this.bytes.set(bytes.subarray(from, to), this.length + 1)
+    this.length += 1 + to - from
   }
 }
 

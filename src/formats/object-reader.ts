@@ -17,8 +17,10 @@ export interface ObjectCore {
   /** True after a fault of syntax: where the object ends is not known. */
   readonly broken: boolean
   read(bytes: Uint8Array, start: number, end: number, record: number): number
-  /** Like `read`, but -1 where there would be any fault, which is not noted; the row is then to be undone. */
+  /** Like `read`, but -1 where there would be any fault, which is not noted. */
   attempt(bytes: Uint8Array, start: number, end: number, record: number): number
+  /** Makes ready to read the object last attempted again; its row is to be undone. */
+  undo(): void
 }
 
 export abstract class ObjectReader implements RecordReader, RecordSink {
@@ -67,14 +69,20 @@ export abstract class ObjectReader implements RecordReader, RecordSink {
 
   attempt(bytes: Uint8Array, start: number): number {
     if (this.faults.total > 0 || this.feed.utf8.dirty) return -1
-    const after = this.objects.attempt(bytes, start, bytes.length, this.records)
+    const after = this.tryRecord(bytes, start)
     if (after < 0 || after - start > this.options.recordBytes) {
       this.columns.undoRow()
+      this.objects.undo()
       return -1
     }
     this.records += 1
     this.columns.endRow(after - start)
     return after
+  }
+
+  /** Reads the record at `start`: index after it, or -1 where it is not known to be one without a fault. */
+  protected tryRecord(bytes: Uint8Array, start: number): number {
+    return this.objects.attempt(bytes, start, bytes.length, this.records)
   }
 
   abstract record(bytes: Uint8Array, start: number, end: number): void

@@ -120,6 +120,22 @@ describe('column builder', () => {
       expect(() => createColumnBuilder({ name: 'x', type })).toThrow(AssertionFailed)
     }
   })
+
+  test('takes texts of any length from a view', () => {
+    const source = new Uint8Array(1000).map((_, i) => (i * 7 + 1) & 255)
+    const view = new DataView(source.buffer, 3)
+    const builder = createColumnBuilder({ name: 'b', type: { kind: 'Binary' } })
+    const expected: number[] = []
+    for (let length = 0; length <= 300; length++) {
+      builder.appendView(view, length, 2 * length)
+      expected.push(...source.subarray(3 + length, 3 + 2 * length))
+    }
+    const column = builder.finish()
+    expect(column.rows).toBe(301)
+    expect([...column.values]).toEqual(expected)
+    builder.appendView(view, 0, 9)
+    expect([...builder.finish().values]).toEqual([...source.subarray(3, 12)])
+  })
 })
 
 describe('batches', () => {
