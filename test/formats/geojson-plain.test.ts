@@ -1,0 +1,95 @@
+// Features written as nearly all are, which are read on a path of their own: the same rules hold there.
+
+import { describe, expect, it } from 'vitest'
+import { faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
+
+const string = { kind: 'String' } as const
+const fields = [
+  optionalField('name', string),
+  optionalField('height', { kind: 'Float64' }),
+  optionalField('geometry', string),
+  optionalField('feature_id', string),
+  optionalField('feature_extra', string),
+]
+const options = readerOptions(fields)
+const plain = readerOptions(fields.slice(0, 3))
+
+const written = (coordinates: string): string =>
+  `{"type":"Feature","geometry":{"type":"Point","coordinates":[${coordinates}]},"properties":{"name":"a"}}`
+
+describe('a point as nearly all are written', () => {
+  it('has coordinates like any other', () => {
+    for (const good of [
+      '8,47',
+      '-180,-90',
+      '180.5,90',
+      '360,90.0000001',
+      '0,-0',
+      '0.5,1e1',
+      '1e-7,47,1e3',
+      '8.25,47.5,400',
+    ]) {
+      const [row] = rowsOf(read('ndgeojson', written(good), plain))
+      expect(row?.[3]).toBe(`{"type":"Point","coordinates":[${good}]}`)
+    }
+  })
+
+  it('is judged like any other', () => {
+    for (const bad of ['8', '361,0', '0,91', '0,90.1', '-360.1,0', '1,2,1e999']) {
+      expect({ bad, kinds: kinds('ndgeojson', written(bad), plain) }).toEqual({ bad, kinds: ['InvalidGeometry@0'] })
+    }
+    for (const broken of ['01,2', '1.,2', '.5,2', '1,-', '1,2,', '1 2', '1,2]']) {
+      expect({ broken, kinds: kinds('ndgeojson', written(broken), plain) }).toEqual({
+        broken,
+        kinds: ['MalformedRecord@0'],
+      })
+    }
+  })
+
+  it('may be followed by anything that a feature has', () => {
+    const text = written('8,47').replace(',"properties"', ', "id":1,"properties"').replace('}}', '} ,"x":2 }')
+    expect(
+      rowsOf(read('geojson', `{"type":"FeatureCollection","features":[${text},${text}]}`, options)).map((row) =>
+        row.slice(3),
+      ),
+    ).toEqual([
+      ['{"type":"Point","coordinates":[8,47]}', '1', '{"x":2}'],
+      ['{"type":"Point","coordinates":[8,47]}', '1', '{"x":2}'],
+    ])
+  })
+
+  it('has its other faults told with those of the geometry', () => {
+    const strict = readerOptions([{ name: 'need', type: string }, ...fields.slice(0, 3)])
+    expect(kinds('ndgeojson', written('999,0'), strict)).toEqual(['InvalidGeometry@0', 'MissingRequired@0'])
+  })
+})
+
+describe('a feature on a line', () => {
+  const row = [null, 'a', null, '{"type":"Point","coordinates":[8,47]}']
+
+  it('gives a line the end that it has: white space may follow, a second record or a record spread over lines may not', () => {
+    const first = written('8,47')
+    expect(rowsOf(read('ndgeojson', `${first} \t\r\n${first}\n\n \n`, plain))).toEqual([row, row])
+    const spread = first.replace(',"properties', ',\n"properties')
+    const text = `${first}\n${spread}\n${first}${first}\n${first}\n${first.replace('Point', 'Dot')}\n`
+    for (const chunk of [1, 7, text.length]) {
+      const found = faults('ndgeojson', text, plain, chunk).map(({ kind, record, line }) => [kind, record, line])
+      expect(found).toEqual([
+        ['MalformedRecord', 1, 2],
+        ['MalformedRecord', 2, 3],
+        ['MalformedRecord', 3, 4],
+        ['InvalidGeometry', 5, 6],
+      ])
+    }
+  })
+
+  it('takes a line of as many bytes as a record may have, wherever the body is cut', () => {
+    const first = written('8,47')
+    const text = `${first}\n${first} \n`
+    const narrow = { ...plain, recordBytes: first.length }
+    for (const chunk of [1, first.length, text.length]) {
+      expect(rowsOf(read('ndgeojson', `${first}\n${first}\n`, narrow, chunk))).toEqual([row, row])
+      expect(faults('ndgeojson', text, narrow, chunk)).toMatchObject([{ kind: 'RecordTooLarge', record: 1, line: 2 }])
+    }
+  })
+})
