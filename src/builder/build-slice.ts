@@ -1,7 +1,7 @@
 // The slice of one block: rows are read again from the log, put under the schema of the block, numbered, and streamed
 // into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds.
 
-import { decodeArrowBatches } from '../codec/arrow-ipc.ts'
+import { ArrowStreamReader } from '../codec/arrow-ipc.ts'
 import {
   batchBytes,
   concatBatches,
@@ -23,8 +23,8 @@ import { checkSlice } from './check-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
-  /** The payloads of the messages at these positions, joined. */
-  readonly readPayload: (positions: readonly number[]) => Promise<Uint8Array>
+  /** The payloads of the messages at these positions, one after another: one Arrow stream. */
+  readonly readPayload: (positions: readonly number[]) => AsyncIterable<Uint8Array>
   readonly compressor: Compressor
 }
 
@@ -44,8 +44,7 @@ export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<Built
   const out = new SliceStream(plan, schema, deps.compressor)
   for (const [index, source] of plan.sources.entries()) {
     if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
-    const payload = await deps.readPayload(source.positions)
-    for (const batch of acceptedRows(payload, source)) {
+    for await (const batch of acceptedRows(deps.readPayload(source.positions), source)) {
       for (const piece of pieces(alignToSchema(batch, schema.fields))) {
         await out.add(piece)
       }
@@ -57,17 +56,21 @@ export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<Built
 }
 
 /** The rows of the stream that the block takes, in order. */
-function* acceptedRows(payload: Uint8Array, { ranges }: RowSource): Generator<RecordBatch> {
+async function* acceptedRows(payload: AsyncIterable<Uint8Array>, { ranges }: RowSource): AsyncGenerator<RecordBatch> {
+  const stream = new ArrowStreamReader()
   let first = 0
-  for (const batch of decodeArrowBatches(payload).batches) {
-    const end = first + batch.rows
-    for (let i = 0; i < ranges.length; i += 2) {
-      const from = Math.max(ranges[i] ?? 0, first)
-      const to = Math.min(ranges[i + 1] ?? 0, end)
-      if (from < to) yield sliceBatch(batch, from - first, to - first)
+  for await (const bytes of payload) {
+    for (const batch of stream.push(bytes)) {
+      const end = first + batch.rows
+      for (let i = 0; i < ranges.length; i += 2) {
+        const from = Math.max(ranges[i] ?? 0, first)
+        const to = Math.min(ranges[i + 1] ?? 0, end)
+        if (from < to) yield sliceBatch(batch, from - first, to - first)
+      }
+      first = end
     }
-    first = end
   }
+  stream.end()
 }
 
 function* pieces(batch: RecordBatch): Generator<RecordBatch> {

@@ -1,13 +1,12 @@
 // All rows of a message, or of a large batch whose parts are read again from the log: what the fold judges.
 
-import { concatBytes } from '../lib/bytes.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import type { RowsHeader } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
 import type { OpenAttempt } from '../model/checkpoint.ts'
 import type { WholeRows } from './dataset-state.ts'
-import { summarisePayload } from './payload.ts'
+import { type PayloadSummary, PayloadSummariser } from './payload.ts'
 
 interface RowsMessage {
   readonly header: RowsHeader
@@ -25,12 +24,13 @@ export async function readRowsMessage(log: EventLog, partition: number, position
   return { header: message.header, payload: message.payload }
 }
 
-/** The payloads of the messages at `positions`, joined. Throws as `readRowsMessage`. */
-export async function readPayload(log: EventLog, partition: number, positions: readonly number[]): Promise<Uint8Array> {
-  const payloads: Uint8Array[] = []
-  for (const position of positions) payloads.push((await readRowsMessage(log, partition, position)).payload)
-  const [only] = payloads
-  return only !== undefined && payloads.length === 1 ? only : concatBytes(payloads)
+/** The payloads of the messages at `positions`, one after another: one Arrow stream. Throws as `readRowsMessage`. */
+export async function* readPayload(
+  log: EventLog,
+  partition: number,
+  positions: readonly number[],
+): AsyncGenerator<Uint8Array> {
+  for (const position of positions) yield (await readRowsMessage(log, partition, position)).payload
 }
 
 /** A message that is whole by itself. */
@@ -38,11 +38,17 @@ export function wholeMessage(position: number, { header, payload }: RowsMessage)
   return {
     batches: header.batches ?? [],
     schema: header.schema,
-    summary: summarisePayload(payload),
+    summary: summarise(payload),
     payloadBytes: payload.length,
     atMs: Date.parse(header.at),
     positions: [position],
   }
+}
+
+function summarise(payload: Uint8Array): PayloadSummary {
+  const summariser = new PayloadSummariser()
+  summariser.push(payload)
+  return summariser.end()
 }
 
 /** A large batch whose last part is at `position`, after those of `attempt`. Throws as `readRowsMessage`. */
@@ -52,17 +58,25 @@ export async function wholeAttempt(
   at: { readonly position: number; readonly attempt: OpenAttempt | undefined; readonly last: RowsMessage },
 ): Promise<WholeRows> {
   const { position, attempt, last } = at
-  const messages: RowsMessage[] = []
-  for (const earlier of attempt?.positions ?? []) messages.push(await readRowsMessage(log, partition, earlier))
-  messages.push(last)
-  const first = messages[0]?.header ?? last.header
-  const payload = concatBytes(messages.map((message) => message.payload))
+  const positions = attempt?.positions ?? []
+  const summariser = new PayloadSummariser()
+  let first: RowsHeader | undefined
+  let payloadBytes = 0
+  let atMs = Number.NEGATIVE_INFINITY
+  // Part after part: a large batch is never held as a whole.
+  for (const each of [...positions, position]) {
+    const { header, payload } = each === position ? last : await readRowsMessage(log, partition, each)
+    first ??= header
+    summariser.push(payload)
+    payloadBytes += payload.length
+    atMs = Math.max(atMs, Date.parse(header.at))
+  }
   return {
-    batches: first.batches ?? [],
-    schema: first.schema,
-    summary: summarisePayload(payload),
-    payloadBytes: payload.length,
-    atMs: Math.max(...messages.map(({ header }) => Date.parse(header.at))),
-    positions: [...(attempt?.positions ?? []), position],
+    batches: first?.batches ?? [],
+    schema: first?.schema,
+    summary: summariser.end(),
+    payloadBytes,
+    atMs,
+    positions: [...positions, position],
   }
 }

@@ -3,6 +3,7 @@
 // Source: Apache Arrow columnar format, "IPC streaming format"; metadata version V5, buffers aligned to 8 bytes.
 
 import { assert, must } from '../lib/assert.ts'
+import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type Field, innerType } from '../model/schema.ts'
@@ -180,35 +181,91 @@ export function decodeArrowStream(bytes: Uint8Array): RecordBatch {
 }
 
 /** The schema and the record batches of a stream, as `decodeArrowStream`. */
-export function decodeArrowBatches(bytes: Uint8Array): { fields: Field[]; batches: RecordBatch[] } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let fields: Field[] | undefined
-  const batches: RecordBatch[] = []
-  let at = 0
-  for (;;) {
-    if (at + 8 > bytes.length) return fail('ends without an end mark', at)
-    if (view.getUint32(at, true) !== continuation) return fail('a message does not begin with its mark', at)
-    const metadataBytes = view.getUint32(at + 4, true)
-    at += 8
-    if (metadataBytes === 0) break
-    if (at + metadataBytes > bytes.length) return fail('ends inside a message', at)
-    const metadata = bytes.subarray(at, at + metadataBytes)
+export function decodeArrowBatches(bytes: Uint8Array): { fields: readonly Field[]; batches: RecordBatch[] } {
+  const reader = new ArrowStreamReader()
+  const batches = reader.push(bytes)
+  return { fields: reader.end(), batches }
+}
+
+/** Bytes without which the reader cannot go on, and what their absence means at the end of the stream. */
+interface Missing {
+  readonly bytes: number
+  readonly reason: string
+  /** Offset in the stream. */
+  readonly at: number
+}
+
+/**
+ * Reads a stream whose bytes arrive in parts, cut anywhere: never more is held than one message. Batches share memory
+ * with the parts that they lie in. Both methods throw DecodeError, as `decodeArrowStream`, whatever the cuts.
+ */
+export class ArrowStreamReader {
+  #fields: readonly Field[] | undefined
+  /** Parts that hold no whole message yet. */
+  #held: Uint8Array[] = []
+  #heldBytes = 0
+  /** Offset in the stream of the first byte held. */
+  #at = 0
+  #missing: Missing | undefined = { bytes: 8, reason: 'ends without an end mark', at: 0 }
+
+  /** The batches that end in these bytes. */
+  push(bytes: Uint8Array): RecordBatch[] {
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    const batches: RecordBatch[] = []
+    if (this.#missing !== undefined && this.#heldBytes < this.#missing.bytes) return batches
+    const held = this.#held.length === 1 ? bytes : concatBytes(this.#held)
+    let from = 0
+    while (this.#missing !== undefined) {
+      const message = this.#next(held, from)
+      if ('reason' in message) {
+        this.#missing = message
+        break
+      }
+      from = message.end
+      if (message.batch !== undefined) batches.push(message.batch)
+    }
+    if (this.#missing === undefined && from < held.length) return fail('goes on after its end mark', this.#at + from)
+    this.#held = from < held.length ? [held.subarray(from)] : []
+    this.#heldBytes = held.length - from
+    this.#at += from
+    return batches
+  }
+
+  /** The columns of a stream that has come to its end. */
+  end(): readonly Field[] {
+    if (this.#missing !== undefined) return fail(this.#missing.reason, this.#missing.at)
+    return this.#fields ?? fail('has no schema', 0)
+  }
+
+  /** Reads the message at `from`, where all of it is there. */
+  #next(held: Uint8Array, from: number): Missing | { readonly end: number; readonly batch: RecordBatch | undefined } {
+    const at = this.#at + from
+    const there = held.length - from
+    if (there < 8) return { bytes: 8, reason: 'ends without an end mark', at }
+    const view = new DataView(held.buffer, held.byteOffset + from, 8)
+    if (view.getUint32(0, true) !== continuation) return fail('a message does not begin with its mark', at)
+    const metadataBytes = view.getUint32(4, true)
+    const body = 8 + metadataBytes
+    if (metadataBytes === 0) {
+      this.#missing = undefined
+      return { end: from + 8, batch: undefined }
+    }
+    if (there < body) return { bytes: body, reason: 'ends inside a message', at: at + 8 }
+    const metadata = held.subarray(from + 8, from + body)
     const reader = new FlatBufferReader(metadata, what)
     const { member, header, bodyBytes } = decodeMessage(reader)
-    at += metadataBytes
-    if (bodyBytes > bytes.length - at) return fail('ends inside a body', at)
-    const body = bytes.subarray(at, at + bodyBytes)
-    at += bodyBytes
-    if (fields === undefined) {
+    if (there - body < bodyBytes) return { bytes: body + bodyBytes, reason: 'ends inside a body', at: at + body }
+    const end = from + body + bodyBytes
+    if (this.#fields === undefined) {
       if (member !== messageHeaders.schema) return fail('does not begin with a schema', 0)
-      fields = decodeSchema(reader, header)
-    } else if (member === messageHeaders.recordBatch) {
-      batches.push(decodeBatch(fields, { metadata, reader, header }, body))
-    } else return fail(`a message of kind ${member} is not understood`, at)
+      this.#fields = decodeSchema(reader, header)
+      return { end, batch: undefined }
+    }
+    if (member !== messageHeaders.recordBatch)
+      return fail(`a message of kind ${member} is not understood`, this.#at + end)
+    return { end, batch: decodeBatch(this.#fields, { metadata, reader, header }, held.subarray(from + body, end)) }
   }
-  if (at !== bytes.length) return fail('goes on after its end mark', at)
-  if (fields === undefined) return fail('has no schema', 0)
-  return { fields, batches }
 }
 
 interface BatchMessage {

@@ -27,7 +27,7 @@ function committerOf(onStale: (slot: Slot) => void): Committer {
       log: 'log',
       partition: 0,
       compressor,
-      readPayload: async () => new Uint8Array(),
+      readPayload: async function* () {},
       anchorAt: async () => '',
     },
     signal: new AbortController().signal,

@@ -4,6 +4,7 @@ import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  ArrowStreamReader,
   arrowBatchMessage,
   arrowStreamEnd,
   arrowStreamStart,
@@ -209,6 +210,41 @@ describe('bad Arrow streams', () => {
         },
       ),
       { numRuns: 3000 },
+    )
+  })
+
+  test('a stream in parts, cut anywhere, reads as the whole does, whether it is good or bad', () => {
+    const verdictOf = (read: () => Value[][]): unknown => {
+      try {
+        return read()
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error
+        return error.message
+      }
+    }
+    const inParts = (bytes: Uint8Array, cuts: readonly number[]): Value[][] => {
+      const reader = new ArrowStreamReader()
+      const read: Value[][] = []
+      for (const [i, from] of [0, ...cuts].entries()) {
+        for (const batch of reader.push(bytes.slice(from, cuts[i]))) read.push(...batchRows(batch))
+      }
+      reader.end()
+      return read
+    }
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(good.length), { maxLength: 6 }),
+        fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 2 }),
+        fc.nat(good.length),
+        (cuts, changes, dropped) => {
+          const bytes = good.slice(0, changes.length === 2 ? good.length - dropped : good.length)
+          for (const [at, value] of changes) bytes[at] = value
+          const rising = cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b)
+          const whole = verdictOf(() => decodeArrowBatches(bytes).batches.flatMap((batch) => batchRows(batch)))
+          expect(verdictOf(() => inParts(bytes, rising))).toEqual(whole)
+        },
+      ),
+      { numRuns: 2000 },
     )
   })
 
