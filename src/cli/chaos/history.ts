@@ -34,6 +34,7 @@ export interface BatchSent {
 
 /** The head of a dataset as a process showed it. */
 export interface HeadSeen {
+  /** When it was asked for: what was told later need not be in it. One reader of a session asks one after the other. */
   readonly at: number
   readonly session: string
   readonly dataset: string

@@ -192,12 +192,13 @@ export async function watch(aliases: readonly string[], random: Random, target: 
 }
 
 async function look({ url, token, session }: Address, alias: string, seen: Seen): Promise<void> {
+  const at = seen.tick()
   const response = await fetch(`${url}/${alias}/blocks?limit=1`, { headers: { authorization: `Bearer ${token}` } })
   if (response.status !== 200) return
   const page = (await response.json()) as { blocks: { sequence: number; hash: string }[] } // as documented
   const [head] = page.blocks
   if (head === undefined) return
-  seen.heads.push({ at: seen.tick(), session, dataset: alias, sequence: head.sequence, hash: head.hash })
+  seen.heads.push({ at, session, dataset: alias, sequence: head.sequence, hash: head.hash })
 }
 
 async function keepProof(at: Address, alias: string, seen: Seen): Promise<void> {

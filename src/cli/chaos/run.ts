@@ -171,7 +171,7 @@ class Run {
       this.#node?.thaw()
       this.#pauses++
     }
-    await systemClock.sleep(random.between(20, 800))
+    await systemClock.sleep(random.between(20, 600))
     this.#kills++
     await this.die()
   }
