@@ -6,6 +6,7 @@ import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { CommitRecord } from '../model/records.ts'
 import { readCommit } from './claims.ts'
+import { changeFault, type Successors } from './fsck-adoptions.ts'
 import type { Problem } from './fsck-report.ts'
 import { type ChainPoint, readHint } from './heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from './layout.ts'
@@ -26,10 +27,10 @@ export interface Coverage {
 export async function coveredBlocks(
   store: ObjectStore,
   id: DatasetId,
-  commits: 'required' | 'optional',
+  { commits, successors }: { readonly commits: 'required' | 'optional'; readonly successors: Successors },
 ): Promise<Coverage> {
   const names = await store.list(commitsPrefix(id))
-  if (names.length > 0) return fromCommits(store, id, names)
+  if (names.length > 0) return fromCommits(store, { id, names, successors })
   if (commits === 'required') {
     return { blocks: [], problems: [{ kind: 'CommitsDisagree', message: 'it has no commits' }], notes: [] }
   }
@@ -37,7 +38,10 @@ export async function coveredBlocks(
   return { ...coverage, notes: ['it has no commits; its chain is taken as refs/head says'] }
 }
 
-async function fromCommits(store: ObjectStore, id: DatasetId, names: readonly string[]): Promise<Coverage> {
+async function fromCommits(
+  store: ObjectStore,
+  { id, names, successors }: { id: DatasetId; names: readonly string[]; successors: Successors },
+): Promise<Coverage> {
   const blocks: CoveredBlock[] = []
   const problems: Problem[] = []
   const sequences: number[] = []
@@ -61,6 +65,8 @@ async function fromCommits(store: ObjectStore, id: DatasetId, names: readonly st
         message: `commits/${sequence} is of an earlier log position than the one before it`,
       })
     }
+    const fault = before === undefined ? undefined : changeFault(successors, before.log, record.log)
+    if (fault !== undefined) problems.push({ kind: 'CommitsDisagree', message: `commits/${sequence}: ${fault}` })
     before = record
     for (const [i, hash] of record.blocks.entries()) {
       const last = i === record.blocks.length - 1

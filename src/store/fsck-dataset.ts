@@ -9,6 +9,7 @@ import { type ChainState, checkNext, emptyChain } from '../model/chain-rules.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, ExecuteTransform, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
+import { leftFault, type Successors } from './fsck-adoptions.ts'
 import { type CoveredBlock, coveredBlocks } from './fsck-commits.ts'
 import type { DatasetReport, Problem, ProblemKind } from './fsck-report.ts'
 import { checkSlice } from './fsck-slice.ts'
@@ -31,6 +32,7 @@ export interface DatasetCheck {
   readonly alias?: string
   /** `optional`: a chain without any commit is taken as its head says (one that was copied from elsewhere). */
   readonly commits: 'required' | 'optional'
+  readonly successors: Successors
   /** Called after each block. */
   readonly onBlock: (blocksDone: number, blocks: number) => void
 }
@@ -48,7 +50,7 @@ export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset>
     walk.notes.push('a creation that was not committed')
     return walk.finish()
   }
-  const { blocks, problems, notes } = await coveredBlocks(check.store, check.id, check.commits)
+  const { blocks, problems, notes } = await coveredBlocks(check.store, check.id, check)
   walk.problems.push(...problems)
   walk.notes.push(...notes)
   for (const [done, block] of blocks.entries()) {
@@ -71,6 +73,8 @@ class ChainWalk {
   private readonly check: DatasetCheck
   private state: ChainState = emptyChain
   private position: LogPosition | undefined
+  /** The log of the last commit. */
+  private log: string | undefined
   private readonly reached = { blocks: new Set<Hash>(), data: new Set<Hash>(), checkpoints: new Set<Hash>() }
   private slices = 0
   private rows = 0
@@ -98,6 +102,7 @@ class ChainWalk {
     const { event } = block
     if (event.kind === 'AddData' || event.kind === 'ExecuteTransform') await this.checkDataBlock(at, block, event)
     this.checkCommit(at, covered)
+    this.log = covered.endsCommit?.log ?? this.log
     return true
   }
 
@@ -188,6 +193,11 @@ class ChainWalk {
       const before = this.position
       if (position !== undefined && before?.log === position.log && before.next >= position.next) {
         this.add('ChainBroken', `${at}: its log position ${position.next} does not follow ${before.next}`)
+      }
+      if (position !== undefined) {
+        const { log: to, adopted = [] } = position
+        const fault = leftFault(this.check.successors, { from: this.log ?? to, to, adopted })
+        if (fault !== undefined) this.add('ChainBroken', `${at}: ${fault}`)
       }
       this.position = position ?? before
       return position

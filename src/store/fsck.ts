@@ -6,6 +6,7 @@ import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
 import { listNames, newestFloor, readLog, readName } from './claims.ts'
+import { readSuccessors, type Successors } from './fsck-adoptions.ts'
 import { type CheckedDataset, checkDataset } from './fsck-dataset.ts'
 import type { DatasetReport, FsckProgress, Problem, ProblemKind, StoreReport } from './fsck-report.ts'
 import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, nameKey, numberOfName } from './layout.ts'
@@ -22,6 +23,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const problems: Problem[] = []
   const add = (kind: ProblemKind, message: string): unknown => problems.push({ kind, message })
   const logs = await readLogs(store, add)
+  const successors = await readSuccessors(store, logs, add)
   const names = await readNames(store, logs, add)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
@@ -37,7 +39,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   for (const id of ids) {
     const checked = await checkOne(
       store,
-      { id, alias: names.get(id)?.alias, at: datasets.length, of: ids.size },
+      { id, alias: names.get(id)?.alias, at: datasets.length, of: ids.size, successors },
       options,
     )
     datasets.push(checked.report)
@@ -55,15 +57,23 @@ interface Place {
   readonly alias: string | undefined
   readonly at: number
   readonly of: number
+  readonly successors: Successors
 }
 
 async function checkOne(store: ObjectStore, place: Place, options: FsckOptions): Promise<CheckedDataset> {
-  const { id, at, of } = place
+  const { id, at, of, successors } = place
   const alias = place.alias === undefined ? {} : { alias: place.alias }
   const tell = (blocksDone: number, blocks: number): void =>
     options.onProgress?.({ id, ...alias, dataset: at, datasets: of, blocksDone, blocks })
   tell(0, 0)
-  const checked = await checkDataset({ store, id, ...alias, commits: options.commits ?? 'required', onBlock: tell })
+  const checked = await checkDataset({
+    store,
+    id,
+    ...alias,
+    commits: options.commits ?? 'required',
+    successors,
+    onBlock: tell,
+  })
   if (place.alias !== undefined) return checked
   const notes = [...checked.report.notes, 'no name leads to it']
   return { ...checked, report: { ...checked.report, notes } }
