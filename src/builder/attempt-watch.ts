@@ -5,7 +5,7 @@ import type { DatasetId } from '../model/events.ts'
 import { attemptKey, type DatasetState } from './dataset-state.ts'
 
 /** A builder that is caught up with the log ends an attempt after waiting this long for its next part. */
-const patienceMs = 15 * 60_000
+const defaultPatienceMs = 15 * 60_000
 
 interface Seen {
   readonly parts: number
@@ -13,9 +13,14 @@ interface Seen {
 }
 
 export class AttemptWatch {
+  readonly #patienceMs: number
   #seen = new Map<string, Seen>()
 
-  /** Attempts among `states` that have had no new part for 15 minutes; each is named again 15 minutes later. */
+  constructor(patienceMs: number = defaultPatienceMs) {
+    this.#patienceMs = patienceMs
+  }
+
+  /** Attempts among `states` that have had no new part for so long (15 minutes); each is named again after as long. */
   expired(states: Iterable<DatasetState>, nowMs: number): { dataset: DatasetId; attempt: Attempt }[] {
     const seen = new Map<string, Seen>()
     const expired: { dataset: DatasetId; attempt: Attempt }[] = []
@@ -24,7 +29,7 @@ export class AttemptWatch {
         const key = `${state.id} ${attemptKey({ writer, n })}`
         const before = this.#seen.get(key)
         const isSame = before?.parts === positions.length
-        if (isSame && nowMs - before.sinceMs >= patienceMs) {
+        if (isSame && nowMs - before.sinceMs >= this.#patienceMs) {
           expired.push({ dataset: state.id, attempt: { writer, n } })
           seen.set(key, { parts: positions.length, sinceMs: nowMs })
         } else {

@@ -25,6 +25,8 @@ export interface BuilderDeps {
   readonly logger: Logger
   readonly compressor: Compressor
   readonly options?: Partial<CutOptions>
+  /** How long the next part of a large batch is waited for; default 15 minutes. */
+  readonly attemptPatienceMs?: number
 }
 
 /** What stopped: a dataset, a whole partition when `dataset` is absent, or the cuts of the process. */

@@ -38,6 +38,7 @@ export interface PartitionDeps {
   readonly governor: Governor
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
+  readonly attemptPatienceMs?: number
 }
 
 interface Running {
@@ -51,7 +52,7 @@ export class Partition {
   readonly #deps: PartitionDeps
   readonly #writer: LogWriter
   readonly #stop = new AbortController()
-  readonly #watch = new AttemptWatch()
+  readonly #watch: AttemptWatch
   readonly #anchors = new Map<number, Promise<Hash>>()
   #running: Running | undefined
   /** End of the log when the session began: no cuts before it is reached. */
@@ -67,6 +68,7 @@ export class Partition {
   constructor(number: number, deps: PartitionDeps) {
     this.number = number
     this.#deps = deps
+    this.#watch = new AttemptWatch(deps.attemptPatienceMs)
     this.#writer = new LogWriter(deps.log, number, deps.clock)
   }
 
