@@ -81,7 +81,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   }
 }
 
-const compressor = {
+export const compressor = {
   name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
   compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
   decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
@@ -177,7 +177,7 @@ export async function openStreams(config: Config, logger: Logger = createLogger(
   }
 }
 
-async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
+export async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
   const pem = async (name: 'ca' | 'cert' | 'key'): Promise<Record<string, string>> => {
     const path = tls?.[name]
     return path === undefined ? {} : { [name]: await readFile(path, 'utf8') }

@@ -41,7 +41,7 @@ export function addConfigCommand(program: Command, runner: Runner, table: readon
 }
 
 /** Values by option name, and the config file, from what commander has read. */
-function serveOptionsOf(table: readonly OptionRow[], options: Readonly<Record<string, unknown>>): ServeOptions {
+export function serveOptionsOf(table: readonly OptionRow[], options: Readonly<Record<string, unknown>>): ServeOptions {
   const given = table.map((row) => [row.name, options[serveOption(row).attributeName()]] as const)
   const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
   const { config } = options
@@ -80,7 +80,7 @@ const placeholders: Readonly<Record<OptionRow['type'], string>> = {
 }
 
 /** The flag of a row. Its value is checked with those from environment and file, in one place: not here. */
-function serveOption(row: OptionRow): Option {
+export function serveOption(row: OptionRow): Option {
   const placeholder = row.values === undefined ? placeholders[row.type] : `<${row.values.join('|')}>`
   const unit = row.type === 'duration-ms' ? ' ms' : ''
   const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import type { CommandContext, Entry } from './context.ts'
 import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
+import { addLogCommands } from './log-commands.ts'
 import { addConfigCommand, addNodeCommands, addServeCommand, addStreamsCommands } from './node-commands.ts'
 import { contextOf, outputOption, type Runner } from './options.ts'
 
@@ -60,6 +61,7 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
   addIngestCommand(program, runner)
   addDataCommands(program, runner)
   addStreamsCommands(program, runner, entry.optionTable)
+  addLogCommands(program, runner, entry.optionTable)
   addNodeCommands(program, runner)
   return program
 }

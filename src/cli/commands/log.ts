@@ -1,0 +1,56 @@
+// `log adopt`: gives up one log of a store for another. No node is asked; none may run.
+
+import type { JsonValue } from '../../index.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { numberOf, objectOf } from '../json-values.ts'
+import { printObjects } from '../output.ts'
+import type { ServeOptions } from './serve.ts'
+
+export interface AdoptCommand extends ServeOptions {
+  readonly old: string
+  readonly next: string
+  readonly acceptLoss: boolean
+}
+
+const columns = ['partition', 'from', 'to', 'dataset', 'reason']
+
+/** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
+export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
+  const { adopt, logNameOf } = await import('../../adopt.ts')
+  const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
+  const log = old.kind === 'kafka' || next.kind === 'kafka' ? 'kafka' : 'file'
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
+  if (old.kind !== 'id') note(`building what ${command.old} still holds`)
+  const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })
+  const givenUp = adoption.givenUp.map(({ partition, from, to, dataset, reason }): JsonValue => {
+    const end = to === undefined ? {} : { to: numberOf(to) }
+    return objectOf({ partition: numberOf(partition), from: numberOf(from), ...end, dataset, reason })
+  })
+  if (givenUp.length > 0) printObjects(context.form, columns, givenUp)
+  if (adoption.outcome === 'refused') {
+    throw new CommandFailure(exitCodes.conflict, `Log ${adoption.old} holds or held messages that cannot be built.`, {
+      facts: adoption.givenUp.map(givenUpText),
+      hint: 'Nothing was changed. Give them up with --accept-loss, or bring the log back.',
+    })
+  }
+  note(`log ${adoption.old} ${adoption.outcome === 'adopted' ? 'is' : 'was'} given up for log ${adoption.new}`)
+  if (adoption.outcome === 'adopted') note(lossText(adoption.givenUp.length))
+  return exitCodes.done
+}
+
+function lossText(ranges: number): string {
+  return ranges === 0 ? 'nothing is lost' : `${ranges === 1 ? 'one range is' : `${ranges} ranges are`} lost`
+}
+
+function givenUpText(lost: {
+  readonly partition: number
+  readonly from: number
+  readonly to?: number
+  readonly dataset?: string
+  readonly reason: string
+}): string {
+  const { partition, from, to, dataset, reason } = lost
+  const whose = dataset === undefined ? '' : ` of ${dataset}`
+  return `partition ${partition}: messages from ${from} ${to === undefined ? 'on' : `to below ${to}`}${whose} (${reason})`
+}
