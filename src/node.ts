@@ -30,8 +30,8 @@ import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
 import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
+import { ObjectCheck } from './replica/object-check.ts'
 import { Objects } from './replica/objects.ts'
-import { SliceCheck } from './replica/slice-check.ts'
 import { openBuilder, openGateway, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix, secretKey } from './store/layout.ts'
@@ -231,6 +231,7 @@ async function serve(
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openEngine(engineOptions(config, paths, logger)) : undefined
   if (engine !== undefined) opened.push(() => engine.close())
+  const check = new ObjectCheck(store)
   const app = await createServer({
     ...config,
     facts: {
@@ -240,11 +241,10 @@ async function serve(
       log: log === undefined ? undefined : { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.facts },
     },
     gateway,
-    replica:
-      engine === undefined ? undefined : { ...slicesOf(parts), engine, nodeKey, catalog, store, limits: config.limits },
+    replica: engine === undefined ? undefined : { check, engine, nodeKey, catalog, store, limits: config.limits },
     catalog,
     store,
-    objects: new Objects(store),
+    objects: new Objects(store, check),
     tokens,
     health: createHealth(parts, engine),
     metrics: createMetrics(parts.announcements),
@@ -280,11 +280,6 @@ async function serveGateway(
   await ensureAdminToken(tokens, paths.token)
   const receiptSecret = await sharedSecret(store, 'receipts')
   return openGateway(parts, { log: logOf(parts), builder, spoolDir: paths.cache, receiptSecret })
-}
-
-/** Slices are checked where other processes make them. */
-function slicesOf({ builder, store }: { builder: Builder | undefined; store: ObjectStore }): { slices?: SliceCheck } {
-  return builder === undefined ? { slices: new SliceCheck(store) } : {}
 }
 
 /** What each role must have to be ready. */

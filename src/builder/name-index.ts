@@ -1,6 +1,7 @@
 // From a dataset's id to its alias, for announcements. Derived from the store's name records; read once, then only
 // what is new.
 
+import { DecodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DatasetId } from '../model/events.ts'
 import { listNames, readName } from '../store/claims.ts'
@@ -21,8 +22,9 @@ export class NameIndex {
     if (held !== undefined) return held
     for (const folded of await listNames(this.#store)) {
       if (this.#known.has(folded)) continue
-      const record = await readName(this.#store, folded)
-      if (record !== undefined) this.add(record.id, record.alias)
+      const record = await readName(this.#store, folded).catch(damagedName)
+      if (record === 'damaged') this.#known.add(folded)
+      else if (record !== undefined) this.add(record.id, record.alias)
     }
     return this.#aliasOf.get(id)
   }
@@ -32,4 +34,10 @@ export class NameIndex {
     this.#aliasOf.set(id, alias)
     this.#known.add(foldAscii(alias))
   }
+}
+
+/** A damaged name leads to no dataset: it must not stop those of others. */
+function damagedName(error: unknown): 'damaged' {
+  if (error instanceof DecodeError) return 'damaged'
+  throw error
 }

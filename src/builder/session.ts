@@ -7,7 +7,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { EventLog, LogEntry } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
-import { HaltError } from '../model/errors.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { FloorRecord } from '../model/records.ts'
 import { adoptionsFrom, newestFloor, putName } from '../store/claims.ts'
@@ -211,7 +211,11 @@ export class Session {
     if (slot.halt !== undefined || slot.isStale) return
     try {
       await work()
-    } catch (error) {
+    } catch (fault) {
+      const error =
+        fault instanceof DecodeError
+          ? new HaltError('ChainBroken', `dataset ${slot.id}: ${fault.message}`, fault)
+          : fault
       if (!(error instanceof HaltError)) throw error
       if (error.reason !== 'LogTruncated') this.halt(slot, error, position)
       else if (this.#isRebasing) throw error

@@ -11,7 +11,7 @@ import { partitionOf } from '../log/partition.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import type { AdoptionRecord, NameRecord } from '../model/records.ts'
+import type { AdoptionRecord, CommitRecord, NameRecord } from '../model/records.ts'
 import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -71,15 +71,29 @@ export class Catalog {
    * Throws HaltError `ChainBroken` when its chain cannot be read; other datasets are not touched by that.
    */
   async byAlias(alias: string): Promise<DatasetChain | undefined> {
-    const name = await this.#name(foldAscii(alias))
-    return name === undefined ? undefined : this.#load(name)
+    const name = await this.nameOf(alias)
+    return name === undefined ? undefined : this.chainOf(name)
   }
 
-  /** The dataset with this DID, looked up in the store once when unknown. */
+  /** The dataset with this DID, looked up in the store once when unknown. Throws as `byAlias`. */
   async byId(id: DatasetId): Promise<DatasetChain | undefined> {
+    const name = await this.nameOfId(id)
+    return name === undefined ? undefined : this.chainOf(name)
+  }
+
+  /**
+   * The name `alias` (any ASCII case); its chain is not looked at. Throws HaltError `ChainBroken` when its record is
+   * damaged.
+   */
+  async nameOf(alias: string): Promise<NameRecord | undefined> {
+    return this.#name(foldAscii(alias))
+  }
+
+  /** The name of the dataset with this DID, if its record is whole. */
+  async nameOfId(id: DatasetId): Promise<NameRecord | undefined> {
     if (!this.#aliasOfId.has(id)) await this.#readAllNames()
     const alias = this.#aliasOfId.get(id)
-    return alias === undefined ? undefined : this.byAlias(alias)
+    return alias === undefined ? undefined : this.#names.get(alias)
   }
 
   /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
@@ -89,7 +103,7 @@ export class Catalog {
     return chain !== undefined && this.#isCurrent(chain.name.id) ? chain : undefined
   }
 
-  /** Every name in the store, sorted by folded alias. */
+  /** Every name in the store whose record is whole, sorted by folded alias. */
   async names(): Promise<readonly NameRecord[]> {
     await this.#readAllNames()
     return [...this.#names.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)
@@ -118,13 +132,16 @@ export class Catalog {
     const held = this.#chains.get(id)
     if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
     const name = await this.#name(foldAscii(alias))
-    if (name?.id === id) await this.#load(name)
+    if (name?.id === id) await this.chainOf(name)
   }
 
   async #name(folded: string): Promise<NameRecord | undefined> {
     const held = this.#names.get(folded)
     if (held !== undefined) return held
-    const name = await readName(this.#store, folded)
+    const name = await readName(this.#store, folded).catch((error: unknown) => {
+      if (error instanceof DecodeError) throw broken(`the name record of ${folded} is damaged`, error)
+      throw error
+    })
     return name === undefined ? undefined : this.#remember(folded, await this.#nowOf(folded, name))
   }
 
@@ -152,10 +169,18 @@ export class Catalog {
   }
 
   async #readAllNames(): Promise<void> {
-    for (const alias of await listNames(this.#store)) await this.#name(alias)
+    for (const alias of await listNames(this.#store)) {
+      try {
+        await this.#name(alias)
+      } catch (error) {
+        if (!(error instanceof HaltError)) throw error
+        this.#logger.error({ dataset: alias, cause: error.message }, 'A dataset is left out')
+      }
+    }
   }
 
-  async #load(name: NameRecord): Promise<DatasetChain> {
+  /** The chain behind a name. Throws HaltError `ChainBroken` when it cannot be read. */
+  async chainOf(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
     if (held !== undefined) return this.#isCurrent(name.id) ? held : this.#makeCurrent(held)
     return this.#inTurn(name.id, async () => {
@@ -168,16 +193,20 @@ export class Catalog {
       sequences.sort((a, b) => a - b)
       for (let at = 0; at < sequences.length; at += parallelReads) {
         const group = sequences.slice(at, at + parallelReads)
-        const commits = await Promise.all(group.map((sequence) => readCommit(this.#store, name.id, sequence)))
-        await this.#applyBlocks(
-          chain,
-          commits.flatMap((commit) => commit?.blocks ?? []),
-        )
+        const commits = await Promise.all(group.map((sequence) => this.#commit(chain, sequence)))
+        const blocks: Hash[] = []
+        for (const [index, commit] of commits.entries()) {
+          // A listing may lack a commit that was made meanwhile: the probe finds it.
+          if (group[index] === chain.headSequence + 1 + blocks.length) blocks.push(...(commit?.blocks ?? []))
+        }
+        await this.#applyBlocks(chain, blocks)
       }
       await this.#probe(chain, { tell: false })
+      if ((sequences.at(-1) ?? -1) > chain.headSequence) {
+        throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
+      }
       await this.#store.settle(commitsPrefix(name.id))
-      if (chain.blocks.length === 0)
-        throw new HaltError('ChainBroken', `dataset ${name.alias} has a name but no commits`)
+      if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
       this.#chains.set(name.id, chain)
       this.#tell({ chain, fromSequence: 0 })
       return chain
@@ -190,7 +219,7 @@ export class Catalog {
     const blocks: Hash[] = []
     const startedMs = this.#clock?.monotonicMs()
     for (;;) {
-      const commit = await readCommit(this.#store, chain.name.id, fromSequence + blocks.length)
+      const commit = await this.#commit(chain, fromSequence + blocks.length)
       if (commit === undefined) break
       blocks.push(...commit.blocks)
     }
@@ -202,6 +231,15 @@ export class Catalog {
     await this.#applyBlocks(chain, blocks)
     probed()
     if (tell) this.#tell({ chain, fromSequence })
+  }
+
+  async #commit({ name }: DatasetChain, sequence: number): Promise<CommitRecord | undefined> {
+    try {
+      return await readCommit(this.#store, name.id, sequence)
+    } catch (error) {
+      if (error instanceof DecodeError) throw broken(`commit ${sequence} of ${name.alias} is damaged`, error)
+      throw error
+    }
   }
 
   async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[]): Promise<void> {
@@ -228,20 +266,23 @@ export class Catalog {
   }
 }
 
+function broken(what: string, cause?: DecodeError): HaltError {
+  return new HaltError('ChainBroken', cause === undefined ? what : `${what}: ${cause.message}`, cause)
+}
+
 /** Adds a block after checking hash and links. Throws HaltError `ChainBroken`; the chain then stands where it stood. */
 function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefined): void {
-  const broken = (what: string): HaltError =>
-    new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} ${what}`)
-  if (bytes === undefined) throw broken('is missing')
-  if (sha3Hash(bytes) !== hash) throw broken('is damaged')
+  const words = `block ${hash} of ${chain.name.alias}`
+  if (bytes === undefined) throw broken(`${words} is missing`)
+  if (sha3Hash(bytes) !== hash) throw broken(`${words} is damaged: its bytes have another hash`)
   try {
     const { block } = decodeBlock(bytes)
     const previous = chain.blocks.at(-1)?.hash
     if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length)
-      throw broken(`does not follow ${previous ?? 'nothing'}`)
+      throw broken(`${words} does not follow ${previous ?? 'nothing'}`)
     chain.apply(hash, block)
   } catch (error) {
-    if (error instanceof DecodeError) throw broken(`cannot be read: ${error.message}`)
+    if (error instanceof DecodeError) throw broken(`${words} cannot be read`, error)
     throw error
   }
 }

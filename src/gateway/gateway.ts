@@ -4,6 +4,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { formatOf } from '../formats/formats.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Receipt } from '../model/receipt.ts'
+import type { NameRecord } from '../model/records.ts'
 import type { Field } from '../model/schema.ts'
 import { type Admitted, AdmissionQueue } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
@@ -111,19 +112,26 @@ export class Gateway {
     return createDataset(this.#parts, dataset)
   }
 
-  /** The receipt of `id` as of now, and who sent it; NodeError `ReceiptNotFound`. */
-  async receipt(id: string): Promise<{ receipt: Receipt; chain: DatasetChain; tokenId: string | undefined }> {
+  /**
+   * The receipt of `id` as of now, and who sent it, if `isFor` says of sender and dataset that the caller may see it.
+   * Throws NodeError `ReceiptNotFound`, HaltError `ChainBroken`.
+   */
+  async receipt(
+    id: string,
+    isFor: (sender: string | undefined, dataset: NameRecord) => boolean = () => true,
+  ): Promise<{ receipt: Receipt; chain: DatasetChain; tokenId: string | undefined }> {
     const note = this.#parts.receipts.open(id)
-    const chain = note === undefined ? undefined : await this.#deps.catalog.byId(note.dataset)
-    if (note === undefined || chain === undefined) {
+    const name = note === undefined ? undefined : await this.#deps.catalog.nameOfId(note.dataset)
+    if (note === undefined || name === undefined || !isFor(note.tokenId, name)) {
       throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
         hint: 'Receipt ids are those that ingest answers give.',
       })
     }
+    const chain = await this.#deps.catalog.chainOf(name)
     // A block that was not announced here is found in the store.
     if (chain.next <= note.position) await this.#deps.catalog.refresh(chain)
     const decided = await decisionNow(this.#deps, chain, note)
-    return { receipt: this.#parts.receipts.of(note, chain.name, decided), chain, tokenId: note.tokenId }
+    return { receipt: this.#parts.receipts.of(note, name, decided), chain, tokenId: note.tokenId }
   }
 
   /** Reads a batch and finds it its place. */

@@ -2,19 +2,19 @@
 // indistinguishable from a missing one.
 
 import type { FastifyRequest } from 'fastify'
-import { can, demand, demandToken, type Right } from '../access/scopes.ts'
+import { can, canSee, demand, demandToken, type Right } from '../access/scopes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { must } from '../lib/assert.ts'
 import { type Alias, parseAlias } from '../model/names.ts'
-import type { MayRead } from '../replica/pin.ts'
+import { type MayRead, nameFor } from '../replica/pin.ts'
 
 /** What the caller may read, for names inside SQL and proofs. */
 export function mayRead(request: FastifyRequest): MayRead {
   return (dataset) => can(request.principal, 'read', dataset)
 }
 
-/** The alias in the path and the dataset behind it. Throws as `demand`, and NodeError `InvalidName`, `ReservedName`. */
+/** The alias in the path and the dataset behind it. Throws as `demand`; NodeError `InvalidName`,
+ * `ReservedName`; HaltError `ChainBroken` for a damaged dataset that the caller may use. */
 export async function datasetOf(
   catalog: Catalog,
   request: FastifyRequest,
@@ -22,9 +22,10 @@ export async function datasetOf(
 ): Promise<{ readonly alias: Alias; readonly chain: DatasetChain }> {
   demandToken(request.principal, right)
   const alias = aliasOf(request)
-  const chain = await catalog.byAlias(alias.text)
-  demand(request.principal, right, alias.text, chain?.name)
-  return { alias, chain: must(chain, 'demand refuses a missing dataset') }
+  const { principal } = request
+  const name = await nameFor(catalog, alias.text, (dataset) => canSee(principal, dataset))
+  demand(principal, right, alias.text, name)
+  return { alias, chain: await catalog.chainOf(name) }
 }
 
 /** The alias in the path. */

@@ -221,8 +221,9 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Wait as long as Retry-After says, then repeat. GET /limits lists the quotas of a token: callerIngestShare, callerRequestRate, callerByteRate.',
   },
   Internal: {
-    meaning: 'The node failed. A query can be repeated; whether a batch was stored is not said.',
-    fix: 'Repeat a batch with the same Idempotency-Key. If it happens again, report it with the request id in instance.',
+    meaning:
+      'The node failed, or what is stored of the dataset is damaged: then error.reason is ChainBroken, and the message names the object. A query can be repeated; whether a batch was stored is not said.',
+    fix: 'Repeat a batch with the same Idempotency-Key. If it happens again, report it with the request id in instance. For a damaged dataset an operator runs proofstream fsck.',
   },
   OutcomeUnknown: {
     meaning: 'The answer of the log was lost: the batch or the dataset may be stored or not.',

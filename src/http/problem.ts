@@ -1,7 +1,7 @@
 // The one error body of the node: RFC 9457 problem details with the members that clients of deployed nodes know.
 
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
-import { NodeError } from '../model/errors.ts'
+import { HaltError, NodeError } from '../model/errors.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
@@ -13,9 +13,9 @@ export interface Problem {
 
 const maxErrors = 100
 
-/** The problem of `error`; anything that is no NodeError becomes `Internal` without a word of its text. */
+/** The problem of `error`; anything else but damage of a dataset becomes `Internal` without a word of its text. */
 export function problemOf(error: unknown, requestId: string): Problem {
-  const known = error instanceof NodeError ? error : internal(error)
+  const known = error instanceof NodeError ? error : (damage(error) ?? internal(error))
   const { kind, message, details } = known
   const row = errorTable[kind]
   const retryAfter = details.retryAfterSeconds ?? (row.status === 429 || row.status === 503 ? 1 : undefined)
@@ -50,6 +50,16 @@ export function problemOf(error: unknown, requestId: string): Problem {
 /** Kinds of a failed `/verify` go out as plain JSON. */
 function isVerifyKind(kind: ErrorKind): boolean {
   return /^(?:InvalidRequest|VerificationFailed|VerificationInconclusive)::/.test(kind)
+}
+
+/** What is damaged of a dataset that the caller may read is told to him; nothing of it is served. */
+function damage(error: unknown): NodeError | undefined {
+  if (!(error instanceof HaltError) || error.reason !== 'ChainBroken') return undefined
+  return new NodeError('Internal', `What is stored of the dataset is damaged: ${error.what}.`, {
+    hint: 'An operator runs `proofstream fsck`, which lists all that is damaged. Other datasets are not concerned.',
+    extra: { reason: error.reason },
+    cause: error,
+  })
 }
 
 function internal(cause: unknown): NodeError {

@@ -2,10 +2,10 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { toPlain } from '../codec/json.ts'
+import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import { eventToJson } from '../codec/odf-json.ts'
-import { must } from '../lib/assert.ts'
-import { NodeError } from '../model/errors.ts'
+import { HaltError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { blockKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -44,9 +44,13 @@ export async function blockPage(
   return { blocks, ...(last === undefined || end <= page.limit ? {} : { next: last }) }
 }
 
-/** The block of the chain with this hash. */
+/** The block of the chain with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
 export async function decodedBlock(store: ObjectStore, chain: DatasetChain, hash: Hash): Promise<DecodedBlock> {
-  const bytes = must(await store.get(blockKey(chain.name.id, hash)), 'blocks of a chain are stored')
+  const bytes = await store.get(blockKey(chain.name.id, hash))
+  if (bytes === undefined) throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is missing`)
+  if (sha3Hash(bytes) !== hash) {
+    throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is damaged: its bytes have another hash`)
+  }
   const { block } = decodeBlock(bytes)
   return {
     hash,

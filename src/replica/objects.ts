@@ -2,38 +2,48 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { normalHash } from '../codec/multihash.ts'
-import { DecodeError, NodeError } from '../model/errors.ts'
+import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { ObjectCheck, StoredObject } from './object-check.ts'
 
 const keyOf = { blocks: blockKey, data: dataKey, checkpoints: checkpointKey } as const
 export type ObjectKind = keyof typeof keyOf
+const wordOf = { blocks: 'block', data: 'slice', checkpoints: 'checkpoint' } as const
 
 export class Objects {
   readonly #store: ObjectStore
+  readonly #check: ObjectCheck
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, check: ObjectCheck) {
     this.#store = store
+    this.#check = check
   }
 
-  /** Hash in its normal form and size of a stored object. Throws NodeError `InvalidParameter`, `BlockNotFound`, `ObjectNotFound`. */
-  async find(
-    chain: DatasetChain,
-    kind: ObjectKind,
-    text: string,
-  ): Promise<{ hash: string; sizeBytes: number; key: string }> {
+  /**
+   * A stored object by its hash in any form. Throws NodeError `InvalidParameter`, `BlockNotFound`, `ObjectNotFound`;
+   * HaltError `ChainBroken` where the chain names an object that is not there.
+   */
+  async find(chain: DatasetChain, kind: ObjectKind, text: string): Promise<StoredObject> {
     const hash = hashOf(text)
     const key = keyOf[kind](chain.name.id, hash)
     const sizeBytes = await this.#store.size(key)
+    const words = `${wordOf[kind]} ${hash} of ${chain.name.alias}`
     // A block that was stored but not committed is none of the chain.
-    if (sizeBytes === undefined || (kind === 'blocks' && chain.sequenceOf(hash) === undefined)) {
-      throw new NodeError(
-        kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound',
-        `'${chain.name.alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
-      )
+    if (sizeBytes !== undefined && (kind !== 'blocks' || isNamed(chain, kind, hash))) {
+      return { hash, sizeBytes, key, words }
     }
-    return { hash, sizeBytes, key }
+    if (isNamed(chain, kind, hash)) throw new HaltError('ChainBroken', `${words} is missing`)
+    throw new NodeError(
+      kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound',
+      `'${chain.name.alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
+    )
+  }
+
+  /** Throws HaltError `ChainBroken` unless the bytes are those that the hash names. */
+  async check(object: StoredObject): Promise<void> {
+    await this.#check.object(object)
   }
 
   /** Bytes [start, end) of an object found by `find`. */
@@ -41,6 +51,18 @@ export class Objects {
     const bytes = await this.#store.getRange(key, start, end)
     if (bytes === undefined) throw new NodeError('ObjectNotFound', 'The object is gone.')
     return bytes
+  }
+}
+
+/** True when a block of the chain names the object. */
+function isNamed(chain: DatasetChain, kind: ObjectKind, hash: Hash): boolean {
+  switch (kind) {
+    case 'blocks':
+      return chain.sequenceOf(hash) !== undefined
+    case 'data':
+      return chain.slices.some((slice) => slice.hash === hash)
+    case 'checkpoints':
+      return chain.blocks.some((block) => block.checkpoint === hash)
   }
 }
 

@@ -4,9 +4,10 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { type DatasetView, viewOf } from '../catalog/view.ts'
 import { must } from '../lib/assert.ts'
-import { NodeError, type TextPosition } from '../model/errors.ts'
+import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
 import type { DatasetPin, PinnedDataset } from '../model/query.ts'
+import type { NameRecord } from '../model/records.ts'
 
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
@@ -34,10 +35,13 @@ export class Reader {
     this.mayRead = mayRead
   }
 
-  /** The readable dataset with this alias or DID text, or undefined. */
+  /**
+   * The readable dataset with this alias or DID text, or undefined. Throws HaltError `ChainBroken` when it is damaged;
+   * who may not read it does not learn that.
+   */
   async find(text: string): Promise<DatasetChain | undefined> {
-    const chain = text.startsWith('did:') ? await this.catalog.byId(text) : await this.#byAlias(text)
-    return chain !== undefined && this.mayRead(chain.name) ? chain : undefined
+    const name = text.startsWith('did:') ? await this.catalog.nameOfId(text) : await this.#nameOf(text)
+    return name !== undefined && this.mayRead(name) ? this.catalog.chainOf(name) : undefined
   }
 
   /** As `find`, or NodeError `DatasetNotFound`. */
@@ -47,10 +51,24 @@ export class Reader {
     return chain
   }
 
-  async #byAlias(text: string): Promise<DatasetChain | undefined> {
+  async #nameOf(text: string): Promise<NameRecord | undefined> {
     const [account, dataset, more] = text.split('/')
     if (account === undefined || dataset === undefined || more !== undefined) return undefined
-    return isName(account) && isName(dataset) ? this.catalog.byAlias(text) : undefined
+    if (!isName(account) || !isName(dataset)) return undefined
+    return nameFor(this.catalog, text, this.mayRead)
+  }
+}
+
+/**
+ * The name record of `alias`, or undefined. Throws HaltError `ChainBroken` when it is damaged, but only for a caller
+ * whose `right` covers the alias whatever its visibility was.
+ */
+export async function nameFor(catalog: Catalog, alias: string, right: MayRead): Promise<NameRecord | undefined> {
+  try {
+    return await catalog.nameOf(alias)
+  } catch (error) {
+    if (error instanceof HaltError && !right({ alias, visibility: 'private' })) return undefined
+    throw error
   }
 }
 

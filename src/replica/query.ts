@@ -15,9 +15,10 @@ import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetView } from '../catalog/view.ts'
 import { answerTag } from './answer-tag.ts'
 import { jsonMembers } from './json-members.ts'
-import type { SliceCheck } from './slice-check.ts'
+import type { ObjectCheck } from './object-check.ts'
 import { viewFiles } from './view-files.ts'
 
 export interface QueryAnswer {
@@ -31,8 +32,8 @@ export interface ReplicaDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
   readonly engine: Engine
-  /** Checks slices before they are read; absent where this process has made them itself. */
-  readonly slices?: SliceCheck
+  /** Checks slices before they are read. */
+  readonly check: ObjectCheck
   readonly nodeKey: NodeKey
   readonly limits: Limits
 }
@@ -56,6 +57,8 @@ export interface OutputSpelling {
 export interface BoundQuery {
   readonly analysis: Analysis
   readonly tables: readonly EngineTable[]
+  /** What the tables are made of. */
+  readonly views: readonly DatasetView[]
   /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
   readonly pinned: readonly PinnedDataset[]
 }
@@ -133,9 +136,10 @@ export async function bindQuery(
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
   const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
-  for (const { view } of bindings) await deps.slices?.check(view)
+  const views = bindings.map(({ view }) => view)
+  for (const view of views) await deps.check.slices(view)
   const tables = bindings.map(({ parts, view }) => ({ parts, files: viewFiles(deps.store, view), schema: view.schema }))
-  return { analysis, tables, pinned }
+  return { analysis, tables, views, pinned }
 }
 
 /** Runs a bound statement; the output is one JSON object in the given spelling. */
@@ -144,9 +148,10 @@ export async function execute(
   request: QueryRequest,
   order: OutputSpelling & { readonly bound: BoundQuery; readonly signal: AbortSignal },
 ): Promise<Execution> {
-  const answer = await deps.engine.run({
-    analysis: order.bound.analysis,
-    tables: order.bound.tables,
+  const { analysis, tables, views } = order.bound
+  const running = deps.engine.run({
+    analysis,
+    tables,
     reproducible: order.reproducible,
     dataFormat: request.dataFormat,
     wantSchema: order.withSchema,
@@ -156,6 +161,7 @@ export async function execute(
     limit: request.limit,
     signal: order.signal,
   })
+  const answer = await running.catch((error: unknown) => deps.check.blame(error, views))
   const parts: [string, Uint8Array][] = [
     ['data', answer.data],
     ['dataFormat', utf8(JSON.stringify(request.dataFormatText))],

@@ -55,9 +55,9 @@ async function answerTail(
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
   const run = slicesOf(view, start, end)
-  await deps.slices?.check(view, run)
+  await deps.check.slices(view, run)
   const analysis = await deps.engine.analyze(tailStatement, signal)
-  const answer = await deps.engine.run({
+  const running = deps.engine.run({
     analysis,
     tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, run), schema: view.schema }],
     reproducible: true,
@@ -69,6 +69,7 @@ async function answerTail(
     limit: end - start,
     signal,
   })
+  const answer = await running.catch((error: unknown) => deps.check.blame(error, [view]))
   const parts: [string, Uint8Array][] = [
     ['data', answer.data],
     ['dataFormat', utf8(JSON.stringify(request.dataFormat))],

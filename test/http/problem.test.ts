@@ -36,7 +36,7 @@ describe('a problem', () => {
   it.each([
     new Error('EACCES: permission denied, open the/secret'),
     new DecodeError('ODF block', 'select * from private'),
-    new HaltError('ChainBroken', 'dataset hidden/one'),
+    new HaltError('LogReplaced', 'dataset hidden/one'),
     new TypeError("Cannot read properties of undefined (reading 'secret')"),
     'secret',
     undefined,
@@ -44,6 +44,17 @@ describe('a problem', () => {
     const { status, body } = problemOf(error, id)
     expect([status, (body['error'] as { kind: string }).kind]).toEqual([500, 'Internal'])
     expect(JSON.stringify(body)).not.toMatch(/secret|hidden|private|EACCES|\.ts/)
+  })
+
+  it('of a damaged dataset names what is damaged, once, and what finds the rest: rights are judged before', () => {
+    const { status, body } = problemOf(new HaltError('ChainBroken', 'block 7 of a/b is missing'), id)
+    expect([status, body['detail'], body['retryable']]).toEqual([
+      500,
+      'What is stored of the dataset is damaged: block 7 of a/b is missing.',
+      false,
+    ])
+    expect(body['error']).toMatchObject({ kind: 'Internal', reason: 'ChainBroken' })
+    expect(body['hint']).toContain('proofstream fsck')
   })
 
   it('lists at most a hundred errors and counts all', () => {

@@ -8,6 +8,7 @@ import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
+import { Reader } from '../../replica/pin.ts'
 import type { GatewayContext, HttpContext } from '../context.ts'
 import { aliasOf, mayRead } from '../dataset-access.ts'
 import { pageSize } from '../page-size.ts'
@@ -76,8 +77,8 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const { id } = request.params as { id: string } // validated above
-      const chain = id.startsWith('did:odf:') ? await context.catalog.byId(id) : undefined
-      if (chain === undefined || !mayRead(request)(chain.name)) {
+      const chain = await new Reader(context.catalog, mayRead(request)).find(id.startsWith('did:odf:') ? id : '')
+      if (chain === undefined) {
         throw new NodeError('DatasetNotFound', `There is no dataset ${id}.`, {
           hint: 'GET /datasets lists what you may read.',
         })

@@ -69,6 +69,7 @@ async function sendObject(
   const { chain } = await datasetOf(context.catalog, request, 'read')
   const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
   const found = await context.objects.find(chain, kind, text)
+  if (request.method !== 'HEAD') await context.objects.check(found)
   keepForEver(reply, context, chain.name)
   if (kind === 'blocks') {
     addVary(reply, 'Accept')

@@ -3,7 +3,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { can } from '../../access/scopes.ts'
-import { NodeError } from '../../model/errors.ts'
 import type { GatewayContext } from '../context.ts'
 import { Receipt, problemResponses } from '../schemas.ts'
 
@@ -21,13 +20,10 @@ export function registerReceipts(app: FastifyInstance, context: GatewayContext):
     },
     async (request, reply) => {
       const { id } = request.params as { id: string } // validated above
-      const { receipt, chain, tokenId } = await context.gateway.receipt(id)
-      const sender = tokenId !== undefined && tokenId === request.principal.tokenId
-      if (!sender && !can(request.principal, 'read', chain.name)) {
-        throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
-          hint: 'Receipt ids are those that ingest answers give.',
-        })
-      }
+      const { principal } = request
+      const { receipt } = await context.gateway.receipt(id, (sender, dataset) => {
+        return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
+      })
       return reply.header('cache-control', 'no-cache').send(receipt)
     },
   )
