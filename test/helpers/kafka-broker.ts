@@ -31,6 +31,8 @@ export interface BrokerOptions {
   readonly secured?: boolean
   /** Address that clients are told instead of the broker's own, such as that of a proxy. */
   readonly advertised?: string
+  /** A second plain listener on `port`, whose clients are told to come to `address`: that of a proxy before it. */
+  readonly proxied?: { readonly port: number; readonly address: string }
 }
 
 /** Free ports of the loopback address. */
@@ -208,7 +210,7 @@ export class Broker {
   }
 
   #properties(): string[] {
-    const { voters, replicas = 1, secured = false, advertised } = this.#options
+    const { voters, replicas = 1, secured = false, advertised, proxied } = this.#options
     const listeners = [`PLAINTEXT://127.0.0.1:${this.port}`]
     const told = [`PLAINTEXT://${advertised ?? this.address}`]
     if (secured) {
@@ -216,13 +218,17 @@ export class Broker {
       listeners.push(...more)
       told.push(...more)
     }
+    if (proxied !== undefined) {
+      listeners.push(`PROXIED://127.0.0.1:${proxied.port}`)
+      told.push(`PROXIED://${proxied.address}`)
+    }
     return [
       'process.roles=broker,controller',
       `node.id=${this.nodeId}`,
       `controller.quorum.voters=${voters ?? `${this.nodeId}@127.0.0.1:${this.#controllerPort}`}`,
       `listeners=${listeners.join(',')},CONTROLLER://127.0.0.1:${this.#controllerPort}`,
       `advertised.listeners=${told.join(',')}`,
-      'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL',
+      'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL',
       'controller.listener.names=CONTROLLER',
       'inter.broker.listener.name=PLAINTEXT',
       `log.dirs=${join(this.directory, 'data')}`,

@@ -40,6 +40,11 @@ export class KafkaProxy {
     return proxy
   }
 
+  /** host:port of the proxy itself. */
+  get address(): string {
+    return `127.0.0.1:${this.#port}`
+  }
+
   /** Connections of a client that all go through this proxy. */
   get socketFactory(): ISocketFactory {
     return ({ onConnect }) => {
