@@ -10,6 +10,7 @@ import { isName } from '../model/names.ts'
 import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
 
 const idPattern = /^did:odf:fed01[0-9a-f]{64}$/
+const logKindPattern = /^(?:file|kafka|memory)$/
 const hashPattern = /^f1620[0-9a-f]{64}$/
 const numberPattern = /^(?:0|[1-9][0-9]*)$/
 
@@ -119,7 +120,8 @@ export function encodeLogRecord(record: LogRecord): Uint8Array {
 /** Throws `DecodeError`. */
 export function decodeLogRecord(bytes: Uint8Array): LogRecord {
   const read = open('log record', bytes)
-  const record: LogRecord = { id: read.text('id'), kind: read.text('kind'), partitions: read.natural('partitions') }
+  const kind = read.text('kind', logKindPattern)
+  const record: LogRecord = { id: read.text('id'), kind, partitions: read.natural('partitions') }
   if (record.partitions === 0) throw read.fault('partitions is 0')
   return read.done(record, encodeLogRecord)
 }

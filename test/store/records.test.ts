@@ -61,7 +61,11 @@ const cases = [
     encode: () => records.encodeLogRecord({ id: 'log-1', kind: 'file', partitions: 1 }),
     decode: records.decodeLogRecord,
     bytes: `{"id":"log-1","kind":"file","partitions":1}`,
-    bad: [`{"id":"log-1","kind":"file","partitions":0}`, `{"id":1,"kind":"file","partitions":1}`],
+    bad: [
+      `{"id":"log-1","kind":"file","partitions":0}`,
+      `{"id":"log-1","kind":"filg","partitions":1}`,
+      `{"id":1,"kind":"file","partitions":1}`,
+    ],
   },
 ]
 
