@@ -5,9 +5,9 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { TokenRegistry } from './access/tokens.ts'
-import type { Builder } from './builder/builder.ts'
+import type { Builder, BuilderStatus } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { randomBytes } from './codec/native-crypto.ts'
+import { sha3256 } from './codec/native-crypto.ts'
 import type { Config, KafkaConfig } from './config.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
 import type { Gateway } from './gateway/gateway.ts'
@@ -15,10 +15,12 @@ import type { LogFacts } from './http/context.ts'
 import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { must } from './lib/assert.ts'
+import { toHex } from './lib/bytes.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import { lockDirectory } from './log/directory-lock.ts'
 import type { EventLog } from './log/event-log.ts'
+import type { PartitionShare } from './log/partition-share.ts'
 import { openFileLog } from './log/file-log.ts'
 import type { KafkaConnection } from './log/kafka-client.ts'
 import type { TopicState } from './log/kafka-topics.ts'
@@ -30,12 +32,12 @@ import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
 import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
-import { ObjectCheck } from './replica/object-check.ts'
 import { Objects } from './replica/objects.ts'
+import { ObjectCheck } from './replica/object-check.ts'
 import { openBuilder, openGateway, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
-import { type DataPaths, dataPaths, logsPrefix, secretKey } from './store/layout.ts'
-import type { ObjectStore } from './store/object-store.ts'
+import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
+import { sharedSecret } from './store/secrets.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
 const logAnswerMs = 2_000
@@ -72,7 +74,9 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     await emptyCache(paths.cache, { isLocked: opening.log?.kind === 'file', opened })
     const shared = await openShared(config, { paths, logger, opened, fail: failure.fail, ...opening })
     const parts: Parts = { ...shared, ...opening, paths }
-    const builder = has(config, 'builder') ? await openBuilder(shared, { log: logOf(parts), compressor }) : undefined
+    const builder = has(config, 'builder')
+      ? await openBuilder(shared, { log: logOf(parts), compressor, share: await shareOf(parts) })
+      : undefined
     running = builder
     return await serve({ ...parts, builder }, failure.failed)
   } catch (error) {
@@ -95,6 +99,8 @@ interface OpenedLog {
   /** Absent for a replica alone. */
   readonly log: EventLog | undefined
   readonly announcements: Announcements
+  /** Spreads the partitions over the builders of `group`; absent where one process builds all. */
+  readonly share?: (group: string) => PartitionShare
   /** What is told of the log beside its kind. */
   readonly facts: Pick<LogFacts, 'replicas' | 'caution'>
   /** Why the log takes nothing, or undefined. */
@@ -124,6 +130,7 @@ async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promis
   }
   const { openKafkaLog } = await import('./log/kafka-log.ts')
   const { openKafkaAnnouncements } = await import('./log/kafka-announcements.ts')
+  const { openKafkaShare } = await import('./log/kafka-share.ts')
   const { topicPrefix, partitions } = config.kafka
   const connection = await kafkaConnection(config.kafka)
   const log = isReader ? undefined : await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
@@ -131,11 +138,15 @@ async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promis
   const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
   opened.push(() => announcements.close())
   if (log === undefined) return { log, announcements, facts: {}, logFault }
+  const share = (group: string): PartitionShare => {
+    const sharing = { connection, clock, logger, topicPrefix, partitions: log.partitions }
+    return openKafkaShare({ ...sharing, group: `${topicPrefix}.builders.${group}` })
+  }
   const { replicas } = log
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
   if (replicas < 3) logger.warn({ replicas }, caution)
   const facts = { replicas, ...(replicas < 3 ? { caution } : {}) }
-  return { log, announcements, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
+  return { log, announcements, share, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
 }
 
 /** Says so when the log does not answer in time. */
@@ -220,6 +231,11 @@ function logOf({ log }: OpenedLog): EventLog {
   return must(log, 'gateways and builders have a log')
 }
 
+/** Builders of one store share its partitions; those of another store that read the same topic have their own group. */
+async function shareOf({ share, store }: Parts): Promise<PartitionShare | undefined> {
+  return share?.(toHex(sha3256(await sharedSecret(store, 'builders')).subarray(0, 8)))
+}
+
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(
   parts: Parts & { readonly builder: Builder | undefined },
@@ -247,7 +263,7 @@ async function serve(
     objects: new Objects(store, check),
     tokens,
     health: createHealth(parts, engine),
-    metrics: createMetrics(parts.announcements),
+    metrics: createMetrics(parts),
     clock: systemClock,
     logger,
   })
@@ -276,17 +292,19 @@ async function serveGateway(
   parts: Parts & { readonly builder: Builder | undefined },
   tokens: TokenRegistry,
 ): Promise<Gateway> {
-  const { paths, store, builder } = parts
+  const { paths, store, builder, share } = parts
   await ensureAdminToken(tokens, paths.token)
   const receiptSecret = await sharedSecret(store, 'receipts')
-  return openGateway(parts, { log: logOf(parts), builder, spoolDir: paths.cache, receiptSecret })
+  const hasOtherBuilders = share !== undefined
+  return openGateway(parts, { log: logOf(parts), builder, hasOtherBuilders, spoolDir: paths.cache, receiptSecret })
 }
 
 /** What each role must have to be ready. */
 function createHealth(parts: Parts & { readonly builder: Builder | undefined }, engine: Engine | undefined): Health {
-  const { builder, store, log } = parts
+  const { builder, store, log, share } = parts
   const health = new Health()
   if (builder !== undefined) {
+    if (share !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
     health.add('builder', () => {
       const { ready, halted } = builder.status()
       // A halted dataset stops no other.
@@ -304,9 +322,14 @@ function createHealth(parts: Parts & { readonly builder: Builder | undefined }, 
   return health
 }
 
-function createMetrics(announcements: Announcements): Metrics {
+function partitionFact({ partition, floor, lag }: BuilderStatus['partitions'][number]): object {
+  return { partition, floor, lag: lag ?? null }
+}
+
+function createMetrics({ announcements, builder }: Parts & { readonly builder: Builder | undefined }): Metrics {
   const metrics = new Metrics()
   announcements.subscribe(() => metrics.commits.inc())
+  if (builder !== undefined) metrics.watchLag(() => builder.status().partitions)
   return metrics
 }
 
@@ -357,12 +380,6 @@ async function ensureAdminToken(tokens: TokenRegistry, path: string): Promise<vo
   if (held !== undefined) return
   const { token } = await tokens.create({ name: 'admin', scopes: ['admin'] })
   await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true })
-}
-
-/** A secret that all processes of the installation share: the first one puts it. */
-async function sharedSecret(store: ObjectStore, name: string): Promise<Uint8Array> {
-  await store.put(secretKey(name), randomBytes(32))
-  return must(await store.get(secretKey(name)), 'a secret that was put is there')
 }
 
 /** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */

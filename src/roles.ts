@@ -12,6 +12,7 @@ import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
+import type { PartitionShare } from './log/partition-share.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { createRoomCheck } from './store/space.ts'
 
@@ -30,7 +31,11 @@ export interface Shared {
 /** Opens the builder. Throws as `startBuilder`. */
 export async function openBuilder(
   shared: Shared,
-  parts: { readonly log: EventLog; readonly compressor: Parameters<typeof startBuilder>[0]['compressor'] },
+  parts: {
+    readonly log: EventLog
+    readonly compressor: Parameters<typeof startBuilder>[0]['compressor']
+    readonly share: PartitionShare | undefined
+  },
 ): Promise<Builder> {
   const { store, announcements, clock, logger, config } = shared
   const builder = await startBuilder({ store, announcements, clock, logger, options: config.cut, ...parts })
@@ -42,6 +47,8 @@ export interface GatewayParts {
   readonly log: EventLog
   /** The builder of this process, if it has one. */
   readonly builder: Builder | undefined
+  /** Other processes may build too. */
+  readonly hasOtherBuilders: boolean
   readonly spoolDir: string
   readonly receiptSecret: Uint8Array
 }
@@ -49,14 +56,15 @@ export interface GatewayParts {
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
   const { config, store, clock, logger } = shared
-  const { log, builder } = parts
+  const { log, builder, hasOtherBuilders } = parts
   await declareLog(store, log)
+  const haltInFloors = builder === undefined || hasOtherBuilders ? haltOfFloors(shared, log) : () => undefined
   const gateway = new Gateway({
     ...shared,
     ...parts,
     outcomes: new Outcomes(store),
     limits: config.limits,
-    haltOf: builder === undefined ? haltOfFloors(shared, log) : (dataset) => haltOf(builder, dataset),
+    haltOf: (dataset, partition) => haltHere(builder, { dataset, partition }) ?? haltInFloors(dataset),
     hasRoom: createRoomCheck({
       freeBytes: () => store.freeBytes(),
       openBytes: () => builder?.openBytes() ?? 0,
@@ -77,8 +85,14 @@ function haltOfFloors(
   return (dataset) => halts.of(dataset)
 }
 
-/** Why a dataset takes no rows: its own halt, or that of its partition or process. */
-function haltOf(builder: Builder, dataset: string): string | undefined {
-  const halt = builder.status().halted.find((one) => one.dataset === undefined || one.dataset === dataset)
+/** Why a dataset takes no rows, as the builder of this process knows it: its own halt, or one of partition or process. */
+function haltHere(
+  builder: Builder | undefined,
+  { dataset, partition }: { readonly dataset: string; readonly partition: number },
+): string | undefined {
+  const halt = builder?.status().halted.find((one) => {
+    if (one.dataset !== undefined) return one.dataset === dataset
+    return one.partition === undefined || one.partition === partition
+  })
   return halt === undefined ? undefined : `${halt.reason}: ${halt.what}`
 }

@@ -1,14 +1,17 @@
 // The builder role: reads the log, folds it into blocks, commits them (design.md, decisions 3 to 9). One partition
-// builder per partition of the log; builders of several processes may run side by side.
+// builder per partition that this process has; builders of several processes share the partitions, and whatever they
+// believe, may build the same one side by side.
 
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
+import type { PartitionShare } from '../log/partition-share.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Compressor } from './built-slice.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
+import { HeldPartitions } from './held-partitions.ts'
 import { NameIndex } from './name-index.ts'
 import { Partition } from './partition.ts'
 import { declareLog } from './resume.ts'
@@ -27,6 +30,8 @@ export interface BuilderDeps {
   readonly options?: Partial<CutOptions>
   /** How long the next part of a large batch is waited for; default 15 minutes. */
   readonly attemptPatienceMs?: number
+  /** Says which partitions to build; without it all. */
+  readonly share?: PartitionShare | undefined
 }
 
 /** What stopped: a dataset, a whole partition when `dataset` is absent, or the cuts of the process. */
@@ -39,15 +44,21 @@ export interface BuilderHalt {
 }
 
 export interface BuilderStatus {
-  /** False while a partition is halted or not begun, or the wall clock has jumped. */
+  /**
+   * False while a partition is halted or not begun, or the wall clock has jumped, or this builder has not been told its
+   * partitions yet. A builder that was told that it has none is ready.
+   */
   readonly ready: boolean
   readonly halted: readonly BuilderHalt[]
+  /** Those that this builder has, ascending. */
   readonly partitions: readonly {
     readonly partition: number
     /** Next message to read. */
     readonly position: number
     /** Everything below is committed. */
     readonly floor: number
+    /** Messages from the floor to the end of the log as of a few seconds ago; undefined until that is known. */
+    readonly lag: number | undefined
     /** What the log held when reading began has been read. */
     readonly caughtUp: boolean
     /** Ended blocks that are not committed yet. */
@@ -79,51 +90,67 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const startedMs = clock.nowMs() - clock.monotonicMs()
   const hasJumped = (): boolean => Math.abs(clock.nowMs() - clock.monotonicMs() - startedMs) > clockJumpMs
   const shared = { ...deps, names: new NameIndex(store), mayCut: () => !hasJumped() }
-  const partitions = Array.from({ length: log.partitions }, (_, number) => {
+  const held = new HeldPartitions((number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })
-  const done = Promise.all(partitions.map((partition) => partition.run()))
+  const leave = new AbortController()
+  const sharing = followShare(held, deps, leave.signal)
   return {
-    earliestNextCutInMs: (partition, dataset) => partitions[partition]?.earliestNextCutInMs(dataset) ?? 0,
-    status: () => statusOf(partitions, hasJumped()),
-    openBytes: openBytesOf(partitions, clock),
+    earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
+    status: () => statusOf(held, hasJumped()),
+    openBytes: openBytesOf(held, clock),
     async stop() {
-      for (const partition of partitions) partition.stop()
-      await done
+      // Handed back when the floors are written: who takes over begins there.
+      await held.close()
+      leave.abort()
+      await sharing
     },
   }
 }
 
+/** Holds the partitions that the share gives, until `signal` aborts. */
+async function followShare(held: HeldPartitions, deps: BuilderDeps, signal: AbortSignal): Promise<void> {
+  const { log, share, logger } = deps
+  if (share === undefined) return held.set(Array.from({ length: log.partitions }, (_, number) => number))
+  for await (const numbers of share.assignments(signal)) {
+    logger.info({ partitions: numbers }, 'these partitions are built here')
+    held.set(numbers)
+  }
+}
+
 /** Counts over all datasets, at most every 100 ms: the log asks at every append. */
-function openBytesOf(partitions: readonly Partition[], clock: Clock): () => number {
+function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
   let bytes = 0
   let countedAtMs = Number.NEGATIVE_INFINITY
   return () => {
     const nowMs = clock.monotonicMs()
     if (nowMs - countedAtMs >= openBytesFreshMs) {
-      bytes = partitions.reduce((sum, partition) => sum + partition.openBytes, 0)
+      bytes = held.all.reduce((sum, partition) => sum + partition.openBytes, 0)
       countedAtMs = nowMs
     }
     return bytes
   }
 }
 
-function statusOf(partitions: readonly Partition[], hasJumped: boolean): BuilderStatus {
+function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
+  const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   const jump: BuilderHalt[] = hasJumped
     ? [{ reason: 'ClockJump', what: 'the wall clock has moved more than 10 minutes against the monotonic clock' }]
     : []
   return {
-    ready: !hasJumped && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
+    ready:
+      !hasJumped && held.isKnown && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
     halted: [...halted, ...jump],
     partitions: partitions.map((partition) => ({
       partition: partition.number,
       position: partition.position,
       floor: partition.floor,
+      lag: partition.lag,
       caughtUp: partition.isCaughtUp,
       waitingPlans: partition.waitingPlans,
     })),
-    lostRaces: partitions.reduce((sum, partition) => sum + partition.lostRaces, 0),
+    lostRaces: held.lostRaces,
   }
 }
 

@@ -60,6 +60,7 @@ export class Partition {
   #wake = new AbortController()
   #turn: Promise<unknown> = Promise.resolve()
   #floor = 0
+  #end: number | undefined
   /** The floor at which reading was last begun. */
   #tried = 0
   #lostRaces = 0
@@ -83,6 +84,11 @@ export class Partition {
 
   get floor(): number {
     return this.#floor
+  }
+
+  /** Messages from the floor to the end of the log, which was looked at some seconds ago at most. */
+  get lag(): number | undefined {
+    return this.#end === undefined ? undefined : Math.max(0, this.#end - this.#floor)
   }
 
   /** True once the session has reached what the log held when it began. */
@@ -181,6 +187,7 @@ export class Partition {
     const replay = halted.filter(({ position }) => position >= start)
     const from = Math.min(floor, ...replay.map(({ position }) => position))
     this.#floor = floor
+    this.#end = end
     this.#backlogEnd = end
     const running = this.#newSession({ floor, position: from })
     for (const { dataset, position } of halted) {
@@ -296,6 +303,7 @@ export class Partition {
     while (!this.#stop.signal.aborted) {
       await clock.sleep(keepMs, this.#stop.signal)
       if (this.#stop.signal.aborted) return
+      void this.#readEnd()
       try {
         await this.#keep()
         await this.#endStaleAttempts()
@@ -303,6 +311,14 @@ export class Partition {
       } catch (error) {
         logger.warn({ err: error, partition: this.number }, 'the floor could not be written')
       }
+    }
+  }
+
+  async #readEnd(): Promise<void> {
+    try {
+      this.#end = (await this.#deps.log.range(this.number)).end
+    } catch {
+      // It is only told; whoever needs the log says what is wrong with it.
     }
   }
 

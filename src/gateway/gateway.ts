@@ -184,7 +184,7 @@ export class Gateway {
         hint: 'Send them to a node of that log.',
       })
     }
-    const halt = this.#deps.haltOf(chain.name.id)
+    const halt = this.#deps.haltOf(chain.name.id, chain.name.partition)
     if (halt !== undefined) {
       throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
         hint: 'An operator has to look at it; reads go on.',

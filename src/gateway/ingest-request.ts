@@ -25,7 +25,7 @@ export interface GatewayDeps {
   /** Seals receipt ids; the same in every process of the installation. */
   readonly receiptSecret: Uint8Array
   /** Why a dataset takes no rows, or undefined. */
-  readonly haltOf: (dataset: DatasetId) => string | undefined
+  readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
   /** False while `bytes` more of rows would use space that the store's volume keeps back. */
   readonly hasRoom: (bytes: number) => Promise<boolean>
 }

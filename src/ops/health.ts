@@ -5,9 +5,20 @@ export type HealthCheck = () => Promise<string | undefined> | string | undefined
 
 export class Health {
   readonly #checks = new Map<string, HealthCheck>()
+  readonly #facts = new Map<string, () => unknown>()
 
   add(name: string, check: HealthCheck): void {
     this.#checks.set(name, check)
+  }
+
+  /** Told beside the readiness, as JSON. */
+  tell(name: string, fact: () => unknown): void {
+    this.#facts.set(name, fact)
+  }
+
+  /** What is told, by name. */
+  facts(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries([...this.#facts].map(([name, fact]) => [name, fact()]))
   }
 
   /** Reasons by part; empty when ready. A check that throws is a reason. */

@@ -44,6 +44,20 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_' })
   }
 
+  /** Adds, at each scrape, how far the builder of this process is behind in each partition that it has. */
+  watchLag(lags: () => readonly { readonly partition: number; readonly lag: number | undefined }[]): void {
+    const gauge = new Gauge({
+      name: 'proofstream_builder_lag_messages',
+      help: 'Messages between the floor and the end of the log, for each partition that this process builds.',
+      labelNames: ['partition'],
+      registers: [this.#registry],
+      collect: () => {
+        gauge.reset()
+        for (const { partition, lag } of lags()) if (lag !== undefined) gauge.set({ partition }, lag)
+      },
+    })
+  }
+
   get contentType(): string {
     return this.#registry.contentType
   }

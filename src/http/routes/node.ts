@@ -56,7 +56,7 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
     return reply
       .code(ok ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send(ok ? { ok } : { ok, reasons })
+      .send({ ok, ...(ok ? {} : { reasons }), ...context.health.facts() })
   }
   app.get(
     '/readyz',

@@ -1,0 +1,35 @@
+// Shares the partitions of a log out among builders: evenly, and so that as few as possible move. Pure.
+
+export interface Sharer {
+  readonly id: string
+  /** Partitions that it builds already. */
+  readonly claims: readonly number[]
+}
+
+/**
+ * The partitions 0 … `partitions` - 1, each with one of `sharers`, who get the same number of them, or one more. Of two
+ * who claim the same partition the one with the lower id keeps it; the order of `sharers` does not matter.
+ */
+export function shareOut(partitions: number, sharers: readonly Sharer[]): ReadonlyMap<string, readonly number[]> {
+  const byId = [...sharers].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const claimed = new Set<number>()
+  const kept = new Map<string, number[]>()
+  for (const { id, claims } of byId) {
+    const own = [...new Set(claims)].filter((one) => one >= 0 && one < partitions && !claimed.has(one))
+    for (const one of own) claimed.add(one)
+    kept.set(
+      id,
+      own.sort((a, b) => a - b),
+    )
+  }
+  // Who holds most keeps one more, so that it need not move.
+  const byHeld = [...byId].sort((a, b) => (kept.get(b.id)?.length ?? 0) - (kept.get(a.id)?.length ?? 0))
+  const least = Math.floor(partitions / byId.length)
+  const withOneMore = partitions % byId.length
+  const quotas = new Map(byHeld.map(({ id }, at) => [id, least + (at < withOneMore ? 1 : 0)]))
+  const free = Array.from({ length: partitions }, (_, number) => number).filter((one) => !claimed.has(one))
+  for (const [id, own] of kept) free.push(...own.splice(quotas.get(id) ?? 0))
+  free.sort((a, b) => a - b)
+  for (const [id, own] of kept) own.push(...free.splice(0, (quotas.get(id) ?? 0) - own.length))
+  return new Map([...kept].map(([id, own]) => [id, own.sort((a, b) => a - b)]))
+}
