@@ -15,10 +15,15 @@ import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataSchema, Field } from '../model/schema.ts'
 import type { Spool } from './spool.ts'
 
-/** Payload bytes of one message or part at most, before its header. */
-export const partBytes = 512 * 1024
+/** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */
+export const partBytes = 508 * 1024
 /** Batches of one message at most. */
 const groupBatches = 1024
+/**
+ * Parts of one large batch that are under way to the log: while one is made durable the next lies ready. More would only
+ * keep other callers of the partition waiting.
+ */
+const partsUnderWay = 2
 /** A gateway whose attempt took longer answers OutcomeUnknown even if its last part was stored. */
 const attemptMs = 5 * 60_000
 
@@ -82,27 +87,35 @@ export class Publisher {
   }
 
   /**
-   * Publishes a spooled Arrow stream in parts. Durable when it resolves, with the position of the last part; NodeError
-   * `OutcomeUnknown` after 5 minutes.
+   * Publishes a spooled Arrow stream in parts, each begun in order before the one before it is durable. Durable when it
+   * resolves, with the position of the last part; NodeError `OutcomeUnknown` after 5 minutes. When a part fails, those
+   * under way are waited for, and the attempt is aborted.
    */
   async large(rows: RowsToPublish, spool: Spool): Promise<number> {
     const { partition, dataset, schemaSequence, schema, batch } = rows
     const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
     const startedMs = this.#clock.monotonicMs()
     let attempt: { writer: string; n: number } | undefined
+    const underWay: Promise<number>[] = []
     let position = 0
     try {
       for (let number = 1; number <= count; number++) {
         const payload = await spool.read((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
-        position = await this.#append(partition, (writer) => {
+        if (underWay.length === partsUnderWay) position = must(await underWay.shift(), 'a part is under way')
+        const appending = this.#append(partition, (writer) => {
           const identity = this.#identity(writer)
           attempt ??= { writer: identity.writer, n: identity.n }
           const part = { attempt, number, count }
           const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
           return encodeMessage({ kind: 'rows', ...identity, dataset, schemaSequence, part, ...first }, payload)
         })
+        // Its failure is met when its turn to be waited for comes.
+        appending.catch(() => {})
+        underWay.push(appending)
       }
+      for (const appending of underWay) position = await appending
     } catch (error) {
+      await Promise.allSettled(underWay)
       if (attempt !== undefined) await this.#abort(partition, dataset, attempt)
       throw error
     }
