@@ -7,7 +7,7 @@ import type { Runner } from './options.ts'
 
 /** `log adopt`, with those options of the table that say where store and logs are. */
 export function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const rows = table.filter(({ name }) => /^(?:data$|store$|kafka-|topic-prefix$|partitions$|log-level$)/.test(name))
+  const rows = table.filter(({ name }) => /^(?:data$|store$|kafka-|topic-prefix$|partitions$)/.test(name))
   const adopt = program
     .command('log')
     .description('the logs of a store')

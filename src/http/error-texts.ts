@@ -161,7 +161,7 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
   },
   OtherLog: {
     meaning: 'The dataset gets its rows from another log than the one of this node. Nothing was stored.',
-    fix: 'Send the records to a node of that log.',
+    fix: 'Send the records to a node of that log. Where this log is to take over, the operator says so with `proofstream log adopt`.',
   },
   HeadMoved: {
     meaning: 'The dataset has changed since the block that If-Match names. Nothing was stored.',
