@@ -1,23 +1,38 @@
-// Bounds the ingest requests under way and the bytes of their bodies: a full node is 503, a caller who holds more than
-// its share of what others leave free is 429, both with nothing stored. So whoever comes next finds room.
+// Bounds the ingest requests under way and the bytes of their bodies. Who finds no room waits a little, in turn with the
+// other callers; then a full node is 503, and a caller who holds more than its share of what others leave free, or sends
+// more than its rates allow, is 429. Nothing is read of a body that is not let in.
 
+import type { Clock } from '../lib/clock.ts'
+import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
+import { CallerRates } from './caller-rates.ts'
 
 /** A body counts this much at most: it never holds more in memory, the rest of a larger one lies in a file. */
 const countedBytesMost = 32 * 1024 * 1024
+/** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
+const patienceMs = 1_000
+const tickMs = 100
+/** Requests that wait at most; more are refused at once. */
+const waitingMost = 16_384
 
 /** What of the limits an admission keeps to. */
-export interface AdmissionLimits {
-  readonly openIngestRequests: number
-  readonly openIngestBytes: number
-  /** Percent of what the others leave free that one caller may hold. */
-  readonly callerIngestShare: number
+export type AdmissionLimits = Pick<
+  Limits,
+  'openIngestRequests' | 'openIngestBytes' | 'callerIngestShare' | 'callerRequestRate' | 'callerByteRate'
+>
+
+/** Why a body is not let in: the limit that it meets, and when to ask again. */
+export interface Shortage {
+  readonly name: keyof AdmissionLimits
+  readonly retryAfterSeconds: number
 }
 
 /** A body that was let in. */
 export interface Admitted {
   /** The body has turned out to take `bytes`. Throws `Saturated`, `QuotaExceeded`. */
   grow(bytes: number): void
+  /** The body had `bytes`, which count against the rate of its caller. */
+  spend(bytes: number): void
   /** The body takes no memory any more. Idempotent. */
   leave(): void
 }
@@ -28,14 +43,29 @@ interface Held {
   bytes: number
 }
 
+interface Waiting {
+  readonly bytes: number
+  readonly untilMs: number
+  readonly resolve: (admitted: Admitted) => void
+  readonly reject: (error: NodeError) => void
+}
+
 export class AdmissionQueue {
   readonly #limits: AdmissionLimits
+  readonly #clock: Clock
+  readonly #rates: CallerRates
   readonly #all: Held = { requests: 0, bytes: 0 }
   readonly #callers = new Map<string, Held>()
+  /** Those who wait, by caller; the caller whose turn is next comes first. */
+  readonly #queues = new Map<string, Waiting[]>()
+  #waiting = 0
+  #isTicking = false
   #openBytes = 0
 
-  constructor(limits: AdmissionLimits) {
+  constructor(limits: AdmissionLimits, clock: Clock) {
     this.#limits = limits
+    this.#clock = clock
+    this.#rates = new CallerRates(limits, clock)
   }
 
   /** Bytes of the bodies under way. */
@@ -48,18 +78,61 @@ export class AdmissionQueue {
     return this.#all.requests
   }
 
+  /** Requests that wait to be let in. */
+  get waitingRequests(): number {
+    return this.#waiting
+  }
+
   /**
-   * Admits a body of about `bytes` from `caller`. A body that is alone is admitted at any size, and so is the only one
-   * of its caller where the node has room. Throws `Saturated`, `QuotaExceeded`.
+   * Admits a body of about `bytes` from `caller`, after a wait of up to a second. A body that is alone is admitted at any
+   * size, and so is the only one of its caller where the node has room. Throws `Saturated`, `QuotaExceeded`.
    */
-  enter(caller: string, bytes: number): Admitted {
+  async enter(caller: string, bytes: number): Promise<Admitted> {
+    const shortage = this.#shortage(caller, bytes)
+    if (shortage === undefined && !this.#queues.has(caller)) return this.#admit(caller, bytes)
+    if (shortage !== undefined && this.#waiting >= waitingMost) throw this.#refusal(shortage)
+    return new Promise((resolve, reject) => {
+      const queue = this.#queues.get(caller) ?? []
+      queue.push({ bytes, untilMs: this.#clock.monotonicMs() + patienceMs, resolve, reject })
+      this.#queues.set(caller, queue)
+      this.#waiting++
+      if (!this.#isTicking) void this.#tick()
+    })
+  }
+
+  #shortage(caller: string, bytes: number): Shortage | undefined {
+    const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
+    return this.#requestShortage(held) ?? this.#byteShortage(held, 0, counted(bytes)) ?? this.#rates.shortage(caller)
+  }
+
+  #requestShortage(held: Held): Shortage | undefined {
+    const most = this.#limits.openIngestRequests
+    const { requests } = this.#all
+    if (requests + 1 > most) return { name: 'openIngestRequests', retryAfterSeconds: 1 }
+    const isOver = held.requests > 0 && held.requests + 1 > this.#share(most - requests + held.requests)
+    return isOver ? overShare : undefined
+  }
+
+  /** `own` of what the caller holds is for the body that needs `more`. */
+  #byteShortage(held: Held, own: number, more: number): Shortage | undefined {
+    const most = this.#limits.openIngestBytes
+    const { bytes } = this.#all
+    if (bytes > own && bytes + more > most) return { name: 'openIngestBytes', retryAfterSeconds: 1 }
+    return held.bytes > own && held.bytes + more > this.#share(most - bytes + held.bytes) ? overShare : undefined
+  }
+
+  #share(free: number): number {
+    return (free * this.#limits.callerIngestShare) / 100
+  }
+
+  #admit(caller: string, bytes: number): Admitted {
     const all = this.#all
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
-    this.#demandRequest(held)
+    this.#callers.set(caller, held)
+    this.#rates.take(caller)
     let own = 0
     const change = (to: number): void => {
       const more = counted(to) - counted(own)
-      if (more > 0) this.#demandBytes(held, counted(own), more)
       this.#openBytes += to - own
       held.bytes += more
       all.bytes += more
@@ -69,11 +142,14 @@ export class AdmissionQueue {
     let isOpen = true
     held.requests++
     all.requests++
-    this.#callers.set(caller, held)
     return {
       grow: (to) => {
-        if (to > own) change(to)
+        if (to <= own) return
+        const shortage = this.#byteShortage(held, counted(own), counted(to) - counted(own))
+        if (shortage !== undefined && counted(to) > counted(own)) throw this.#refusal(shortage)
+        change(to)
       },
+      spend: (spent) => this.#rates.spend(caller, spent),
       leave: () => {
         if (!isOpen) return
         isOpen = false
@@ -81,48 +157,80 @@ export class AdmissionQueue {
         held.requests--
         all.requests--
         if (held.requests === 0) this.#callers.delete(caller)
+        if (this.#waiting > 0) this.#serve()
       },
     }
   }
 
-  #demandRequest(held: Held): void {
-    const { openIngestRequests: value } = this.#limits
-    if (this.#all.requests + 1 > value) throw saturated({ name: 'openIngestRequests', value, unit: 'requests' })
-    if (held.requests > 0 && held.requests + 1 > this.#share(value - this.#all.requests + held.requests)) {
-      throw this.#overShare()
+  /** Lets in who can be, one of each caller in turn. */
+  #serve(): void {
+    let refusedInARow = 0
+    while (refusedInARow < this.#queues.size && this.#all.requests < this.#limits.openIngestRequests) {
+      const [next] = this.#queues
+      if (next === undefined) return
+      const [caller, queue] = next
+      const [first] = queue
+      // To the end of the line.
+      this.#queues.delete(caller)
+      if (first === undefined) continue
+      const canEnter = this.#shortage(caller, first.bytes) === undefined
+      refusedInARow = canEnter ? 0 : refusedInARow + 1
+      if (canEnter) {
+        queue.shift()
+        this.#waiting--
+        first.resolve(this.#admit(caller, first.bytes))
+      }
+      if (queue.length > 0) this.#queues.set(caller, queue)
     }
   }
 
-  /** `own` of what the caller holds is for the body that needs `more`. */
-  #demandBytes(held: Held, own: number, more: number): void {
-    const { openIngestBytes: value } = this.#limits
-    const { bytes } = this.#all
-    if (bytes > own && bytes + more > value) throw saturated({ name: 'openIngestBytes', value, unit: 'bytes' })
-    if (held.bytes > own && held.bytes + more > this.#share(value - bytes + held.bytes)) throw this.#overShare()
+  /** Rates refill by themselves, and patience ends. */
+  async #tick(): Promise<void> {
+    this.#isTicking = true
+    while (this.#waiting > 0) {
+      await this.#clock.sleep(tickMs)
+      this.#serve()
+      this.#refuseLate()
+    }
+    this.#isTicking = false
   }
 
-  #share(free: number): number {
-    return (free * this.#limits.callerIngestShare) / 100
+  #refuseLate(): void {
+    const nowMs = this.#clock.monotonicMs()
+    for (const [caller, queue] of this.#queues) {
+      let late = 0
+      for (const { untilMs, bytes, reject } of queue) {
+        if (untilMs > nowMs) break
+        late++
+        reject(this.#refusal(this.#shortage(caller, bytes) ?? overShare))
+      }
+      this.#waiting -= late
+      queue.splice(0, late)
+      if (queue.length === 0) this.#queues.delete(caller)
+    }
   }
 
-  #overShare(): NodeError {
-    const { callerIngestShare: value } = this.#limits
-    return new NodeError('QuotaExceeded', 'This token has as many bodies under way as its share allows.', {
-      hint: 'Wait for some of their answers, then send it again.',
-      limit: { name: 'callerIngestShare', value, unit: 'percent' },
-      retryAfterSeconds: 1,
+  #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
+    const isOwn = name !== 'openIngestRequests' && name !== 'openIngestBytes'
+    return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
+      hint: 'Send it again when Retry-After has passed.',
+      limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
+      retryAfterSeconds,
     })
   }
 }
 
-function counted(bytes: number): number {
-  return Math.min(bytes, countedBytesMost)
+const overShare: Shortage = { name: 'callerIngestShare', retryAfterSeconds: 1 }
+
+const full = 'The node has as many bodies under way as it can hold.'
+const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
+  openIngestRequests: full,
+  openIngestBytes: full,
+  callerIngestShare: 'This token has as many bodies under way as its share allows.',
+  callerRequestRate: 'This token sends more batches than its rate allows.',
+  callerByteRate: 'This token sends more bytes than its rate allows.',
 }
 
-function saturated(limit: { name: string; value: number; unit: string }): NodeError {
-  return new NodeError('Saturated', 'The node has as many bodies under way as it can hold.', {
-    hint: 'Send it again in a moment.',
-    limit,
-    retryAfterSeconds: 1,
-  })
+function counted(bytes: number): number {
+  return Math.min(bytes, countedBytesMost)
 }

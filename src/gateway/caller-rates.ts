@@ -2,19 +2,16 @@
 // monotonic time. A batch is let in while the buckets are not empty, and paid for when its size is known.
 
 import type { Clock } from '../lib/clock.ts'
-import type { LimitName } from '../lib/limits.ts'
-import { NodeError } from '../model/errors.ts'
+import type { Limits } from '../lib/limits.ts'
 
 const windowSeconds = 10
 /** Callers remembered before those who have been quiet for the window are forgotten. */
 const callersKept = 10_000
 
-type RateName = Extract<LimitName, 'callerRequestRate' | 'callerByteRate'>
-
-const units = { callerRequestRate: 'requests/s', callerByteRate: 'bytes/s' } as const satisfies Record<RateName, string>
-
 /** Per second; 0 for no limit. */
-export type CallerRateLimits = Readonly<Record<RateName, number>>
+export type CallerRateLimits = Pick<Limits, 'callerRequestRate' | 'callerByteRate'>
+
+type RateName = keyof CallerRateLimits
 
 /** What is left in each bucket at a time; below 0 when a batch was larger than what was left. */
 type Buckets = Record<RateName, number> & { atMs: number }
@@ -29,30 +26,30 @@ export class CallerRates {
     this.#clock = clock
   }
 
-  /** Counts a batch of `caller`, whose size is told to `spend`. Throws NodeError `QuotaExceeded`; then nothing counts. */
-  take(caller: string): void {
+  /** The rate that keeps `caller` from sending a batch now, and for how long. */
+  shortage(caller: string): { readonly name: RateName; readonly retryAfterSeconds: number } | undefined {
     const { callerRequestRate, callerByteRate } = this.#limits
-    if (callerRequestRate === 0 && callerByteRate === 0) return
-    const buckets = this.#filled(caller)
-    if (callerRequestRate > 0) this.#demand(buckets, 'callerRequestRate', 1)
-    if (callerByteRate > 0) this.#demand(buckets, 'callerByteRate', 0)
-    buckets.callerRequestRate -= 1
+    if (callerRequestRate === 0 && callerByteRate === 0) return undefined
+    const left = this.#filled(caller)
+    for (const [name, least] of [
+      ['callerRequestRate', 1],
+      ['callerByteRate', 0],
+    ] as const) {
+      const rate = this.#limits[name]
+      if (rate === 0 || left[name] >= least) continue
+      return { name, retryAfterSeconds: Math.max(1, Math.ceil((least - left[name]) / rate)) }
+    }
+    return undefined
+  }
+
+  /** Counts a batch, whose size is told to `spend`. */
+  take(caller: string): void {
+    if (this.#limits.callerRequestRate > 0) this.#filled(caller).callerRequestRate -= 1
   }
 
   /** Counts the bytes of a batch that was taken. */
   spend(caller: string, bytes: number): void {
     if (this.#limits.callerByteRate > 0) this.#filled(caller).callerByteRate -= bytes
-  }
-
-  #demand(buckets: Buckets, name: RateName, least: number): void {
-    const value = this.#limits[name]
-    const left = buckets[name]
-    if (left >= least) return
-    throw new NodeError('QuotaExceeded', `This token has used up its ${value} ${units[name]}.`, {
-      hint: 'Wait as long as Retry-After says, then send it again.',
-      limit: { name, value, unit: units[name] },
-      retryAfterSeconds: Math.max(1, Math.ceil((least - left) / value)),
-    })
   }
 
   #filled(caller: string): Buckets {

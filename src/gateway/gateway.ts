@@ -8,7 +8,6 @@ import type { NameRecord } from '../model/records.ts'
 import type { Field } from '../model/schema.ts'
 import { type Admitted, AdmissionQueue } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
-import { CallerRates } from './caller-rates.ts'
 import { type NewDataset, createDataset } from './create-dataset.ts'
 import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
 import { KeyedBatches } from './keyed.ts'
@@ -50,7 +49,6 @@ export class Gateway {
   }
   readonly #pace: BlockPace
   readonly #admission: AdmissionQueue
-  readonly #rates: CallerRates
   #draining = false
 
   constructor(deps: GatewayDeps) {
@@ -63,8 +61,7 @@ export class Gateway {
       keyed: new KeyedBatches(),
     }
     this.#pace = new BlockPace(deps)
-    this.#admission = new AdmissionQueue(deps.limits)
-    this.#rates = new CallerRates(deps.limits, deps.clock)
+    this.#admission = new AdmissionQueue(deps.limits, deps.clock)
   }
 
   /** Refuses new work with 503 `Draining`; work under way goes on. */
@@ -85,11 +82,9 @@ export class Gateway {
     const { bodyBytes } = this.#deps.limits
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
     if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
-    const caller = request.tokenId ?? ''
-    const admitted = this.#admission.enter(caller, contentLength ?? unknownBodyBytes)
+    const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
     let batch: BatchToSettle | DryRunAnswer
     try {
-      this.#rates.take(caller)
       await this.#demandRoom()
       batch = await this.#take(request, admitted)
     } finally {
@@ -144,7 +139,7 @@ export class Gateway {
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const source = { stream: request.body, format, controls, limits, spoolDir, fallbackMs, onBytes }
     const body = await typedBody(source, targetOf(request.chain))
-    this.#rates.spend(tokenId ?? '', body.bytes)
+    admitted.spend(body.bytes)
     try {
       if (request.chain === undefined) demandRecords(body)
       if (controls.dryRun) return dryRun(body)

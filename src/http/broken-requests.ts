@@ -8,6 +8,8 @@ import { problemOf } from './problem.ts'
 
 /** Answers a request that the HTTP parser gave up on, and closes the connection. Nothing of it was stored. */
 export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  // What has not been read because others have their turn first is not the client's delay.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.isPaused()) return
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
     return

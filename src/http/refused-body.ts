@@ -4,9 +4,17 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
+import { hasBody } from './slow-bodies.ts'
 
 const lingerBytes = 1024 * 1024
 const lingerMs = 2_000
+
+/** True when all of the request has arrived; of a body in one packet Node says so only after its first reader ran. */
+export function hasArrived(request: IncomingMessage): boolean {
+  if (request.complete || !hasBody(request)) return true
+  const length = request.headers['content-length']
+  return length !== undefined && request.readableLength >= Number(length)
+}
 
 /** `text` at once, the end of the stream when the body ended, 1 MiB of it was read, or 2 s went by. */
 export function lingeringAnswer(text: string, request: IncomingMessage, clock: Clock): Readable {

@@ -15,8 +15,9 @@ import { registerJsonBodies } from './json-body.ts'
 import { registerMethodRules } from './method-rules.ts'
 import { registerOriginRules } from './origin-rules.ts'
 import { registerParameterRules } from './parameters.ts'
+import { registerOneAtATime } from './one-at-a-time.ts'
 import { problemOf } from './problem.ts'
-import { lingeringAnswer } from './refused-body.ts'
+import { hasArrived, lingeringAnswer } from './refused-body.ts'
 import { registerAbsent } from './routes/absent.ts'
 import { registerBlocks } from './routes/blocks.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
@@ -28,7 +29,7 @@ import { registerQuery } from './routes/query.ts'
 import { registerReceipts } from './routes/receipts.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerVerify } from './routes/verify.ts'
-import { hasBody, registerSlowBodies } from './slow-bodies.ts'
+import { registerSlowBodies } from './slow-bodies.ts'
 
 const maxParamChars = 1500
 
@@ -63,6 +64,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   })
   // Answers are objects of our own making; declared response schemas document them.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  registerOneAtATime(app)
   registerErrorsAndMetrics(app, context)
   registerOriginRules(app, context)
   registerAuthentication(app, context)
@@ -144,7 +146,7 @@ function sendProblem(
     .code(problem.status)
     .headers({ ...problem.headers, 'request-id': request.id })
     .type(problem.mediaType)
-  if (request.raw.complete || !hasBody(request.raw)) return reply.send(text)
+  if (hasArrived(request.raw)) return reply.send(text)
   void reply.header('connection', 'close').header('content-length', Buffer.byteLength(text))
   return reply.send(lingeringAnswer(text, request.raw, context.clock))
 }

@@ -4,6 +4,9 @@ import { type ClientRequest, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
+/** A body waits a second for room before it is refused. */
+const long = { timeout: 10_000 }
+
 let live: LiveNode
 
 beforeAll(async () => {
@@ -31,7 +34,7 @@ describe('a full node', () => {
     const headers = { 'content-type': 'application/x-ndjson', 'content-length': '900' }
     const first = hanging('/acme/goods/ingest', headers, '{"n":2}\n')
     const second = { method: 'POST', headers, body: `{"n":3}${'\n'.repeat(893)}` }
-    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status).toBe(503)
+    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status, long).toBe(503)
     const answer = await live.call('/acme/goods/ingest', second)
     expect([answer.at('error.kind'), answer.headers['retry-after'], answer.at('retryable')]).toEqual([
       'Saturated',
@@ -40,7 +43,7 @@ describe('a full node', () => {
     ])
     expect(answer.at('limit')).toEqual({ name: 'openIngestBytes', value: 1_000, unit: 'bytes' })
     first.destroy()
-    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status).toBe(200)
+    await expect.poll(async () => (await live.call('/acme/goods/ingest?dryRun=true', second)).status, long).toBe(200)
     expect((await live.query('select max(n) from "acme/goods"')).at('output.data.0.0')).toBe(1)
   })
 
