@@ -16,6 +16,7 @@ import { createSha3256 } from '../codec/native-crypto.ts'
 import { createSliceWriter } from '../codec/slice-writer.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
+import type { Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
 import type { BuiltSlice, Compressor } from './built-slice.ts'
@@ -125,17 +126,11 @@ class SliceStream {
     await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
     const chunks = await inTurns(this.#writer.finishInSteps())
-    const physical = createSha3256()
-    let sizeBytes = 0
-    for (const chunk of chunks) {
-      physical.update(chunk)
-      sizeBytes += chunk.length
-    }
     return {
       chunks,
-      sizeBytes,
+      sizeBytes: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
       rows: this.#rows,
-      physicalHash: hashText(physical.digest()),
+      physicalHash: await hashOfFile(chunks),
       logicalHash: this.#logical.digest(),
       latestEventMs: this.#latestEventMs,
     }
@@ -143,6 +138,8 @@ class SliceStream {
 
   async #flush(): Promise<void> {
     if (this.#waiting.length === 0) return
+    // So many bytes took their time to be decoded.
+    if (this.#waitingBytes >= pieceBytes) await nextTurn()
     const { rows, columns } = concatBatches(this.#waiting)
     this.#waiting = []
     this.#waitingRows = 0
@@ -164,6 +161,23 @@ class SliceStream {
     await nextTurn()
     await inTurns(this.#writer.addInSteps(full))
   }
+}
+
+/** The hash of the bytes of `chunks`, with a turn of the event loop after each piece. */
+async function hashOfFile(chunks: readonly Uint8Array[]): Promise<Hash> {
+  const hash = createSha3256()
+  let waiting = 0
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      const piece = chunk.subarray(at, at + pieceBytes)
+      hash.update(piece)
+      waiting += piece.length
+      if (waiting < pieceBytes) continue
+      waiting = 0
+      await nextTurn()
+    }
+  }
+  return hashText(hash.digest())
 }
 
 /** Runs `steps` to their end with a turn of the event loop after each. */

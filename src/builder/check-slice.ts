@@ -4,6 +4,7 @@
 import { createLogicalHash } from '../codec/logical-hash.ts'
 import { openSlice } from '../codec/slice-reader.ts'
 import { concatBytes } from '../lib/bytes.ts'
+import { nextTurn } from '../lib/turn.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import { sameType } from '../model/schema-rules.ts'
@@ -16,6 +17,7 @@ const rehashedRows = 4096
 /** Throws DecodeError when the file does not hold what the block will say of it. */
 export async function checkSlice(slice: BuiltSlice, schema: DataSchema, compressor: Compressor): Promise<void> {
   const decompress = (bytes: Uint8Array, length: number): Uint8Array => compressor.decompress(bytes, length)
+  await nextTurn()
   const content = openSlice(concatBytes(slice.chunks), { decompress })
   if (content.rows !== slice.rows) throw new DecodeError(what, `has ${content.rows} rows, expected ${slice.rows}`)
   const isSame =
@@ -27,6 +29,10 @@ export async function checkSlice(slice: BuiltSlice, schema: DataSchema, compress
   if (!isSame) throw new DecodeError(what, 'has other columns than the schema')
   if (slice.rows > rehashedRows) return
   const hash = createLogicalHash(schema.fields)
-  for await (const batch of content.batches) hash.update(batch)
+  for await (const batch of content.batches) {
+    await nextTurn()
+    hash.update(batch)
+  }
+  await nextTurn()
   if (hash.digest() !== slice.logicalHash) throw new DecodeError(what, 'has other rows than those that were hashed')
 }

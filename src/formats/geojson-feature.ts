@@ -21,11 +21,11 @@ import {
   pointText,
 } from './geojson-texts.ts'
 import { type JsonRecordOptions, JsonRecordReader } from './json-record.ts'
+import type { JsonChecker } from './json-checker.ts'
 import {
   closeBrace,
   colon,
   comma,
-  type JsonChecker,
   openBrace,
   pointerSegment,
   quote,

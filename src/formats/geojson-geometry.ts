@@ -5,12 +5,12 @@ import type { RecordErrorKind } from '../model/errors.ts'
 import type { WordView } from './fixed-text.ts'
 import { requireWgs84Text } from './geojson-crs.ts'
 import { pointText } from './geojson-texts.ts'
+import type { JsonChecker } from './json-checker.ts'
 import {
   closeBrace,
   closeBracket,
   colon,
   comma,
-  type JsonChecker,
   openBrace,
   openBracket,
   pointerSegment,

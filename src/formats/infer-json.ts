@@ -1,12 +1,12 @@
 // Inference over JSON, NDJSON and GeoJSON: the classes of the values of each key in the first records.
 
 import { ArrayFramer, LineFramer } from './json-framing.ts'
+import { JsonChecker } from './json-checker.ts'
 import {
   closeBrace,
   colon,
   comma,
   holdsLineEnd,
-  JsonChecker,
   openBrace,
   quote,
   Scratch,

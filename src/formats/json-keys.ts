@@ -4,7 +4,8 @@
 import { copyBytes } from '../lib/bytes.ts'
 import { foldAscii } from '../model/names.ts'
 import { type TablePlan, unknownName } from './column-plan.ts'
-import { type JsonChecker, quote, Scratch, scanString, StringScan, stringText, unescapeString } from './json-text.ts'
+import type { JsonChecker } from './json-checker.ts'
+import { quote, Scratch, scanString, StringScan, stringText, unescapeString } from './json-text.ts'
 
 /** Result of `KeyReader.read` after a fault. */
 export const noKey = -3

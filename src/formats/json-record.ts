@@ -7,12 +7,12 @@ import type { RecordErrorKind } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type ColumnPlan, columnNameOf, reservedName, valueCode } from './column-plan.ts'
 import type { FaultLog, RecordPlace } from './fault-log.ts'
+import { JsonChecker } from './json-checker.ts'
 import {
   closeBrace,
   closeBracket,
   colon,
   comma,
-  JsonChecker,
   literalEnd,
   openBrace,
   openBracket,

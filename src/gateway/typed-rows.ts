@@ -55,8 +55,9 @@ export class TypedRows {
       await this.#spool.append(arrowStreamStart(fields))
     }
     for (const batch of this.#batches.splice(0)) {
-      await this.#spool.append(arrowBatchMessage(fields, batch))
+      // To read them has held the event loop long enough.
       await nextTurn()
+      await this.#spool.append(arrowBatchMessage(fields, batch))
     }
   }
 
