@@ -10,6 +10,7 @@ import type { PartitionShare } from '../log/partition-share.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Compressor } from './built-slice.ts'
+import { followShare } from './follow-share.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { HeldPartitions } from './held-partitions.ts'
 import { NameIndex } from './name-index.ts'
@@ -105,16 +106,6 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
       leave.abort()
       await sharing
     },
-  }
-}
-
-/** Holds the partitions that the share gives, until `signal` aborts. */
-async function followShare(held: HeldPartitions, deps: BuilderDeps, signal: AbortSignal): Promise<void> {
-  const { log, share, logger } = deps
-  if (share === undefined) return held.set(Array.from({ length: log.partitions }, (_, number) => number))
-  for await (const numbers of share.assignments(signal)) {
-    logger.info({ partitions: numbers }, 'these partitions are built here')
-    held.set(numbers)
   }
 }
 
