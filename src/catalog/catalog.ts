@@ -191,9 +191,11 @@ export class Catalog {
         .map(numberOfName)
         .filter((value) => value !== undefined)
       sequences.sort((a, b) => a - b)
+      let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
       for (let at = 0; at < sequences.length; at += parallelReads) {
         const group = sequences.slice(at, at + parallelReads)
-        const commits = await Promise.all(group.map((sequence) => this.#commit(chain, sequence)))
+        const commits = await ahead
+        ahead = this.#commits(chain, sequences.slice(at + parallelReads, at + 2 * parallelReads))
         const blocks: Hash[] = []
         for (const [index, commit] of commits.entries()) {
           // A listing may lack a commit that was made meanwhile: the probe finds it.
@@ -231,6 +233,13 @@ export class Catalog {
     await this.#applyBlocks(chain, blocks)
     probed()
     if (tell) this.#tell({ chain, fromSequence })
+  }
+
+  /** The commits with these numbers; who comes to await them late need not catch them before. */
+  #commits(chain: DatasetChain, sequences: readonly number[]): Promise<(CommitRecord | undefined)[]> {
+    const reading = Promise.all(sequences.map((sequence) => this.#commit(chain, sequence)))
+    reading.catch(() => {})
+    return reading
   }
 
   async #commit({ name }: DatasetChain, sequence: number): Promise<CommitRecord | undefined> {
