@@ -57,8 +57,12 @@ export class ChildHandle {
         this.#ended(`it ended with ${signal ?? code}`)
         resolve()
       })
+      this.#process.on('error', (error) => {
+        this.#ended(error.message)
+        // What never began does not exit.
+        if (this.#process.pid === undefined) resolve()
+      })
     })
-    this.#process.on('error', (error) => this.#ended(error.message))
     // Only our own child.ts writes to this channel.
     this.#process.on('message', (message) => this.#receive(message as FromChild))
   }

@@ -30,6 +30,8 @@ export class ChildPool {
   /** Last in, first out: the same few processes stay warm. */
   readonly #idle: ChildHandle[] = []
   readonly #queue: Waiter[] = []
+  /** The last process that should have replaced another did not start. */
+  #isBroken = false
   #closed = false
 
   constructor(options: EngineOptions) {
@@ -47,6 +49,12 @@ export class ChildPool {
         throw error instanceof AggregateError ? error.errors[0] : error
       },
     )
+  }
+
+  /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
+  fault(): string | undefined {
+    const runs = [...this.#children].some(({ started, usable }) => started && usable)
+    return this.#isBroken && !runs ? 'no process of the query engine starts' : undefined
   }
 
   async analyze(sql: string, signal: AbortSignal | undefined): Promise<Analysis> {
@@ -145,7 +153,9 @@ export class ChildPool {
     if (this.#closed) return
     try {
       await this.#spawn()
+      this.#isBroken = false
     } catch (error) {
+      this.#isBroken = true
       const cause = error instanceof NodeError ? error.details.cause : error
       this.#options.logger.error({ reason: reasonOf(cause) }, 'an engine process did not start')
     }

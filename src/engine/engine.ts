@@ -22,6 +22,8 @@ export interface Engine {
    * an aborted signal ends the query with `QueryTimeout`.
    */
   run(job: EngineJob): Promise<EngineAnswer>
+  /** Why no statement can run, or undefined. */
+  fault(): string | undefined
   /** Kills the children; queries under way fail with `Draining`. */
   close(): Promise<void>
 }
@@ -54,6 +56,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       const { signal, ...plain } = job
       return await pool.run(plain, signal)
     },
+    fault: () => pool.fault(),
     close: async () => await pool.close(),
   }
 }

@@ -113,3 +113,18 @@ describe('queue', () => {
     expect((await refusal(engine.analyze('SELECT 1'))).kind).toBe('Draining')
   })
 })
+
+test('an engine whose processes do not start any more says so, until they do', async () => {
+  const { engine } = await bench({ queryMs: 500 })
+  const { execPath } = process
+  onTestFinished(() => {
+    process.execPath = execPath
+  })
+  expect(engine.fault()).toBeUndefined()
+  process.execPath = '/nowhere/node'
+  expect((await refusal(ask(engine, endless))).kind).toBe('QueryTimeout')
+  await expect.poll(() => engine.fault(), { timeout: 10_000 }).toBe('no process of the query engine starts')
+  process.execPath = execPath
+  await answersAgain(engine)
+  expect(engine.fault()).toBeUndefined()
+})
