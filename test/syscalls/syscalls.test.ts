@@ -1,7 +1,8 @@
-// Every system call that makes something durable fails in turn: each write, pwrite, fsync, fdatasync, link and rename
-// of one run from an empty directory to the last commit is killed at, ends with EIO, or with ENOSPC. Afterwards the
-// node starts again on what is there, callers repeat what was not acknowledged, and history and store are judged.
-// SYSCALL_RUNS says how many of all these runs to make (default 40, `all` for each), SYSCALL_SEED which ones.
+// Every system call that makes something durable fails in turn: each write, pwrite, fsync, fdatasync, link, rename and
+// unlink of one run from an empty directory to the last commit is killed at, ends with EIO, or with ENOSPC. Afterwards
+// the node starts again on what is there, callers repeat what was not acknowledged, and history and store are judged.
+// SYSCALL_RUNS says how many of all these runs to make (default 40, `all` for each), SYSCALL_REPEATS how often to kill
+// at each named point (default 5, with `all` 100), SYSCALL_SEED which ones.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,14 +14,20 @@ import { type Answer, type BatchSent, type History, judge } from '../../src/cli/
 import { readStored } from '../helpers/stored.ts'
 import { type Core, openCore } from './core.ts'
 import { orderFaults, parseTrace, type TracedCall } from './order.ts'
+import { crashPoints } from './points.ts'
 import { postsOf } from './posts.ts'
 import { type Injection, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
 
-const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2'] as const
+const unlinks = 'unlink,unlinkat'
+const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2', unlinks] as const
 const faults = ['kill', 'EIO', 'ENOSPC'] as const
 const wanted = process.env['SYSCALL_RUNS'] ?? '40'
 const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+/** Kills at each named point. */
+const repeats = wanted === 'all' ? 100 : Number(process.env['SYSCALL_REPEATS'] ?? 5)
 const drainWithinMs = 20_000
+/** Runs at the same time. */
+const atOnce = 3
 
 const missing = whyNoStrace()
 if (missing !== undefined) {
@@ -122,8 +129,67 @@ describe.skipIf(missing !== undefined)('under strace', () => {
     const order = injections.map((injection) => ({ injection, key: random.next() })).sort((a, b) => a.key - b.key)
     const chosen = (wanted === 'all' ? order : order.slice(0, Number(wanted))).map(({ injection }) => injection)
     const counts: Record<string, number> = {}
-    const bad: object[] = []
-    for (const injection of chosen) {
+    const bad = await injectAll(chosen, (injection, isReached) => {
+      const what = isReached ? `${injection.call} ${injection.fault}` : 'not reached'
+      counts[what] = (counts[what] ?? 0) + 1
+    })
+    console.log(`system calls: ${chosen.length} of ${injections.length} runs`, JSON.stringify(counts))
+    expect(bad).toEqual([])
+    expect((counts['not reached'] ?? 0) * 2).toBeLessThan(chosen.length)
+  })
+
+  test(`killed at each point between a batch and its block, no promise breaks (${repeats} times, SYSCALL_SEED=${seed})`, async () => {
+    const { calls: made } = await calibrate()
+    const points = crashPoints(made.filter(({ ours }) => ours))
+    expect([...points.keys()]).toEqual(expect.arrayContaining(expectedPoints))
+    const random = randomOf(seed)
+    const names = new Map<Injection, string>()
+    for (const [point, at] of points) {
+      for (let n = 0; n < repeats; n++) {
+        const { name, nth } = at[random.between(0, at.length - 1)] ?? { name: '', nth: 0 }
+        const call = calls.find((one) => one.split(',').includes(name)) ?? name
+        names.set({ call, nth, fault: 'kill' }, point)
+      }
+    }
+    const counts: Record<string, number> = {}
+    const bad = await injectAll([...names.keys()], (injection, isReached) => {
+      const what = isReached ? (names.get(injection) ?? '') : 'not reached'
+      counts[what] = (counts[what] ?? 0) + 1
+    })
+    console.log(`kills at ${points.size} points: ${JSON.stringify(counts)}`)
+    expect(bad).toEqual([])
+    expect((counts['not reached'] ?? 0) * 4).toBeLessThan(names.size)
+  })
+})
+
+const expectedPoints = [
+  'frame being written',
+  'frame written, not durable',
+  'slice being written',
+  'slice written, not durable',
+  'slice durable, not named',
+  'slice named, name not durable',
+  'checkpoint durable, not named',
+  'block being written',
+  'block durable, not named',
+  'block named, name not durable',
+  'commit being written',
+  'commit durable, not named',
+  'commit named, name not durable',
+  'head durable, not named',
+  'floor durable, not named',
+  'segments being deleted',
+]
+
+/** Makes each run, some at the same time; returns those that broke something. */
+async function injectAll(
+  injections: readonly Injection[],
+  told: (injection: Injection, isReached: boolean) => void,
+): Promise<object[]> {
+  const waiting = [...injections]
+  const bad: object[] = []
+  const work = async (): Promise<void> => {
+    for (let injection = waiting.shift(); injection !== undefined; injection = waiting.shift()) {
       const { dir, output } = nextPaths()
       const run = await runTraced(dir, { calls: injection.call, output, inject: injection })
       const found = await recover(dir, run).catch((error: unknown) => ({
@@ -136,13 +202,10 @@ describe.skipIf(missing !== undefined)('under strace', () => {
         bad.push({ injection, ...found, wentOn, injected: run.injected, ended: run.ended })
       }
       // Who is killed takes the end of the trace along.
-      const isReached = run.injected.length > 0 || (injection.fault === 'kill' && run.ended.startsWith('SIGKILL'))
-      const what = isReached ? `${injection.call} ${injection.fault}` : 'not reached'
-      counts[what] = (counts[what] ?? 0) + 1
+      told(injection, run.injected.length > 0 || (injection.fault === 'kill' && run.ended.startsWith('SIGKILL')))
       await rm(dir, { recursive: true, force: true })
     }
-    console.log(`system calls: ${chosen.length} of ${injections.length} runs`, JSON.stringify(counts))
-    expect(bad).toEqual([])
-    expect((counts['not reached'] ?? 0) * 2).toBeLessThan(chosen.length)
-  })
-})
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return bad
+}
