@@ -72,12 +72,19 @@ export function readCommit(store: ObjectStore, id: DatasetId, sequence: number):
 /** Claims `record.alias` for `record.id`. Durable when it resolves. Throws `DecodeError`. */
 export function putName(store: ObjectStore, record: NameRecord): Promise<Claim<NameRecord>> {
   const bytes = encodeNameRecord(record)
-  return claim(store, nameKey(record.alias), { bytes, decode: decodeNameRecord })
+  return claim(store, nameKey(record.alias), { bytes, decode: (there) => nameRecordOf(record.alias, there) })
+}
+
+/** The record under the key of `alias`. Throws `DecodeError`, also for one that is of another name. */
+function nameRecordOf(alias: string, bytes: Uint8Array): NameRecord {
+  const record = decodeNameRecord(bytes)
+  if (nameKey(record.alias) === nameKey(alias)) return record
+  throw new DecodeError('name record', `it is of '${record.alias}' and stands under '${alias}'`)
 }
 
 /** Who owns `alias` (any ASCII case), or undefined. Throws `DecodeError`. */
 export function readName(store: ObjectStore, alias: string): Promise<NameRecord | undefined> {
-  return read(store, nameKey(alias), decodeNameRecord)
+  return read(store, nameKey(alias), (bytes) => nameRecordOf(alias, bytes))
 }
 
 /** All names as aliases in lower case, sorted by account, then dataset. */

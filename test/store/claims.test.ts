@@ -3,8 +3,9 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import type { FloorRecord, NameRecord } from '../../src/model/records.ts'
 import * as claims from '../../src/store/claims.ts'
-import { commitKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
+import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { encodeNameRecord } from '../../src/store/records.ts'
 import { hasRoomForRows, spaceReserveBytes } from '../../src/store/space.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
@@ -53,6 +54,13 @@ describe('a name', () => {
     expect(await claims.putName(store, other)).toEqual({ outcome: 'lost', inForce: record })
     expect(await claims.readName(store, 'acme/tEmps')).toEqual(record)
     expect(await claims.readName(store, 'acme/other')).toBeUndefined()
+  })
+
+  test('that stands under another is an error', async () => {
+    const store = openMemoryStore()
+    await store.put(nameKey('acme/b'), encodeNameRecord(record))
+    await expect(claims.readName(store, 'acme/b')).rejects.toThrow(DecodeError)
+    await expect(claims.putName(store, { ...record, alias: 'acme/b' })).rejects.toThrow(DecodeError)
   })
 
   test('is listed in lower case by account and dataset', async () => {
