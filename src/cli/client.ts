@@ -25,6 +25,12 @@ export interface Call {
   readonly stream?: Readable
   /** Text of a query, so that a failure can point into it. */
   readonly sql?: string
+  /** Send no token. */
+  readonly isAnonymous?: boolean
+  /** Ends the call. */
+  readonly signal?: AbortSignal
+  /** Statuses from 400 that are answers like any other. */
+  readonly accepts?: readonly number[]
 }
 
 export interface Answer extends HttpAnswer {
@@ -34,7 +40,9 @@ export interface Answer extends HttpAnswer {
 
 export interface NodeClient {
   readonly server: string
-  /** Throws CommandFailure for every status from 400 and for a node that does not answer. */
+  /** The token that requests carry. */
+  readonly token: string | undefined
+  /** Throws CommandFailure for every status from 400 that the call does not accept, and for a node that does not answer. */
   readonly call: (call: Call) => Promise<Answer>
 }
 
@@ -50,7 +58,7 @@ export async function openClient(context: CommandContext): Promise<NodeClient> {
   const token = await findToken(context, base)
   const authorization: Readonly<Record<string, string>> =
     token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return { server: base.origin, call: (call) => callNode(base, authorization, call) }
+  return { server: base.origin, token, call: (call) => callNode(base, authorization, call) }
 }
 
 /** `--token-file`, the environment, and for a node on this machine the token that it left in its data directory. */
@@ -88,12 +96,14 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
       accept: 'application/json',
       'user-agent': 'proofstream-cli',
       ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...authorization,
+      ...(call.isAnonymous === true ? {} : authorization),
       ...call.headers,
     },
     ...(body === undefined ? {} : { body }),
+    ...(call.signal === undefined ? {} : { signal: call.signal }),
   })
-  if (answer.status >= 400) throw problemFailure(answer, call.sql)
+  const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
+  if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
 }
 

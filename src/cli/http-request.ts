@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Bytes, or a stream that is read once. */
   readonly body?: Uint8Array | Readable
+  /** Ends the request. */
+  readonly signal?: AbortSignal
 }
 
 export interface HttpAnswer {
@@ -28,10 +30,16 @@ const idleMs = 300_000
  * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
  */
 export function sendRequest(asked: HttpRequest): Promise<HttpAnswer> {
-  const { method, url, headers, body } = asked
+  const { method, url, headers, body, signal } = asked
   const begin = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
-    const request = begin(url, { method, headers, agent: false, timeout: connectMs })
+    const request = begin(url, {
+      method,
+      headers,
+      agent: false,
+      timeout: connectMs,
+      ...(signal === undefined ? {} : { signal }),
+    })
     let connected = false
     let answered = false
     request.on('socket', (socket) => {

@@ -25,19 +25,26 @@ export function addServeCommand(program: Command, runner: Runner, table: readonl
     )
 }
 
-/** `config`, with the options of `serve`. */
-export function addConfigCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const command = program
-    .command('config')
-    .description('every option of a node, its value and where that comes from; takes the options of serve')
-    .option('--config <file>', 'JSON file with options by name, as of serve')
-  for (const row of table) command.addOption(serveOption(row))
-  command.action(
-    runner(async (context, _, options) => {
-      const { showConfig } = await import('./commands/config.ts')
-      return showConfig(context, serveOptionsOf(table, options))
-    }),
-  )
+const installationCommands = {
+  config: 'every option of a node, its value and where that comes from; takes the options of serve',
+  doctor:
+    'look at machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
+} as const
+
+/** `config` and `doctor`, with the options of `serve`. */
+export function addInstallationCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  for (const name of ['config', 'doctor'] as const) {
+    const command = program.command(name).description(installationCommands[name])
+    command.option('--config <file>', 'JSON file with options by name, as of serve')
+    for (const row of table) command.addOption(serveOption(row))
+    command.action(
+      runner(async (context, _, options) => {
+        const asked = serveOptionsOf(table, options)
+        if (name === 'config') return (await import('./commands/config.ts')).showConfig(context, asked)
+        return (await import('./commands/doctor.ts')).doctor(context, asked)
+      }),
+    )
+  }
 }
 
 /** Values by option name, and the config file, from what commander has read. */

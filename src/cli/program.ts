@@ -6,7 +6,7 @@ import type { CommandContext, Entry } from './context.ts'
 import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
 import { addLogCommands } from './log-commands.ts'
-import { addConfigCommand, addNodeCommands, addServeCommand, addStreamsCommands } from './node-commands.ts'
+import { addInstallationCommands, addNodeCommands, addServeCommand, addStreamsCommands } from './node-commands.ts'
 import { contextOf, outputOption, type Runner } from './options.ts'
 
 /** Runs the command that `args` name. Resolves to the exit code; everything is told on stderr by then. */
@@ -56,7 +56,7 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
       await run(command, (context) => code(context, args.slice(0, -2), command.opts()))
     }
   addServeCommand(program, runner, entry.optionTable)
-  addConfigCommand(program, runner, entry.optionTable)
+  addInstallationCommands(program, runner, entry.optionTable)
   addDatasetCommands(program, runner)
   addIngestCommand(program, runner)
   addDataCommands(program, runner)

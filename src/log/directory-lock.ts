@@ -2,7 +2,7 @@
 // which Node ships; Node itself has no file locks): it ends with its process, however that ends, and holds between
 // containers that share a volume. The note beside it only says who has it.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { NodeError } from '../model/errors.ts'
@@ -28,6 +28,22 @@ export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'):
   held.add(lock)
   return () => {
     if (held.delete(lock)) lock.close()
+  }
+}
+
+/** Who has the lock of `directory`, or undefined while nobody has. Takes nothing. */
+export function lockOwner(directory: string): string | undefined {
+  const path = join(directory, 'lock')
+  if (!existsSync(path)) return undefined
+  const lock = new DatabaseSync(path, { readOnly: true })
+  try {
+    lock.exec('SELECT count(*) FROM sqlite_schema')
+    return undefined
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    return ownerOf(join(directory, 'owner'))
+  } finally {
+    lock.close()
   }
 }
 

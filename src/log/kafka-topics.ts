@@ -46,7 +46,7 @@ export function topicNames(prefix: string): TopicNames {
  */
 export async function ensureTopics(
   options: TopicsOptions,
-): Promise<{ clusterId: string; partitions: number; replicas: number }> {
+): Promise<{ clusterId: string; partitions: number; replicas: number; retentionMs: number }> {
   const { kafka, logger, names } = options
   const admin = kafka.admin()
   try {
@@ -59,10 +59,17 @@ export async function ensureTopics(
     const commits = await check(admin, names.commits, 'commits')
     const differences = [...records.differences, ...commits.differences]
     if (differences.length > 0) throw contradiction(differences)
-    return { clusterId, partitions: records.partitions, replicas: records.replicas }
+    const { partitions, replicas: copies, retentionMs } = records
+    return { clusterId, partitions, replicas: copies, retentionMs }
   } finally {
     await admin.disconnect()
   }
+}
+
+/** Who the brokers are together, and how many of them there are now. */
+export async function describeBrokers(kafka: Kafka): Promise<{ clusterId: string; brokers: number }> {
+  const { clusterId, brokers } = await withAdmin(kafka, (admin) => admin.describeCluster())
+  return { clusterId, brokers: brokers.length }
 }
 
 /** A topic beside its contract. */
@@ -166,6 +173,8 @@ interface Checked {
   readonly differences: TopicDifference[]
   readonly partitions: number
   readonly replicas: number
+  /** Infinity: for ever. */
+  readonly retentionMs: number
 }
 
 async function check(admin: Admin, topic: string, channel: 'records' | 'commits'): Promise<Checked> {
@@ -178,7 +187,14 @@ async function check(admin: Admin, topic: string, channel: 'records' | 'commits'
   })
   const found = new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
   const differences = differencesOf(topicContract(channel).settings, found, replicas)
-  return { differences: differences.map((one) => ({ topic, ...one })), partitions: partitions.length, replicas }
+  const kept = Number(found.get('retention.ms'))
+  const retentionMs = kept >= 0 ? kept : Number.POSITIVE_INFINITY
+  return {
+    differences: differences.map((one) => ({ topic, ...one })),
+    partitions: partitions.length,
+    replicas,
+    retentionMs,
+  }
 }
 
 /** Settings that must be at least the contract's; -1 of a retention means for ever. */

@@ -90,7 +90,8 @@ export async function noteFailure(at: LogDirectory, error: unknown): Promise<voi
   }
 }
 
-function failureNote(at: LogDirectory): string {
+/** Where it is noted that a write or fsync failed. */
+export function failureNote(at: Pick<LogDirectory, 'directory'>): string {
   return join(at.directory, 'failed')
 }
 
@@ -105,7 +106,8 @@ async function makeDurable(at: LogDirectory, file: LogFile): Promise<void> {
   }
 }
 
-async function listSegments(at: LogDirectory): Promise<number[]> {
+/** First positions of the segments, in rising order. */
+export async function listSegments(at: Pick<LogDirectory, 'files' | 'directory'>): Promise<number[]> {
   const firsts: number[] = []
   for (const name of await at.files.list(at.directory)) {
     const match = /^(0|[1-9][0-9]*)\.segment$/.exec(name)
@@ -114,7 +116,8 @@ async function listSegments(at: LogDirectory): Promise<number[]> {
   return firsts.toSorted((a, b) => a - b)
 }
 
-async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
+/** The place after the last good frame. */
+export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
   let place: Place = { position: segment.first, offset: 0 }
   for (;;) {
     const run = await readFrames(file, place, {
@@ -132,12 +135,7 @@ async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
 async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<void> {
   const size = await file.size()
   const tail = await inspectTail(file, end, size)
-  if (tail.damaged) {
-    throw new HaltError(
-      'LogDamaged',
-      `the frame of position ${end.position} is not intact although later frames say that it was stored durably`,
-    )
-  }
+  if (tail.damaged) throw damagedFrame(end.position)
   if (tail.used > 0) {
     at.logger.warn(
       { position: end.position, bytes: tail.used },
@@ -151,8 +149,16 @@ async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<v
   }
 }
 
-/** `used`: bytes up to the last one that is not zero. */
-async function inspectTail(
+/** A frame that was durable and is not intact any more. */
+export function damagedFrame(position: number): HaltError {
+  return new HaltError(
+    'LogDamaged',
+    `the frame of position ${position} is not intact although later frames say that it was stored durably`,
+  )
+}
+
+/** What comes after the last good frame. `used`: bytes up to the last one that is not zero. */
+export async function inspectTail(
   file: LogFile,
   end: Place,
   size: number,

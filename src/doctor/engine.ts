@@ -1,0 +1,46 @@
+// Whether the query engine works on this machine: one query in a child process, as a node runs them.
+
+import { openEngine } from '../engine/engine.ts'
+import { systemClock } from '../lib/clock.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { type Check, fail, ok, reasonOf } from './finding.ts'
+
+const answerWithinMs = 20_000
+
+export const checkEngine: Check = async ({ limits }) => {
+  try {
+    const engine = await openEngine({
+      processes: 1,
+      queryMs: answerWithinMs,
+      memoryBytes: limits.queryMemoryBytes,
+      resultBytes: limits.resultBytes,
+      queueLimit: 1,
+      dataRoots: [],
+      logger: silentLogger,
+      clock: systemClock,
+    })
+    try {
+      const signal = AbortSignal.timeout(answerWithinMs)
+      const answer = await engine.run({
+        analysis: await engine.analyze('select 6 * 7', signal),
+        tables: [],
+        reproducible: false,
+        dataFormat: 'JsonAoa',
+        wantSchema: false,
+        keyOrder: 'column',
+        ascii: false,
+        skip: 0,
+        limit: 1,
+        signal,
+      })
+      const text = decodeUtf8(answer.data)
+      if (text !== '[[42]]') throw new Error(`it answered ${text.slice(0, 100)}`)
+    } finally {
+      await engine.close()
+    }
+    return [ok('engine', 'DuckDB answers a query in a child process.')]
+  } catch (error) {
+    return [fail('engine', `DuckDB cannot be used: ${reasonOf(error)}`, 'Install again for this system: npm ci.')]
+  }
+}
