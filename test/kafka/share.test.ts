@@ -3,50 +3,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import { openKafkaShare } from '../../src/log/kafka-share.ts'
-import { kafkaLogOptions, listeningLogger, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { KafkaProxy } from '../helpers/kafka-proxy.ts'
+import { kafkaLogOptions, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { leaveAll, partitions, share, spread } from '../helpers/kafka-sharers.ts'
 
-const partitions = 8
-const all = Array.from({ length: partitions }, (_, number) => number)
+/** Keys of the requests that concern a group: its coordinator, joining, heartbeats, leaving, assignments. */
+const groupKeys = [10, 11, 12, 13, 14]
 
-interface Sharer {
-  readonly given: () => readonly number[] | undefined
-  readonly lines: readonly string[]
-  readonly leave: () => Promise<void>
-}
-
-const joined: Sharer[] = []
-
-/** A builder's part in the group `group` of a topic. */
-function share(topicPrefix: string, group: string, brokers = [sharedKafka().broker]): Sharer {
-  const { logger, lines } = listeningLogger()
-  const stop = new AbortController()
-  const told = openKafkaShare({ connection: { brokers }, clock: systemClock, logger, topicPrefix, partitions, group })
-  let given: readonly number[] | undefined
-  const done = (async () => {
-    for await (const numbers of told.assignments(stop.signal)) given = numbers
-  })()
-  const sharer: Sharer = {
-    given: () => given,
-    lines,
-    leave: async () => {
-      stop.abort()
-      await done
-    },
-  }
-  joined.push(sharer)
-  return sharer
-}
-
-/** Waits until `sharers` have all partitions among them, each once; resolves with how long that took. */
-async function spread(sharers: readonly Sharer[]): Promise<number> {
-  const fromMs = performance.now()
-  const counts = sharers.map((_, at) => Math.floor((partitions + at) / sharers.length))
-  await expect
-    .poll(() => sharers.map(({ given }) => given()?.length ?? -1).sort((a, b) => a - b), { timeout: 20_000 })
-    .toEqual(counts.sort((a, b) => a - b))
-  expect(sharers.flatMap(({ given }) => given() ?? []).sort((a, b) => a - b)).toEqual(all)
-  return performance.now() - fromMs
+function connection(): { brokers: string[] } {
+  return { brokers: [sharedKafka().broker] }
 }
 
 async function newTopic(): Promise<string> {
@@ -56,15 +21,13 @@ async function newTopic(): Promise<string> {
 }
 
 describe.skipIf(noKafka)('sharing partitions through Kafka', () => {
-  afterEach(async () => {
-    await Promise.all(joined.splice(0).map(({ leave }) => leave()))
-  })
+  afterEach(leaveAll)
 
   test('one alone has all, two have halves, and who stays keeps what it has when the other leaves', async () => {
     const prefix = await newTopic()
-    const first = share(prefix, prefix)
+    const first = share(connection(), prefix)
     await spread([first])
-    const second = share(prefix, prefix)
+    const second = share(connection(), prefix)
     const joinMs = await spread([first, second])
     const kept = [...(first.given() ?? [])]
     await second.leave()
@@ -76,7 +39,7 @@ describe.skipIf(noKafka)('sharing partitions through Kafka', () => {
 
   test('who hears nothing new stays a member', async () => {
     const prefix = await newTopic()
-    const sharers = [share(prefix, prefix), share(prefix, prefix)]
+    const sharers = [share(connection(), prefix), share(connection(), prefix)]
     await spread(sharers)
     const before = sharers.map(({ given }) => given())
     await systemClock.sleep(20_000)
@@ -86,7 +49,7 @@ describe.skipIf(noKafka)('sharing partitions through Kafka', () => {
 
   test('more builders than partitions: some stand by with nothing, and step in', async () => {
     const prefix = await newTopic()
-    const sharers = Array.from({ length: partitions + 2 }, () => share(prefix, prefix))
+    const sharers = Array.from({ length: partitions + 2 }, () => share(connection(), prefix))
     await spread(sharers)
     const idle = sharers.filter(({ given }) => given()?.length === 0)
     expect(idle).toHaveLength(2)
@@ -97,14 +60,35 @@ describe.skipIf(noKafka)('sharing partitions through Kafka', () => {
 
   test('builders of another group have partitions of their own', async () => {
     const prefix = await newTopic()
-    const [ours, theirs] = [share(prefix, `${prefix}-a`), share(prefix, `${prefix}-b`)]
+    const [ours, theirs] = [share(connection(), prefix, `${prefix}-a`), share(connection(), prefix, `${prefix}-b`)]
     await spread([ours])
     await spread([theirs])
   })
 
   test('who can ask nobody builds everything', async () => {
-    const alone = share(newPrefix(), 'nobody', ['127.0.0.1:1'])
+    const alone = share({ brokers: ['127.0.0.1:1'] }, newPrefix())
     await spread([alone])
     await expect.poll(() => alone.lines.join('\n')).toContain('the group of builders cannot be asked')
+  })
+
+  test('who is cut off from the group goes on with what it has, then with everything, and shares again', async () => {
+    const prefix = await newTopic()
+    const proxy = await KafkaProxy.before(sharedKafka().broker)
+    const cutOff = share({ ...connection(), socketFactory: proxy.socketFactory }, prefix)
+    const other = share(connection(), prefix)
+    await spread([cutOff, other])
+    const before = cutOff.given()
+    proxy.fate = (key) => (groupKeys.includes(key) ? 'before' : 'pass')
+    await spread([other])
+    expect(cutOff.given()).toEqual(before)
+    const lostMs = await spread([cutOff])
+    expect(other.given()).toHaveLength(partitions)
+    proxy.fate = () => 'pass'
+    const healedMs = await spread([cutOff, other])
+    console.log(
+      `built everything ${Math.round(lostMs)} ms after the other did, shared ${Math.round(healedMs)} ms after`,
+    )
+    await leaveAll()
+    await proxy.close()
   })
 })
