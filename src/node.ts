@@ -7,6 +7,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { TokenRegistry } from './access/tokens.ts'
 import type { Builder, BuilderStatus } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
+import type { LogWatch } from './catalog/log-watch.ts'
 import { sha3256 } from './codec/native-crypto.ts'
 import type { Config } from './config.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
@@ -29,7 +30,7 @@ import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from '.
 import { Objects } from './replica/objects.ts'
 import { ObjectCheck } from './replica/object-check.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
-import { openBuilder, openGateway, type Shared } from './roles.ts'
+import { openBuilder, openGateway, openLogWatch, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
 import { sharedSecret } from './store/secrets.ts'
@@ -70,7 +71,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       ? await openBuilder(shared, { log: logOf(parts), compressor, share: await shareOf(parts) })
       : undefined
     running = builder
-    return await serve({ ...parts, builder }, failure.failed)
+    return await serve({ ...parts, builder, watch: watchOf(parts) }, failure.failed)
   } catch (error) {
     await closeAll(opened)
     throw error
@@ -114,6 +115,17 @@ interface Parts extends Shared, OpenedLog {
   readonly paths: DataPaths
 }
 
+interface Running extends Parts {
+  readonly builder: Builder | undefined
+  /** Of a gateway whose log deletes what is old. */
+  readonly watch: LogWatch | undefined
+}
+
+function watchOf(parts: Parts): LogWatch | undefined {
+  const { aging, config } = parts
+  return aging === undefined || !has(config, 'gateway') ? undefined : openLogWatch(parts, aging)
+}
+
 function logOf({ log }: OpenedLog): EventLog {
   return must(log, 'gateways and builders have a log')
 }
@@ -124,10 +136,7 @@ async function shareOf({ share, store }: Parts): Promise<PartitionShare | undefi
 }
 
 /** Opens gateway and replica, if the process has these roles, and the server. */
-async function serve(
-  parts: Parts & { readonly builder: Builder | undefined },
-  failed: Promise<unknown>,
-): Promise<RunningNode> {
+async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, logger, paths, log, store, catalog, opened } = parts
   const nodeKey = await loadNodeKey(config.nodeKeyFile ?? paths.nodeKey)
   const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: config.anonymousRead })
@@ -175,20 +184,18 @@ async function serve(
 }
 
 /** Opens the gateway, with what the first one puts into the store. */
-async function serveGateway(
-  parts: Parts & { readonly builder: Builder | undefined },
-  tokens: TokenRegistry,
-): Promise<Gateway> {
-  const { paths, store, builder, share } = parts
+async function serveGateway(parts: Running, tokens: TokenRegistry): Promise<Gateway> {
+  const { paths, store, share } = parts
   await ensureAdminToken(tokens, paths.token)
   const receiptSecret = await sharedSecret(store, 'receipts')
   const hasOtherBuilders = share !== undefined
-  return openGateway(parts, { log: logOf(parts), builder, hasOtherBuilders, spoolDir: paths.cache, receiptSecret })
+  const own = { log: logOf(parts), hasOtherBuilders, spoolDir: paths.cache, receiptSecret }
+  return openGateway(parts, { ...parts, ...own })
 }
 
 /** What each role must have to be ready. */
-function createHealth(parts: Parts & { readonly builder: Builder | undefined }, engine: Engine | undefined): Health {
-  const { builder, store, log, share } = parts
+function createHealth(parts: Running, engine: Engine | undefined): Health {
+  const { builder, store, log, share, watch } = parts
   const health = new Health()
   if (builder !== undefined) {
     if (share !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
@@ -201,6 +208,8 @@ function createHealth(parts: Parts & { readonly builder: Builder | undefined }, 
     })
   }
   if (log !== undefined) health.add('log', parts.logFault)
+  if (watch !== undefined) health.add('retention', () => watch.fault())
+  if (engine !== undefined) health.add('engine', () => engine.fault())
   if (engine !== undefined && log === undefined) {
     health.add('store', async () =>
       (await store.list(logsPrefix)).length > 0 ? undefined : 'nothing has been written to the store yet',
@@ -213,9 +222,10 @@ function partitionFact({ partition, floor, lag }: BuilderStatus['partitions'][nu
   return { partition, floor, lag: lag ?? null }
 }
 
-function createMetrics({ announcements, builder }: Parts & { readonly builder: Builder | undefined }): Metrics {
+function createMetrics({ announcements, builder, watch }: Running): Metrics {
   const metrics = new Metrics()
   announcements.subscribe(() => metrics.commits.inc())
+  if (watch !== undefined) metrics.watchOpenAges(() => watch.openAges())
   if (builder !== undefined) metrics.watchLag(() => builder.status().partitions)
   return metrics
 }

@@ -7,6 +7,7 @@ import { systemClock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
+import type { KafkaLog } from './log/kafka-log.ts'
 import { openFileLog } from './log/file-log.ts'
 import type { KafkaConnection } from './log/kafka-client.ts'
 import type { TopicState } from './log/kafka-topics.ts'
@@ -23,6 +24,8 @@ const logAnswerMs = 2_000
 export interface OpenedLog {
   /** Absent for a replica alone. */
   readonly log: EventLog | undefined
+  /** The same, where it deletes what is old. */
+  readonly aging?: KafkaLog
   readonly announcements: Announcements
   /** Spreads the partitions over the builders of `group`; absent where one process builds all. */
   readonly share?: (group: string) => PartitionShare
@@ -71,7 +74,7 @@ export async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]):
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
   if (replicas < 3) logger.warn({ replicas }, caution)
   const facts = { replicas, ...(replicas < 3 ? { caution } : {}) }
-  return { log, announcements, share, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
+  return { log, aging: log, announcements, share, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
 }
 
 /** Says so when the log does not answer in time. */

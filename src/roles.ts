@@ -5,6 +5,7 @@ import { type Builder, startBuilder } from './builder/builder.ts'
 import { declareLog } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { FloorHalts } from './catalog/floor-halts.ts'
+import { type AgingLog, LogWatch } from './catalog/log-watch.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { Gateway } from './gateway/gateway.ts'
@@ -47,6 +48,8 @@ export interface GatewayParts {
   readonly log: EventLog
   /** The builder of this process, if it has one. */
   readonly builder: Builder | undefined
+  /** The log's watch, where it may lose what is old. */
+  readonly watch: LogWatch | undefined
   /** Other processes may build too. */
   readonly hasOtherBuilders: boolean
   readonly spoolDir: string
@@ -56,7 +59,7 @@ export interface GatewayParts {
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
   const { config, store, clock, logger } = shared
-  const { log, builder, hasOtherBuilders } = parts
+  const { log, builder, hasOtherBuilders, watch } = parts
   await declareLog(store, log)
   const haltInFloors = builder === undefined || hasOtherBuilders ? haltOfFloors(shared, log) : () => undefined
   const gateway = new Gateway({
@@ -64,7 +67,8 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     ...parts,
     outcomes: new Outcomes(store),
     limits: config.limits,
-    haltOf: (dataset, partition) => haltHere(builder, { dataset, partition }) ?? haltInFloors(dataset),
+    haltOf: (dataset, partition) =>
+      haltHere(builder, { dataset, partition }) ?? haltInFloors(dataset) ?? watch?.of(partition),
     hasRoom: createRoomCheck({
       freeBytes: () => store.freeBytes(),
       openBytes: () => builder?.openBytes() ?? 0,
@@ -74,6 +78,13 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   shared.opened.push(async () => gateway.close())
   logger.debug({ builder: builder !== undefined }, 'gateway open')
   return gateway
+}
+
+/** Watches a log that deletes what is old. */
+export function openLogWatch({ store, clock, logger, opened }: Shared, log: AgingLog): LogWatch {
+  const watch = new LogWatch({ store, log, clock, logger })
+  opened.push(() => watch.close())
+  return watch
 }
 
 function haltOfFloors(

@@ -16,7 +16,7 @@ import { createKafka, createProducer, type KafkaConnection, produceMs } from './
 import { connectLimitMs, within } from './kafka-deadline.ts'
 import { describeError, isConfigurationError, isOutOfRange, isSilence } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
-import { type Range, TopicReader } from './kafka-reader.ts'
+import { type Range, type TopicEntry, TopicReader } from './kafka-reader.ts'
 import { PartitionSender, type Unsent } from './kafka-sender.ts'
 import { connectionHint, ensureTopics, topicNames } from './kafka-topics.ts'
 import { checkInRange } from './tail.ts'
@@ -54,6 +54,10 @@ export interface KafkaLogOptions {
 export interface KafkaLog extends EventLog {
   /** Copies of each message; with fewer than 3, *logged* survives a killed broker, not a loss of power. */
   readonly replicas: number
+  /** How long the topic keeps a message at least; Infinity: for ever. */
+  readonly retentionMs: number
+  /** When the broker stored the message, by its clock, or undefined when the message is not there. */
+  storedMs(partition: number, position: number): Promise<number | undefined>
   /** Why the log cannot be written, or undefined. */
   fault(): string | undefined
 }
@@ -96,6 +100,7 @@ interface Parts extends KafkaLogOptions {
   readonly clusterId: string
   readonly partitions: number
   readonly replicas: number
+  readonly retentionMs: number
   readonly reader: TopicReader
   readonly ranges: ReadonlyMap<number, Range>
 }
@@ -105,6 +110,7 @@ class TopicLog implements KafkaLog {
   readonly id: string
   readonly partitions: number
   readonly replicas: number
+  readonly retentionMs: number
   readonly #parts: Parts
   readonly #reader: TopicReader
   /** Its own connections, because it gives them up easily. */
@@ -128,6 +134,7 @@ class TopicLog implements KafkaLog {
     this.id = toHex(sha3256(utf8(`kafka\n${clusterId}\n${topic}`)).subarray(0, 16))
     this.partitions = partitions
     this.replicas = replicas
+    this.retentionMs = parts.retentionMs
     this.#senders = Array.from({ length: partitions }, (_, partition) => {
       return new PartitionSender({
         partition,
@@ -206,6 +213,10 @@ class TopicLog implements KafkaLog {
     return must(ranges.get(partition), `the topic has no partition ${partition}`)
   }
 
+  async storedMs(partition: number, position: number): Promise<number | undefined> {
+    return (await this.#fetch(partition, position, 1))[0]?.storedMs
+  }
+
   async release(): Promise<void> {
     // The topic's retention decides what is kept.
   }
@@ -251,13 +262,17 @@ class TopicLog implements KafkaLog {
   async #look(partition: number, position: number): Promise<Uint8Array | undefined> {
     const held = this.#cache.get(partition, position)
     if (held !== undefined) return held
+    const entries = await this.#fetch(partition, position, stepBytes)
+    this.#cache.add(partition, entries)
+    return entries[0]?.bytes
+  }
+
+  /** The message at `position` and those after it, about `maxBytes`; none when it is not there. */
+  async #fetch(partition: number, position: number, maxBytes: number): Promise<readonly TopicEntry[]> {
     try {
-      const options = { maxWaitMs: 1, maxBytes: stepBytes }
-      const entries = await this.#patiently(() => this.#reader.fetch(partition, position, options))
-      this.#cache.add(partition, entries)
-      return entries[0]?.bytes
+      return await this.#patiently(() => this.#reader.fetch(partition, position, { maxWaitMs: 1, maxBytes }))
     } catch (error) {
-      if (isOutOfRange(error)) return undefined
+      if (isOutOfRange(error)) return []
       throw error
     }
   }
@@ -371,9 +386,8 @@ class TopicLog implements KafkaLog {
   }
 }
 
-async function connected(producer: Producer): Promise<Producer> {
-  await producer.connect()
-  return producer
+function connected(producer: Producer): Promise<Producer> {
+  return producer.connect().then(() => producer)
 }
 
 /** The client wants a Buffer; this one shares the memory. */

@@ -34,6 +34,8 @@ export interface FetchOptions {
 
 export interface TopicEntry extends LogEntry {
   readonly headers?: Readonly<Record<string, unknown>>
+  /** When the broker stored it, by the broker's clock. */
+  readonly storedMs: number
 }
 
 export interface Range {
@@ -169,6 +171,7 @@ async function metadataOf(cluster: Cluster, topics: string[]): Promise<ClusterMe
 interface FetchedMessage {
   readonly offset: string
   readonly value: Uint8Array | null
+  readonly timestamp: string
   readonly isControlRecord?: boolean
   readonly headers?: Readonly<Record<string, unknown>>
 }
@@ -184,13 +187,13 @@ function entriesOf(answer: unknown, from: number): TopicEntry[] {
   if (messages === undefined) throw badAnswer('fetch')
   const entries: TopicEntry[] = []
   let next = from
-  for (const { offset, value, isControlRecord, headers } of messages) {
+  for (const { offset, value, timestamp, isControlRecord, headers } of messages) {
     const position = Number(offset)
     if (position < from) continue
     if (position !== next)
       throw new HaltError('LogDamaged', `message ${next} is missing; ${position} came in its place`)
     const bytes = isControlRecord === true ? nothing : (value ?? nothing)
-    entries.push({ position, bytes, ...(headers === undefined ? {} : { headers }) })
+    entries.push({ position, bytes, storedMs: Number(timestamp), ...(headers === undefined ? {} : { headers }) })
     next++
   }
   return entries

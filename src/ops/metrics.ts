@@ -58,6 +58,19 @@ export class Metrics {
     })
   }
 
+  /** Adds, at each scrape, how long the oldest row that is in no block has waited, by the log's own clock. */
+  watchOpenAges(ages: () => readonly { readonly partition: number; readonly openMs: number }[]): void {
+    const gauge = new Gauge({
+      name: 'proofstream_log_open_seconds',
+      help: 'How much older the oldest message above the floor is than the newest, for each partition of a Kafka log.',
+      labelNames: ['partition'],
+      registers: [this.#registry],
+      collect: () => {
+        for (const { partition, openMs } of ages()) gauge.set({ partition }, openMs / 1000)
+      },
+    })
+  }
+
   get contentType(): string {
     return this.#registry.contentType
   }
