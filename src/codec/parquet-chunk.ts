@@ -44,10 +44,21 @@ export interface ColumnChunk {
 // A compressed page has its own frame; below this much the frame outweighs what is saved.
 const leastCompressedBytes = 256
 
-/** Encodes one leaf of a row group. */
-export function encodeChunk(leaf: ParquetLeaf, values: LeafValues, compress: Compress | undefined): ColumnChunk {
+/** Values of so many bytes are encoded in steps. */
+export const stepBytes = 2 * 1024 * 1024
+
+/** Encodes one leaf of a row group, a long one in several steps. */
+export function* encodeChunk(
+  leaf: ParquetLeaf,
+  values: LeafValues,
+  compress: Compress | undefined,
+): Generator<void, ColumnChunk> {
+  const isLong = values.values.length >= stepBytes
   const dictionary = dictionaryOf(values)
+  const bounds = values.levels === undefined ? leafBounds(dictionary?.entries ?? values) : undefined
+  if (isLong) yield
   const content = dictionary === undefined ? plainValues(values) : dictionaryIndices(dictionary)
+  if (isLong) yield
   const levels = levelBytes(leaf, values)
   const dictionaryValues = dictionary === undefined ? undefined : plainValues(dictionary.entries)
   const rawBytes = content.length + levels.length + (dictionaryValues?.length ?? 0)
@@ -76,7 +87,7 @@ export function encodeChunk(leaf: ParquetLeaf, values: LeafValues, compress: Com
     compressedBytes,
     dictionaryBytes: dictionary === undefined ? 0 : (pages[0]?.bytes ?? 0),
     nullCount: isList ? undefined : values.nullCount,
-    bounds: isList ? undefined : leafBounds(dictionary?.entries ?? values),
+    bounds,
   }
 }
 

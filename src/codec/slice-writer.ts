@@ -7,7 +7,7 @@ import { utf8 } from '../lib/bytes.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import { batchBytes, concatColumns, sliceBatch } from './columns.ts'
-import { type ColumnChunk, type Compress, encodeChunk } from './parquet-chunk.ts'
+import { type ColumnChunk, type Compress, encodeChunk, stepBytes } from './parquet-chunk.ts'
 import { leafValues } from './parquet-leaf.ts'
 import { type ParquetLeaf, parquetLeaf, writeParquetSchema } from './parquet-schema.ts'
 import { ThriftWriter } from './parquet-thrift.ts'
@@ -17,7 +17,7 @@ export const rowGroupRows = 131_072
 /** A row group also ends after the batch with which it holds this much. */
 export const rowGroupBytes = 64 * 1024 * 1024
 
-/** Columns of fewer rows are written without a step between them. */
+/** Columns of fewer rows, and of less than `stepBytes`, are written without a step between them. */
 const stepRows = 4096
 
 const magic = utf8('PAR1')
@@ -106,13 +106,13 @@ class ParquetWriter implements SliceWriter {
     for (const [i, leaf] of this.leaves.entries()) {
       const column = concatColumns(this.pending.map((batch) => must(batch.columns[i], 'a column')))
       assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
-      const chunk = encodeChunk(leaf, leafValues(leaf, column), this.compress)
+      const chunk = yield* encodeChunk(leaf, leafValues(leaf, column), this.compress)
       const at = this.position
       this.parts.push(...chunk.parts)
       this.position += chunk.compressedBytes
       // The footer needs no pages: they would be held twice.
       chunks.push({ chunk: { ...chunk, parts: [] }, start: at })
-      if (this.pendingRows >= stepRows) yield
+      if (this.pendingRows >= stepRows || column.values.length >= stepBytes) yield
     }
     this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
     this.pending = []

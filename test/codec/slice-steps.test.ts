@@ -1,6 +1,7 @@
 // Writing a slice in steps: the same file, and a step for each column of a large row group.
 
 import { expect, test } from 'vitest'
+import { createColumnBuilder } from '../../src/codec/column-builder.ts'
 import { int64RangeColumn } from '../../src/codec/columns.ts'
 import { createSliceWriter } from '../../src/codec/slice-writer.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
@@ -43,4 +44,13 @@ test('a small slice is written without a step', () => {
   const { file, steps } = writeInSteps([batch(10)])
   expect(file).toEqual(writeAtOnce([batch(10)]))
   expect(steps).toBe(0)
+})
+
+test('one long text is written in steps', () => {
+  const builder = createColumnBuilder({ name: 'text', type: { kind: 'String' } })
+  builder.appendText('long '.repeat(500_000))
+  const texts: RecordBatch = { rows: 1, columns: [builder.finish()] }
+  const writer = createSliceWriter({ fields: [{ name: 'text', type: { kind: 'String' } }] })
+  expect([...writer.addInSteps(texts)]).toHaveLength(0)
+  expect([...writer.finishInSteps()]).toHaveLength(3)
 })
