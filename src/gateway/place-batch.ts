@@ -14,7 +14,7 @@ import { type KeyedBatches, type Placed, keyedBatchId } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
 import type { Published, Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipt-id.ts'
-import { headMoved, keyReused } from './refusals.ts'
+import { headMoved, keyReused, takesNoRows } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
 
 export interface PlaceDeps {
@@ -68,7 +68,7 @@ async function isRejected(deps: PlaceDeps, chain: DatasetChain, { note, decided 
 }
 
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
-  const known = await deps.outcomes.known(batch.chain, keyed.id)
+  const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
   if (known === undefined) return { note: await append(deps, batch, keyed.id), decided: undefined }
   if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
   return { note: noteOfKnown(batch, keyed.id, known.decided), decided: known.decided }

@@ -3,7 +3,7 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { BatchStatus } from '../model/checkpoint.ts'
 import { type ErrorKind, errorTable } from '../model/error-table.ts'
-import { NodeError } from '../model/errors.ts'
+import { HaltError, NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 
 export function headMoved(chain: DatasetChain): NodeError {
@@ -39,5 +39,15 @@ export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, ch
       kind === 'SchemaConflict'
         ? 'Another batch changed the columns first: look at the schema, then send records that fit it.'
         : 'Nothing of this batch was stored.',
+  })
+}
+
+/** What a damaged chain means for rows, before any is logged: none are taken. Throws any other error as it is. */
+export function takesNoRows(error: unknown): never {
+  if (!(error instanceof HaltError)) throw error
+  throw new NodeError('LogUnavailable', `The dataset takes no rows: ${error.message}`, {
+    hint: 'An operator has to look at it: proofstream fsck lists all that is damaged.',
+    retryAfterSeconds: 30,
+    cause: error,
   })
 }

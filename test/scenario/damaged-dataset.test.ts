@@ -186,12 +186,19 @@ describe('a slice that is damaged', () => {
   })
 })
 
-test('a checkpoint that is damaged is not served, and no receipt is made of it', async () => {
+test('a checkpoint that is damaged is not served, no receipt is made of it, and no key is looked up in it', async () => {
   const { hashes, receiptId } = of('acme/checkpoint-flipped')
   const words = `checkpoint ${hashes.checkpoint} of acme/checkpoint-flipped is damaged`
   expectDamage(await live.call(`/acme/checkpoint-flipped/checkpoints/${hashes.checkpoint}`), words)
   expectDamage(await live.call(`/receipts/${receiptId}`), words)
   expect((await live.query('select sum(n) from "acme/checkpoint-flipped"')).at('output.data')).toEqual([[3]])
+  const refused = await live.call('/acme/checkpoint-flipped/ingest', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson', 'idempotency-key': 'one' },
+    body: '{"n":3}',
+  })
+  expect([refused.status, refused.at('error.kind')]).toEqual([503, 'LogUnavailable'])
+  expect(refused.at('message')).toContain(`ChainBroken: ${words}`)
 })
 
 test('a slice that goes while the node runs is named as well', async () => {

@@ -9,6 +9,7 @@ import { schemaToJson } from '../../codec/odf-json.ts'
 import { toPlain } from '../../codec/json.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
+import { takesNoRows } from '../../gateway/refusals.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
 import type { GatewayContext } from '../context.ts'
@@ -100,11 +101,7 @@ async function readChain(
     if (!(cause instanceof HaltError)) throw cause
     if (!can(request.principal, 'ingest', { alias: alias.text, visibility: 'private' }))
       throw datasetNotFound(alias.text)
-    throw new NodeError('LogUnavailable', `The dataset takes no rows: ${cause.message}`, {
-      hint: 'An operator has to look at it.',
-      retryAfterSeconds: 30,
-      cause,
-    })
+    return takesNoRows(cause)
   }
 }
 
