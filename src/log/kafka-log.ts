@@ -235,7 +235,8 @@ class TopicLog implements KafkaLog {
     await Promise.allSettled(this.#starting)
     const follows = [...this.#follows]
     for (const follow of follows) follow.finishAt(this.#sender(follow.partition).end)
-    await Promise.race([Promise.all(follows.map((follow) => follow.done)), this.#parts.clock.sleep(drainMs)])
+    const drained = Promise.all(follows.map((follow) => follow.done))
+    await within(drainMs, this.#parts.clock, drained).catch(() => {})
     await Promise.all(follows.map((follow) => follow.close()))
     await Promise.all([this.#reader.close(), this.#watcher.close()])
     const producer = this.#producer
