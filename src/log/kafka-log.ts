@@ -12,13 +12,14 @@ import { HaltError, NodeError } from '../model/errors.ts'
 import { prepareContract } from './contract.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { MessageCache } from './kafka-cache.ts'
-import { createKafka, createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
+import { createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
 import { connectLimitMs, within } from './kafka-deadline.ts'
-import { describeError, isConfigurationError, isOutOfRange, isSilence } from './kafka-errors.ts'
+import { describeError, isOutOfRange, isSilence } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
+import { openPatiently } from './kafka-opening.ts'
 import { type Range, type TopicEntry, TopicReader } from './kafka-reader.ts'
 import { PartitionSender, type Unsent } from './kafka-sender.ts'
-import { connectionHint, ensureTopics, topicNames } from './kafka-topics.ts'
+import { ensureTopics, topicNames } from './kafka-topics.ts'
 import { checkInRange } from './tail.ts'
 
 const defaultPartitions = 8
@@ -30,8 +31,6 @@ const attemptMs = 10_000
 const checkMs = 30_000
 /** A broker that takes longer to say who it is may be frozen: another one is asked. */
 const checkLimitMs = 1_500
-/** How long opening waits for brokers that cannot be reached. */
-const openMs = 60_000
 /** How long closing waits for readers to reach what has been appended. */
 const drainMs = 5_000
 /** How long closing waits for connections to end; a silent broker would keep it for ever. */
@@ -68,30 +67,16 @@ export interface KafkaLog extends EventLog {
  * of a topic could lose data.
  */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { connection, clock, logger, topicPrefix = 'proofstream', partitions = defaultPartitions } = options
-  const kafka = createKafka(connection, logger)
+  const { clock, logger, topicPrefix = 'proofstream', partitions = defaultPartitions } = options
   const names = topicNames(topicPrefix)
-  const endMs = clock.monotonicMs() + openMs
-  for (;;) {
-    try {
-      const found = await ensureTopics({ kafka, logger, names, partitions })
-      if (found.partitions === 0) throw new NodeError('LogUnavailable', 'The topic is not there yet.')
-      const reader = new TopicReader({ kafka, topic: names.records, clock, clusterId: found.clusterId })
-      const ranges = await reader.ranges(Array.from({ length: found.partitions }, (_, number) => number))
-      prepareContract()
-      return new TopicLog({ ...options, ...found, kafka, topic: names.records, reader, ranges })
-    } catch (error) {
-      if (error instanceof NodeError && error.kind === 'InvalidParameter') throw error
-      if (isConfigurationError(error) || clock.monotonicMs() + retryMs > endMs) {
-        throw new NodeError('LogUnavailable', `Kafka at ${connection.brokers.join(', ')} cannot be used.`, {
-          hint: connectionHint(error),
-          cause: error,
-        })
-      }
-      logger.warn({ brokers: connection.brokers, why: connectionHint(error) }, 'Kafka cannot be reached; trying again')
-      await clock.sleep(retryMs)
-    }
-  }
+  return openPatiently(options, async (kafka) => {
+    const found = await ensureTopics({ kafka, logger, names, partitions })
+    if (found.partitions === 0) throw new NodeError('LogUnavailable', 'The topic is not there yet.')
+    const reader = new TopicReader({ kafka, topic: names.records, clock, clusterId: found.clusterId })
+    const ranges = await reader.ranges(Array.from({ length: found.partitions }, (_, number) => number))
+    prepareContract()
+    return new TopicLog({ ...options, ...found, kafka, topic: names.records, reader, ranges })
+  })
 }
 
 interface Parts extends KafkaLogOptions {
