@@ -25,6 +25,7 @@ import type { Role } from './model/roles.ts'
 import { createLogger } from './ops/create-logger.ts'
 import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
+import { measureCatalog, measureEngine } from './ops/role-metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
 import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
 import { Objects } from './replica/objects.ts'
@@ -108,7 +109,9 @@ async function openShared(config: Config, needs: ToShare): Promise<Shared> {
   const hearsAll = config.kafka === undefined && has(config, 'builder')
   const catalog = new Catalog({ store, announcements, logger, clock: hearsAll ? undefined : systemClock })
   opened.push(async () => catalog.close())
-  return { config, clock: systemClock, logger, store, announcements, catalog, opened }
+  const metrics = new Metrics()
+  measureCatalog(metrics, catalog, () => systemClock.nowMs())
+  return { config, clock: systemClock, logger, store, announcements, catalog, metrics, opened }
 }
 
 interface Parts extends Shared, OpenedLog {
@@ -159,7 +162,7 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
     objects: new Objects(store, check),
     tokens,
     health: createHealth(parts, engine),
-    metrics: createMetrics(parts),
+    metrics: measured(parts, engine),
     clock: systemClock,
     logger,
   })
@@ -222,8 +225,9 @@ function partitionFact({ partition, floor, lag }: BuilderStatus['partitions'][nu
   return { partition, floor, lag: lag ?? null }
 }
 
-function createMetrics({ announcements, builder, watch }: Running): Metrics {
-  const metrics = new Metrics()
+/** The metrics of the process, with what is not of one role alone. */
+function measured({ metrics, announcements, builder, watch }: Running, engine: Engine | undefined): Metrics {
+  if (engine !== undefined) measureEngine(metrics, () => engine.load())
   announcements.subscribe(() => metrics.commits.inc())
   if (watch !== undefined) metrics.watchOpenAges(() => watch.openAges())
   if (builder !== undefined) metrics.watchLag(() => builder.status().partitions)

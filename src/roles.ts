@@ -14,6 +14,8 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionShare } from './log/partition-share.ts'
+import type { Metrics } from './ops/metrics.ts'
+import { measureBuilder, measureGateway } from './ops/role-metrics.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { createRoomCheck } from './store/space.ts'
 
@@ -25,6 +27,7 @@ export interface Shared {
   readonly store: ObjectStore
   readonly announcements: Announcements
   readonly catalog: Catalog
+  readonly metrics: Metrics
   /** Closes what was opened, in reverse order. */
   readonly opened: (() => Promise<void>)[]
 }
@@ -38,8 +41,10 @@ export async function openBuilder(
     readonly share: PartitionShare | undefined
   },
 ): Promise<Builder> {
-  const { store, announcements, clock, logger, config } = shared
-  const builder = await startBuilder({ store, announcements, clock, logger, options: config.cut, ...parts })
+  const { store, announcements, clock, logger, config, metrics } = shared
+  const own = { store, announcements, clock, logger, metrics, options: config.cut }
+  const builder = await startBuilder({ ...own, ...parts })
+  measureBuilder(metrics, builder)
   shared.opened.push(() => builder.stop())
   return builder
 }
@@ -76,6 +81,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     }),
   })
   shared.opened.push(async () => gateway.close())
+  measureGateway(shared.metrics, () => gateway.load)
   logger.debug({ builder: builder !== undefined }, 'gateway open')
   return gateway
 }

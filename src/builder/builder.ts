@@ -8,6 +8,7 @@ import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { PartitionShare } from '../log/partition-share.ts'
 import type { DatasetId } from '../model/events.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Compressor } from './built-slice.ts'
 import { followShare } from './follow-share.ts'
@@ -29,6 +30,7 @@ export interface BuilderDeps {
   readonly logger: Logger
   readonly compressor: Compressor
   readonly options?: Partial<CutOptions>
+  readonly metrics?: Metrics | undefined
   /** How long the next part of a large batch is waited for; default 15 minutes. */
   readonly attemptPatienceMs?: number
   /** Says which partitions to build; without it all. */
@@ -75,6 +77,8 @@ export interface Builder {
   earliestNextCutInMs(partition: number, dataset: DatasetId): number
   /** Bytes of rows that have been read from the log and are in no block yet; at most 100 ms old. */
   openBytes(): number
+  /** Rows of those. */
+  openRows(): number
   /** Finishes the commits under way, writes the floors, and resolves. Idempotent. */
   stop(): Promise<void>
 }
@@ -100,6 +104,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
     status: () => statusOf(held, hasJumped()),
     openBytes: openBytesOf(held, clock),
+    openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
     async stop() {
       // Handed back when the floors are written: who takes over begins there.
       await held.close()

@@ -7,8 +7,10 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
+import type { Cause } from './cause.ts'
 import { storeCommit } from './commit.ts'
 import type { BlockPlan } from './dataset-state.ts'
 import type { NameIndex } from './name-index.ts'
@@ -29,6 +31,7 @@ export interface CommitterDeps {
   readonly names: NameIndex
   readonly build: BuildDeps
   readonly signal: AbortSignal
+  readonly metrics?: Metrics | undefined
   readonly earliestNextCutInMs: (dataset: string) => number
   readonly onHalt: (slot: Slot, halt: DatasetHalt) => void
   /** The slot's chain has blocks that are not ours: it is stale, its plans are gone. */
@@ -37,6 +40,7 @@ export interface CommitterDeps {
 
 export class Committer {
   readonly #deps: CommitterDeps
+  readonly #causes = new WeakMap<BlockPlan, Cause>()
   #waiting = 0
   #running = 0
   /** Those that wait for a commit to end. */
@@ -55,8 +59,9 @@ export class Committer {
   }
 
   /** Takes a plan; resolves at once unless too many wait. */
-  async enqueue(slot: Slot, plan: BlockPlan): Promise<void> {
+  async enqueue(slot: Slot, plan: BlockPlan, cause: Cause): Promise<void> {
     if (slot.halt !== undefined || slot.isStale) return
+    this.#causes.set(plan, cause)
     slot.queue.push(plan)
     this.#waiting++
     if (!slot.committing) void this.#work(slot)
@@ -202,6 +207,22 @@ export class Committer {
     }
     await this.tell(slot, { sequence: plan.sequence, record: built.record })
     slot.tip = built.tip
+    if (outcome !== 'refused') this.#tellCause(slot, plan, built)
+  }
+
+  /** Measures the way from the log to the block, and ends the traces that led to it. */
+  #tellCause(slot: Slot, plan: BlockPlan, { blocks }: BuiltCommit): void {
+    const { clock, logger, metrics } = this.#deps
+    const { acceptedMs, traceparents = [] } = this.#causes.get(plan) ?? {}
+    if (acceptedMs !== undefined) {
+      metrics?.loggedToCommittedSeconds.observe(Math.max(0, clock.nowMs() - acceptedMs) / 1000)
+    }
+    if (traceparents.length === 0) return
+    const { sequence } = plan
+    logger.info(
+      { dataset: slot.alias ?? slot.id, sequence, block: blocks.at(-1)?.hash, traceparents },
+      'a traced block',
+    )
   }
 
   #halt(slot: Slot, plan: BlockPlan, error: HaltError): void {

@@ -10,6 +10,7 @@ import { HaltError, type HaltReason } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { FloorRecord } from '../model/records.ts'
 import { newestFloor, putFloor } from '../store/claims.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { AttemptWatch } from './attempt-watch.ts'
 import type { Compressor } from './built-slice.ts'
@@ -19,7 +20,7 @@ import { LogWriter } from './log-writer.ts'
 import type { NameIndex } from './name-index.ts'
 import { checkFloor } from './resume.ts'
 import { Session } from './session.ts'
-import { openBytes, type Slot } from './slot.ts'
+import { openBytes, openRows, type Slot } from './slot.ts'
 import { readPayload } from './whole-rows.ts'
 
 const keepMs = 5_000
@@ -36,6 +37,7 @@ export interface PartitionDeps {
   readonly compressor: Compressor
   readonly names: NameIndex
   readonly governor: Governor
+  readonly metrics?: Metrics | undefined
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
   readonly attemptPatienceMs?: number
@@ -117,6 +119,13 @@ export class Partition {
     let bytes = 0
     for (const slot of this.#running?.session.slots ?? []) bytes += openBytes(slot)
     return bytes
+  }
+
+  /** Rows that have been read and are in no block yet; those of batches whose parts are still coming do not count. */
+  get openRows(): number {
+    let rows = 0
+    for (const slot of this.#running?.session.slots ?? []) rows += openRows(slot)
+    return rows
   }
 
   get haltedSlots(): Slot[] {

@@ -13,6 +13,7 @@ import type { FloorRecord } from '../model/records.ts'
 import { adoptionsFrom, newestFloor, putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptChain } from './adopt-chain.ts'
+import { noCause, withMessage } from './cause.ts'
 import { emptyTip } from './chain-tip.ts'
 import type { Committer } from './committer.ts'
 import { attemptKey, type DatasetState, stateBytes } from './dataset-state.ts'
@@ -94,6 +95,7 @@ export class Session {
     if (!slot.isStale || slot.halt !== undefined) return
     this.#deps.governor.forget(slot.id)
     slot.state = undefined
+    slot.cause = noCause
     slot.tip = emptyTip
     slot.retold = false
     // Read before the chain: what lies below this floor is in the chain.
@@ -235,7 +237,7 @@ export class Session {
     if (state === undefined) throw lostChain(slot.id)
     if (position < state.next) return this.#retell(slot)
     if (header.kind === 'abort') return this.#after(slot, foldAbort(state, header, position))
-    await this.#after(slot, await this.#foldRows(state, position, { header, payload }))
+    await this.#after(slot, await this.#foldRows(state, position, { header, payload }), { position, header })
   }
 
   async #foldRows(
@@ -274,17 +276,27 @@ export class Session {
     }
     slot.state = created.state
     slot.retold = true
-    await committer.enqueue(slot, created.plan)
+    await committer.enqueue(slot, created.plan, withMessage(noCause, header))
   }
 
-  async #after(slot: Slot, result: FoldResult): Promise<void> {
+  async #after(
+    slot: Slot,
+    result: FoldResult,
+    rows?: { readonly position: number; readonly header: RowsHeader },
+  ): Promise<void> {
     const { clock, governor, committer, onDue } = this.#deps
     const { plan, effect, waits } = result
     if (effect !== 'changed') return
     const nowMs = clock.monotonicMs()
     if (plan !== undefined) governor.ended(slot.id, nowMs)
     if (slot.state?.open !== undefined && governor.opened(slot.id, nowMs, waits ?? false)) onDue()
-    if (plan !== undefined) await committer.enqueue(slot, plan)
+    // A message that ends a block by its size is in that block or in the next one.
+    const isInPlan = plan !== undefined && rows !== undefined && plan.next > rows.position
+    if (isInPlan) slot.cause = withMessage(slot.cause, rows.header)
+    const { cause } = slot
+    if (plan !== undefined) slot.cause = noCause
+    if (rows !== undefined && !isInPlan) slot.cause = withMessage(slot.cause, rows.header)
+    if (plan !== undefined) await committer.enqueue(slot, plan, cause)
   }
 
   /** A chain that has what is being skipped: its committer may have stopped before it said so. */

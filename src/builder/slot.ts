@@ -2,6 +2,7 @@
 
 import type { HaltReason } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
+import { type Cause, noCause } from './cause.ts'
 import type { ChainTip } from './chain-tip.ts'
 import { type BlockPlan, type DatasetState, firstNeeded } from './dataset-state.ts'
 
@@ -20,6 +21,8 @@ export interface Slot {
   tip: ChainTip
   /** `account/dataset` as written; undefined until looked up, or when no name leads here. */
   alias: string | undefined
+  /** Of the rows that are in no plan yet. */
+  cause: Cause
   /** Plans not committed yet, the one under way first. */
   readonly queue: BlockPlan[]
   committing: boolean
@@ -40,6 +43,7 @@ export function newSlot(id: DatasetId, tip: ChainTip): Slot {
     state: undefined,
     tip,
     alias: undefined,
+    cause: noCause,
     queue: [],
     committing: false,
     isStale: false,
@@ -71,6 +75,13 @@ export function openBytes({ state, queue }: Slot): number {
   if (state === undefined) return bytes
   for (const { positions } of state.attempts.values()) bytes += positions.length * longestPartBytes
   return bytes
+}
+
+/** Rows of whole batches that have been read from the log and are in no block yet. */
+export function openRows({ state, queue }: Slot): number {
+  let rows = state?.open?.rows ?? 0
+  for (const plan of queue) if (plan.kind === 'data') rows += plan.rows
+  return rows
 }
 
 /** True when the slot holds nothing that its chain does not hold. */

@@ -30,6 +30,7 @@ export class ChildPool {
   /** Last in, first out: the same few processes stay warm. */
   readonly #idle: ChildHandle[] = []
   readonly #queue: Waiter[] = []
+  #running = 0
   /** The last process that should have replaced another did not start. */
   #isBroken = false
   #closed = false
@@ -57,6 +58,11 @@ export class ChildPool {
     return this.#isBroken && !runs ? 'no process of the query engine starts' : undefined
   }
 
+  /** Queries that run, and those that wait for a process. */
+  get load(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#queue.length }
+  }
+
   async analyze(sql: string, signal: AbortSignal | undefined): Promise<Analysis> {
     const outcome = await this.#perform((id) => ({ kind: 'analyze', id, sql }), signal)
     assert(outcome.kind === 'analysis', 'an analysis was asked for')
@@ -81,6 +87,7 @@ export class ChildPool {
   async #perform(job: MakeMessage, signal: AbortSignal | undefined): Promise<Outcome> {
     const limits: JobLimits = { queryMs: this.#options.queryMs, signal }
     const child = await this.#acquire(limits)
+    this.#running++
     try {
       return await child.perform(job, limits)
     } catch (error) {
@@ -91,6 +98,7 @@ export class ChildPool {
       }
       throw error
     } finally {
+      this.#running--
       this.#release(child)
     }
   }

@@ -24,6 +24,8 @@ export interface Engine {
   run(job: EngineJob): Promise<EngineAnswer>
   /** Why no statement can run, or undefined. */
   fault(): string | undefined
+  /** Queries that run, and those that wait for a process. */
+  load(): { readonly running: number; readonly waiting: number }
   /** Kills the children; queries under way fail with `Draining`. */
   close(): Promise<void>
 }
@@ -57,6 +59,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       return await pool.run(plain, signal)
     },
     fault: () => pool.fault(),
+    load: () => pool.load,
     close: async () => await pool.close(),
   }
 }

@@ -1,6 +1,7 @@
 // What an ingest request asks for beside its body: headers and query parameters as typed controls (contract.md §6). Pure.
 
 import { NodeError } from '../model/errors.ts'
+import { readTraceParent } from '../model/trace-parent.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -27,6 +28,8 @@ export interface IngestControls {
   readonly eventTimeMs: number | undefined
   /** Multihash text of If-Match, without quotes. */
   readonly ifMatch: string | undefined
+  /** The trace of the request, as it is passed on. */
+  readonly traceparent: string | undefined
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -53,7 +56,13 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
     eventTimeMs: eventTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
+    traceparent: traceparentOf(headers),
   }
+}
+
+/** The trace of a request; several headers, like a malformed one, count as none. */
+export function traceparentOf({ traceparent }: Headers): string | undefined {
+  return typeof traceparent === 'string' ? readTraceParent(traceparent) : undefined
 }
 
 function header(headers: Headers, name: string): string | undefined {

@@ -27,6 +27,8 @@ export interface NewDataset {
   readonly license?: CreateLicense
   readonly attachments?: readonly CreateAttachment[]
   readonly visibility: 'public' | 'private'
+  /** The trace of the request. */
+  readonly traceparent?: string
 }
 
 export interface CreateDeps {

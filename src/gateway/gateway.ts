@@ -6,6 +6,7 @@ import { NodeError } from '../model/errors.ts'
 import type { Receipt } from '../model/receipt.ts'
 import type { NameRecord } from '../model/records.ts'
 import type { Field } from '../model/schema.ts'
+import type { GatewayLoad } from '../ops/role-metrics.ts'
 import { type Admitted, AdmissionQueue } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
 import { type NewDataset, createDataset } from './create-dataset.ts'
@@ -55,13 +56,19 @@ export class Gateway {
     this.#deps = deps
     this.#parts = {
       ...deps,
-      publisher: new Publisher({ log: deps.log, clock: deps.clock }),
+      publisher: new Publisher(deps),
       waiters: new Waiters(deps),
       receipts: new Receipts({ secret: deps.receiptSecret, logName: deps.log.kind }),
       keyed: new KeyedBatches(),
     }
     this.#pace = new BlockPace(deps)
     this.#admission = new AdmissionQueue(deps.limits, deps.clock)
+  }
+
+  /** What is under way. */
+  get load(): GatewayLoad {
+    const { openRequests, openBytes, waitingRequests } = this.#admission
+    return { openRequests, openBytes, waitingRequests, waitingCallers: this.#parts.waiters.count }
   }
 
   /** Refuses new work with 503 `Draining`; work under way goes on. */
@@ -132,7 +139,7 @@ export class Gateway {
   /** Reads a batch and finds it its place. */
   async #take(request: IngestRequest, admitted: Admitted): Promise<BatchToSettle | DryRunAnswer> {
     const { controls, tokenId } = request
-    const { limits, spoolDir, clock } = this.#deps
+    const { limits, spoolDir, clock, metrics } = this.#deps
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
@@ -148,7 +155,9 @@ export class Gateway {
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
       const { mediaType } = format
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
+      const acceptedMs = clock.monotonicMs()
       const placed = await placeBatch(this.#parts, batch)
+      if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - acceptedMs) / 1000)
       return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
     } finally {
       await body.typed.discard()
@@ -156,7 +165,9 @@ export class Gateway {
   }
 
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
-    const { chain } = await this.create({ alias: request.alias, visibility: 'public', schema })
+    const { traceparent } = request.controls
+    const trace = traceparent === undefined ? {} : { traceparent }
+    const { chain } = await this.create({ alias: request.alias, visibility: 'public', schema, ...trace })
     return chain
   }
 

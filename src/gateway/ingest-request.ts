@@ -11,6 +11,7 @@ import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import type { IngestControls } from './controls.ts'
 
 export interface GatewayDeps {
@@ -21,6 +22,7 @@ export interface GatewayDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  readonly metrics?: Metrics | undefined
   readonly spoolDir: string
   /** Seals receipt ids; the same in every process of the installation. */
   readonly receiptSecret: Uint8Array

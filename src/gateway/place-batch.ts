@@ -96,6 +96,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
     schemaSequence: body.shape.schemaSequence,
     fields: body.shape.payloadFields,
     schema: schemaToAsk(batch),
+    traceparent: controls.traceparent,
     batch: {
       id,
       ...(tokenId === undefined ? {} : { token: tokenId }),

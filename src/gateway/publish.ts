@@ -6,6 +6,7 @@ import { concatBatches } from '../codec/columns.ts'
 import { randomBytes } from '../codec/native-crypto.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
+import { type Logger, silentLogger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { encodeMessage } from '../log/message-codec.ts'
 import type { BatchEntry, CreateHeader } from '../log/messages.gen.ts'
@@ -13,6 +14,7 @@ import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataSchema, Field } from '../model/schema.ts'
+import { isSampled } from '../model/trace-parent.ts'
 import type { Spool } from './spool.ts'
 
 /** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */
@@ -45,6 +47,8 @@ export interface RowsToPublish {
   /** The new schema when these rows ask to create or extend it. */
   readonly schema: DataSchema | undefined
   readonly batch: BatchEntry
+  /** The trace of the request. */
+  readonly traceparent?: string | undefined
 }
 
 interface Waiting {
@@ -65,11 +69,13 @@ interface Writer {
 export class Publisher {
   readonly #log: EventLog
   readonly #clock: Clock
+  readonly #logger: Logger
   readonly #writers = new Map<number, Writer>()
 
-  constructor(deps: { log: EventLog; clock: Clock }) {
+  constructor(deps: { log: EventLog; clock: Clock; logger?: Logger }) {
     this.#log = deps.log
     this.#clock = deps.clock
+    this.#logger = deps.logger ?? silentLogger
   }
 
   /** Publishes one creation. Durable when it resolves. Throws what `EventLog.append` throws. */
@@ -107,7 +113,8 @@ export class Publisher {
           attempt ??= { writer: identity.writer, n: identity.n }
           const part = { attempt, number, count }
           const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
-          return encodeMessage({ kind: 'rows', ...identity, dataset, schemaSequence, part, ...first }, payload)
+          const header = { ...identity, ...traced(rows), dataset, schemaSequence, part, ...first }
+          return encodeMessage({ kind: 'rows', ...header }, payload)
         })
         // Its failure is met when its turn to be waited for comes.
         appending.catch(() => {})
@@ -181,8 +188,20 @@ export class Publisher {
     try {
       const position = await this.#log.append(partition, [this.#encodeGroup(writer, group)])
       for (const [index, one] of group.entries()) one.resolve({ position, index })
+      this.#tellOtherTraces(group, { partition, position })
     } catch (error) {
       for (const one of group) one.reject(error)
+    }
+  }
+
+  /** A message carries one trace; where the others went stands in the log lines of this process, if they are sampled. */
+  #tellOtherTraces(group: readonly Waiting[], place: { readonly partition: number; readonly position: number }): void {
+    const carried = carrierOf(group)?.rows.traceparent
+    if (carried === undefined) return
+    for (const { rows } of group) {
+      const { traceparent, dataset } = rows
+      if (traceparent === undefined || traceparent === carried || !isSampled(traceparent)) continue
+      this.#logger.info({ traceparent, dataset, ...place, carried }, 'rows share a message that carries another trace')
     }
   }
 
@@ -193,6 +212,7 @@ export class Publisher {
       {
         kind: 'rows',
         ...this.#identity(writer),
+        ...traced(carrierOf(group)?.rows),
         dataset,
         schemaSequence,
         ...(schema === undefined ? {} : { schema }),
@@ -201,6 +221,15 @@ export class Publisher {
       payload,
     )
   }
+}
+
+/** The batch whose trace the message of a group carries: the first that has one. */
+function carrierOf(group: readonly Waiting[]): Waiting | undefined {
+  return group.find(({ rows }) => rows.traceparent !== undefined)
+}
+
+function traced(rows: RowsToPublish | undefined): { readonly traceparent?: string } {
+  return rows?.traceparent === undefined ? {} : { traceparent: rows.traceparent }
 }
 
 /** Groups in order of first appearance; one dataset and one set of columns per group; bounded bytes and batches. */

@@ -32,6 +32,13 @@ export class Waiters {
     this.#stop = deps.catalog.onAdvance(({ chain }) => this.#settle(chain))
   }
 
+  /** Callers who wait. */
+  get count(): number {
+    let count = 0
+    for (const waiters of this.#waiting.values()) count += waiters.size
+    return count
+  }
+
   /** Ends every wait without a decision. */
   close(): void {
     this.#stop()

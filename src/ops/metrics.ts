@@ -34,14 +34,50 @@ export class Metrics {
     help: 'Commits that this process announced or saw.',
     registers: [this.#registry],
   })
-  readonly haltedDatasets = new Gauge({
-    name: 'proofstream_halted_datasets',
-    help: 'Datasets that take no rows until an operator has looked.',
+  readonly acceptedToLoggedSeconds = new Histogram({
+    name: 'proofstream_ingest_accepted_to_logged_seconds',
+    help: 'Time from a batch being read and found right to its being durable in the log.',
+    buckets: secondBuckets,
+    registers: [this.#registry],
+  })
+  readonly loggedToCommittedSeconds = new Histogram({
+    name: 'proofstream_builder_logged_to_committed_seconds',
+    help: 'Time from the first message of a block to its commit, by the clocks of gateway and builder.',
+    buckets: secondBuckets,
+    registers: [this.#registry],
+  })
+  readonly blockAgeSeconds = new Histogram({
+    name: 'proofstream_block_age_seconds',
+    help: 'Age of a new block when this process came to know it.',
+    buckets: secondBuckets,
     registers: [this.#registry],
   })
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_' })
+  }
+
+  /** Adds a gauge `proofstream_<name>` that is read at each scrape. */
+  gauge(name: string, help: string, read: () => number): void {
+    const gauge = new Gauge({
+      name: `proofstream_${name}`,
+      help,
+      registers: [this.#registry],
+      collect: (): void => gauge.set(read()),
+    })
+  }
+
+  /** The same for a counter; `read` gives its whole count. */
+  counter(name: string, help: string, read: () => number): void {
+    const counter = new Counter({
+      name: `proofstream_${name}`,
+      help,
+      registers: [this.#registry],
+      collect: (): void => {
+        counter.reset()
+        counter.inc(read())
+      },
+    })
   }
 
   /** Adds, at each scrape, how far the builder of this process is behind in each partition that it has. */

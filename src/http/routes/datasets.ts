@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
+import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
@@ -109,8 +110,10 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
       const existing = await context.catalog.byAlias(alias.text)
       const body = (request.body ?? undefined) as JsonValue | undefined // the content type parser keeps tokens on this route
       const asked = newDatasetOf(alias, body, context.limits.columns)
+      const traceparent = traceparentOf(request.headers)
+      const traced = traceparent === undefined ? asked : { ...asked, traceparent }
       const { chain, created } =
-        existing === undefined ? await context.gateway.create(asked) : { chain: existing, created: false }
+        existing === undefined ? await context.gateway.create(traced) : { chain: existing, created: false }
       if (!created && !(canSee(request.principal, chain.name) && isSameDataset(asked, chain))) {
         throw new NodeError(
           'DatasetExists',

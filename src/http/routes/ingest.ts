@@ -40,6 +40,11 @@ const describes = {
     'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
     'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
     'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
+    traceparent: Type.Optional(
+      Type.String({
+        description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
+      }),
+    ),
     'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
   }),
 } as const

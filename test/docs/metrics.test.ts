@@ -1,0 +1,64 @@
+// The page of metrics names each metric that a node has, with its type, and no other.
+
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
+/** Needs a log in Kafka. */
+const elsewhere = ['proofstream_log_open_seconds gauge']
+
+let live: LiveNode
+
+beforeAll(async () => {
+  live = await startLiveNode()
+})
+afterAll(() => live.stop())
+
+async function metrics(): Promise<string> {
+  return (await live.call('/metrics')).text
+}
+
+async function valueOf(name: string): Promise<number> {
+  return Number(new RegExp(`^proofstream_${name}(?:\\{.*\\})? (\\S+)$`, 'm').exec(await metrics())?.[1])
+}
+
+test('the page lists each metric with its type', async () => {
+  const told = [...(await metrics()).matchAll(/^# TYPE (proofstream_\S+) (\S+)$/gm)]
+    .filter(([, name = '']) => !/^proofstream_(?:process|nodejs)_/.test(name))
+    .map(([, name, type]) => `${name} ${type}`)
+  const listed = [...page.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`)
+  expect(listed.toSorted()).toEqual([...told, ...elsewhere].toSorted())
+})
+
+test('a batch moves the metrics of its way', async () => {
+  await live.ingest('acme/measured', [{ n: 1 }, { n: 2 }], '?create=true')
+  await live.ingest('acme/measured', [{ n: 3 }])
+  await live.query('select 1')
+  expect(await valueOf('ingested_records_total')).toBe(3)
+  expect(await valueOf('ingest_accepted_to_logged_seconds_count')).toBe(2)
+  // The creation and two blocks.
+  expect(await valueOf('builder_logged_to_committed_seconds_count')).toBe(3)
+  expect(await valueOf('block_age_seconds_count')).toBeGreaterThan(0)
+  expect(Math.abs((await valueOf('newest_block_timestamp_seconds')) - Date.now() / 1000)).toBeLessThan(60)
+  await expect.poll(() => valueOf('builder_open_rows')).toBe(0)
+  for (const name of ['ingest_open_requests', 'ingest_waiting_requests', 'halted_datasets', 'query_running']) {
+    expect(await valueOf(name)).toBe(0)
+  }
+})
+
+test('rows that wait for their block, and callers who do, are counted', async () => {
+  const slow = await startLiveNode({ 'cut-open-age': '1h', 'cut-wait-age': '1h' })
+  try {
+    await slow.call('/acme/slow', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64' }] } } })
+    const headers = { 'content-type': 'application/x-ndjson', prefer: 'wait=3' }
+    const waiting = slow.call('/acme/slow/ingest', { method: 'POST', headers, body: '{"n":1}\n{"n":2}\n' })
+    const text = async (): Promise<string> => (await slow.call('/metrics')).text
+    await expect.poll(text).toMatch(/^proofstream_builder_open_rows 2$/m)
+    await expect.poll(text).toMatch(/^proofstream_ingest_waiting_callers 1$/m)
+    await expect.poll(text).toMatch(/^proofstream_builder_open_bytes [1-9]\d*$/m)
+    expect((await waiting).status).toBe(202)
+  } finally {
+    await slow.stop()
+  }
+})
