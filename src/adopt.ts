@@ -48,23 +48,29 @@ export interface AdoptOptions {
 export async function adopt(config: Config, options: AdoptOptions): Promise<Adoption> {
   const logger = createLogger(config.logLevel)
   const opened: (() => Promise<void>)[] = []
+  const failure = new AbortController()
+  const onFailure = (error: unknown): void => failure.abort(error)
   try {
-    const store = await openStore(config, opened)
-    const old =
-      options.old.kind === 'id' ? options.old.id : await openOld({ config, logger, opened, store }, options.old)
+    const store = await openStore(config, { opened, onFailure })
+    const opening: Opening = { config, logger, opened, store, onFailure }
+    const old = options.old.kind === 'id' ? options.old.id : await openOld(opening, options.old)
     if (options.next.kind === 'id') {
       throw new NodeError('InvalidParameter', 'The new log is named by an id.', { hint: `Expected ${logNameForms}.` })
     }
-    const next = await openLog({ config, logger, opened, store }, options.next)
+    const next = await openLog(opening, options.next)
     const announcements = openLocalAnnouncements(logger)
-    const deps = { store, announcements, clock: systemClock, logger, compressor }
+    const { signal } = failure
+    const deps = { store, announcements, clock: systemClock, logger, compressor, signal }
     return await adoptLog(deps, { old, next, acceptLoss: options.acceptLoss })
   } finally {
     for (const close of opened.toReversed()) await close()
   }
 }
 
-async function openStore(config: Config, opened: (() => Promise<void>)[]): Promise<ObjectStore> {
+async function openStore(
+  config: Config,
+  { opened, onFailure }: Pick<Opening, 'opened' | 'onFailure'>,
+): Promise<ObjectStore> {
   const paths = dataPaths(config.dataDir, config.storeDir)
   if (!(await exists(join(paths.store, logsPrefix)))) {
     throw new NodeError('ObjectNotFound', `There is no store in ${paths.store}.`, {
@@ -75,7 +81,7 @@ async function openStore(config: Config, opened: (() => Promise<void>)[]): Promi
     const unlock = lockDirectory(paths.cache, 'cache')
     opened.push(async () => unlock())
   }
-  const store = await openDirectoryStore(paths.store)
+  const store = await openDirectoryStore(paths.store, undefined, onFailure)
   opened.push(() => store.close())
   return store
 }
@@ -85,6 +91,8 @@ interface Opening {
   readonly logger: Logger
   readonly opened: (() => Promise<void>)[]
   readonly store: ObjectStore
+  /** What was opened takes no more. */
+  readonly onFailure: (error: unknown) => void
 }
 
 type OpenLogName = Exclude<LogName, { kind: 'id' }>
@@ -102,13 +110,13 @@ async function openOld(at: Opening, name: OpenLogName): Promise<EventLog> {
   })
 }
 
-async function openLog({ config, logger, opened }: Opening, name: OpenLogName): Promise<EventLog> {
+async function openLog({ config, logger, opened, onFailure }: Opening, name: OpenLogName): Promise<EventLog> {
   const log = name.kind === 'file' ? await openFile() : await openTopic()
   opened.push(() => log.close())
   return log
 
   async function openFile(): Promise<EventLog> {
-    return openFileLog({ directory: directoryOf(config, name), clock: systemClock, logger })
+    return openFileLog({ directory: directoryOf(config, name), clock: systemClock, logger, onFailure })
   }
   async function openTopic(): Promise<EventLog> {
     const kafka = kafkaOf(config, name)

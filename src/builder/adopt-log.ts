@@ -45,7 +45,10 @@ export interface Adoption {
   readonly givenUp: readonly GivenUp[]
 }
 
-export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'share' | 'attemptPatienceMs'>
+/** `signal` aborts with its reason: a log or store that takes no more would be waited for without end. */
+export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'share' | 'attemptPatienceMs'> & {
+  readonly signal: AbortSignal
+}
 
 /**
  * Makes the datasets of `old` go on in `next`. No node may run on either. May be repeated after a crash. Durable when it
@@ -165,13 +168,14 @@ function leftBehind(
 
 /** Runs a builder until each floor is at the end of its partition or the partition is halted; resolves with the halts. */
 async function buildToEnd(deps: AdoptDeps, log: EventLog): Promise<readonly BuilderHalt[]> {
-  const { clock, logger } = deps
+  const { clock, logger, signal } = deps
   const patience = log.kind === 'kafka' ? {} : { attemptPatienceMs: ownPatienceMs }
   const options = { openAgeMs: 0, waitAgeMs: 0, burstBlocks: Number.MAX_SAFE_INTEGER }
   const builder = await startBuilder({ ...deps, log, options, ...patience })
   try {
     for (;;) {
       await clock.sleep(lookMs)
+      signal.throwIfAborted()
       const { partitions, halted } = builder.status()
       const ranges = await Promise.all(positions(log.partitions, (number) => log.range(number)))
       const isHalted = (number: number): boolean =>

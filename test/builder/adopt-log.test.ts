@@ -60,9 +60,13 @@ function beginning(): Uint8Array[] {
   ]
 }
 
-function adopt(request: Partial<AdoptionRequest> & Pick<AdoptionRequest, 'old' | 'next'>, over = store) {
+function adopt(
+  request: Partial<AdoptionRequest> & Pick<AdoptionRequest, 'old' | 'next'>,
+  over = store,
+  signal = new AbortController().signal,
+) {
   const announcements = openLocalAnnouncements(silentLogger)
-  const deps = { store: over, announcements, clock: fastClock(500), logger: silentLogger, compressor }
+  const deps = { store: over, announcements, clock: fastClock(500), logger: silentLogger, compressor, signal }
   return adoptLog(deps, { acceptLoss: false, ...request })
 }
 
@@ -348,4 +352,13 @@ test('a process that ends anywhere in between leaves either log in force, and a 
     if (!died) break
     expect(survived).toBeLessThan(9)
   }
+})
+
+test('a log or a store that takes no more ends it, with nothing given up', async () => {
+  const old = await knownLog('old', beginning())
+  await old.close()
+  const failure = new AbortController()
+  setTimeout(() => failure.abort(new Error('the disk is gone')), 50)
+  await expect(adopt({ old, next: await logOf('new') }, store, failure.signal)).rejects.toThrow('the disk is gone')
+  expect(await readAdoption(store, 'old')).toBeUndefined()
 })

@@ -109,6 +109,7 @@ describe.skipIf(noKafka)('a topic that was made anew', () => {
     const flags = ['--log', 'kafka', '--partitions', '1', ...kafkaFlags()]
     await serve(flags)
     await post('a', [{ i: 1 }])
+    expect(await adoptTo('kafka', 'kafka:other')).toMatchObject({ code: 9, stderr: expect.stringContaining('in use') })
     const { id } = (await call('/info')).at('log') as { id: string }
     await must(node, 'a node runs').end('SIGTERM')
     const admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
