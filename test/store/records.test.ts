@@ -57,6 +57,29 @@ const cases = [
     ],
   },
   {
+    name: 'adoption record',
+    encode: () =>
+      records.encodeAdoptionRecord({
+        old: 'log-1',
+        new: 'log-2',
+        partitions: [{ floor: 3, end: 5 }, { floor: 7 }],
+        halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
+        begin: [0, 9],
+      }),
+    decode: records.decodeAdoptionRecord,
+    bytes: `{"begin":[0,9],"halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"new":"log-2","old":"log-1","partitions":[{"end":5,"floor":3},{"floor":7}]}`,
+    bad: [
+      `{"begin":[0],"halted":[],"new":"log-1","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[],"halted":[],"new":"log-2","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[]}`,
+      `{"begin":[-1],"halted":[],"new":"log-2","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[{"end":"5","floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[{"end":5}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[7]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","partitions":[{"floor":7}]}`,
+    ],
+  },
+  {
     name: 'log record',
     encode: () => records.encodeLogRecord({ id: 'log-1', kind: 'file', partitions: 1 }),
     decode: records.decodeLogRecord,
