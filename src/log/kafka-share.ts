@@ -20,7 +20,7 @@ const heartbeatMs = 1_000
 const pulseMs = 250
 const tickMs = 250
 /** A builder that starts and hears nothing builds everything: it may be the only one, back after a crash. */
-const firstWordMs = 2_000
+const firstWordMs = 1_500
 /** The same, for one that has heard before. */
 const lostMs = 15_000
 /** A member that hears nothing for so long is given up for a new one. */
