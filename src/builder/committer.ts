@@ -12,14 +12,15 @@ import type { ObjectStore } from '../store/object-store.ts'
 import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
 import type { Cause } from './cause.ts'
 import { storeCommit } from './commit.ts'
-import type { BlockPlan } from './dataset-state.ts'
+import { type BlockPlan, planBytes } from './dataset-state.ts'
 import type { NameIndex } from './name-index.ts'
 import { type DatasetHalt, firstUncommitted, type Slot } from './slot.ts'
 
 /** Commits under way at the same time; more would only queue in the store. */
 const parallelCommits = 8
-/** Plans waiting at most; reading the log pauses above it. */
+/** Reading the log pauses while more plans wait than this, and they take more memory than that: never for few large ones. */
 const waitingPlans = 64
+const waitingBytes = 64 * 1024 * 1024
 const firstRetryMs = 100
 const longestRetryMs = 5_000
 
@@ -42,6 +43,7 @@ export class Committer {
   readonly #deps: CommitterDeps
   readonly #causes = new WeakMap<BlockPlan, Cause>()
   #waiting = 0
+  #waitingBytes = 0
   #running = 0
   /** Those that wait for a commit to end. */
   #waiters: (() => void)[] = []
@@ -58,14 +60,18 @@ export class Committer {
     return this.#waiting
   }
 
-  /** Takes a plan; resolves at once unless too many wait. */
+  /**
+   * Takes a plan; resolves at once unless too many wait. One dataset's backlog waits here, so that the blocks of others
+   * behind it in the log come to their turn.
+   */
   async enqueue(slot: Slot, plan: BlockPlan, cause: Cause): Promise<void> {
     if (slot.halt !== undefined || slot.isStale) return
     this.#causes.set(plan, cause)
     slot.queue.push(plan)
-    this.#waiting++
+    this.#count(plan, 1)
     if (!slot.committing) void this.#work(slot)
-    while (this.#waiting > waitingPlans && !this.#deps.signal.aborted) await this.#change()
+    const isFull = (): boolean => this.#waiting > waitingPlans && this.#waitingBytes > waitingBytes
+    while (isFull() && !this.#deps.signal.aborted) await this.#change()
   }
 
   /** Writes head and announcement of a commit that is there already, in case its committer did not come to it. */
@@ -91,8 +97,7 @@ export class Committer {
 
   /** Gives up the plans of a slot. */
   drop(slot: Slot): void {
-    this.#waiting -= slot.queue.length
-    slot.queue.length = 0
+    for (const plan of slot.queue.splice(0)) this.#count(plan, -1)
     this.#changed()
   }
 
@@ -110,6 +115,11 @@ export class Committer {
   /** Resolves when no commit is under way and no plan can be worked on. */
   async settled(): Promise<void> {
     while (this.#running > 0 || (this.#waiting > 0 && !this.#deps.signal.aborted)) await this.#change()
+  }
+
+  #count(plan: BlockPlan, sign: 1 | -1): void {
+    this.#waiting += sign
+    this.#waitingBytes += sign * planBytes(plan)
   }
 
   #change(): Promise<void> {
@@ -130,7 +140,7 @@ export class Committer {
       await this.#inTurn(plan, () => this.#commit(slot, plan))
       if (slot.queue[0] === plan && !this.#deps.signal.aborted) {
         slot.queue.shift()
-        this.#waiting--
+        this.#count(plan, -1)
       }
       this.#changed()
     }

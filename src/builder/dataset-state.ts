@@ -184,3 +184,9 @@ export function stateBytes(state: DatasetState): number {
   const open = state.open === undefined ? 0 : state.open.outcomes.length * 300
   return 4096 + state.ids.known.size * 250 + (state.schema?.fields.length ?? 0) * 200 + open
 }
+
+/** Memory that a plan takes, roughly, in bytes. */
+export function planBytes(plan: BlockPlan): number {
+  if (plan.kind === 'creation') return 4096
+  return 4096 + plan.checkpoint.outcomes.length * 400 + plan.sources.length * 200
+}
