@@ -55,6 +55,10 @@ class CsvReader implements RecordReader, RecordSink {
     if (options.csvHeader === 'absent') this.lay(this.plan.positions)
   }
 
+  get fits(): boolean {
+    return this.faults.total === 0
+  }
+
   push(chunk: Uint8Array): void {
     if (!this.sawNul && chunk.includes(0)) this.sawNul = true
     this.feed.push(chunk)

@@ -46,6 +46,8 @@ const noBytes = new Uint8Array(0)
 const unplain = -2
 
 export class FeatureReader {
+  /** Not kept account of: a feature has more than names. */
+  readonly metOther = true
   /** True after a fault of syntax: where the feature ends is not known. */
   broken = false
   /** Text of the last object's `type` when it is not `Feature`; '' when it has none. */

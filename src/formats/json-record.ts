@@ -49,6 +49,8 @@ export interface JsonRecordOptions extends Pick<ReaderOptions, 'unknownFields' |
 export class JsonRecordReader {
   /** True after a fault of syntax: where the object ends is not known. */
   broken = false
+  /** True once there was a name that is no column. */
+  metOther = false
   /** Judges what no column takes apart; a fault that it finds goes to `stop`. */
   readonly checker: JsonChecker
   private readonly columns: TypedColumns
@@ -202,6 +204,7 @@ export class JsonRecordReader {
 
   /** A member that is no column: judged, then passed over. */
   private otherMember(column: number, keyAt: number): boolean {
+    this.metOther = true
     const name = this.keys.text(this.bytes)
     const folded = foldAscii(name)
     const keyEnd = this.keys.end + 1
@@ -228,12 +231,8 @@ export class JsonRecordReader {
   }
 
   private duplicate(keyAt: number): boolean {
-    this.note(
-      'DuplicateField',
-      `The name '${this.keys.text(this.bytes)}' stands twice in one record.`,
-      keyAt,
-      this.keys.end + 1,
-    )
+    const message = `The name '${this.keys.text(this.bytes)}' stands twice in one record.`
+    this.note('DuplicateField', message, keyAt, this.keys.end + 1)
     return this.pass()
   }
 

@@ -16,6 +16,8 @@ import { firstInvalidUtf8 } from './utf8-watch.ts'
 export interface ObjectCore {
   /** True after a fault of syntax: where the object ends is not known. */
   readonly broken: boolean
+  /** True once there was something that no column is for, or may have been. */
+  readonly metOther: boolean
   read(bytes: Uint8Array, start: number, end: number, record: number): number
   /** Like `read`, but -1 where there would be any fault, which is not noted. */
   attempt(bytes: Uint8Array, start: number, end: number, record: number): number
@@ -49,6 +51,10 @@ export abstract class ObjectReader implements RecordReader, RecordSink {
       jsonDepth,
       ...(valueless === undefined ? {} : { valueless }),
     }
+  }
+
+  get fits(): boolean {
+    return this.faults.total === 0 && !this.objects.metOther
   }
 
   push(chunk: Uint8Array): void {

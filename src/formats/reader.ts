@@ -51,6 +51,8 @@ export interface ParsedBody {
 
 /** Reads one body. A reader that has thrown is used up. */
 export interface RecordReader {
+  /** True as long as every record fits and names nothing but columns; the readers of GeoJSON never say so. */
+  readonly fits: boolean
   /**
    * The next bytes of the body; they are not kept. Throws NodeError once nothing after them can be judged:
    * `MalformedBody`, or `RecordsDoNotFit` with the faults so far.

@@ -70,11 +70,17 @@ interface BodyFacts {
   readonly bytes: number
 }
 
-/** Spools the body, because it is read twice: for its columns, then for its rows. */
+/** Spools the body, because it is read twice where it has new columns: for its columns, then for its rows. */
 async function readInferred(source: BodySource, target: Target): Promise<TypedBody> {
   const spool = new Spool(source.spoolDir)
+  const attempt = new KnownColumns(source, target)
   try {
-    const read = await readThrough(source, (chunk) => spool.append(chunk))
+    const read = await readThrough(source, async (chunk) => {
+      await spool.append(chunk)
+      await attempt.push(chunk)
+    })
+    const known = await attempt.end(read)
+    if (known !== undefined) return known
     const inferred = await infer(source, target, spool)
     const shape = shapeWith(inferred, target)
     const reading = new Reading(source, shape, readerOf(source, shape, inferred))
@@ -83,7 +89,55 @@ async function readInferred(source: BodySource, target: Target): Promise<TypedBo
       return read
     })
   } finally {
+    await attempt.abandon()
     await spool.discard()
+  }
+}
+
+/**
+ * Reads a body that may have new columns as if it had none, while it arrives. Gives up at the first thing that is
+ * no column or does not fit: whoever reads the body again then finds and tells it.
+ */
+class KnownColumns {
+  #reading: Reading | undefined
+
+  constructor(source: BodySource, { shape }: Target) {
+    // Without user columns, a first line of CSV is judged otherwise.
+    if (shape === undefined || shape.payloadFields.length < 2) return
+    this.#reading = new Reading(source, shape, readerOf(source, shape, {}))
+  }
+
+  async push(chunk: Uint8Array): Promise<void> {
+    const reading = this.#reading
+    if (reading === undefined) return
+    const pushed = await unlessRefused(async () => reading.push(chunk))
+    if (pushed === 'refused' || !reading.reader.fits) await this.abandon()
+  }
+
+  /** The body, or undefined where the attempt was given up. */
+  async end(facts: BodyFacts): Promise<TypedBody | undefined> {
+    const reading = this.#reading
+    if (reading === undefined) return undefined
+    const body = await unlessRefused(() => reading.run(() => facts))
+    if (body === 'refused' || !reading.reader.fits) return undefined
+    this.#reading = undefined
+    return body
+  }
+
+  /** Frees what the attempt holds, unless it has come to its end. Idempotent. */
+  async abandon(): Promise<void> {
+    const reading = this.#reading
+    this.#reading = undefined
+    await reading?.discard()
+  }
+}
+
+async function unlessRefused<T>(work: () => Promise<T>): Promise<T | 'refused'> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof NodeError) return 'refused'
+    throw error
   }
 }
 
@@ -129,9 +183,13 @@ class Reading {
       await this.#add(batches)
       return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
     } catch (error) {
-      await this.#typed.discard()
+      await this.discard()
       throw error
     }
+  }
+
+  async discard(): Promise<void> {
+    await this.#typed.discard()
   }
 
   #add(batches: readonly RecordBatch[]): Promise<void> | undefined {
