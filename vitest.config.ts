@@ -1,4 +1,5 @@
-// Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), kafka (a real
+// Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), sim (the
+// deterministic simulation), syscalls (faults of system calls), mutants (bugs planted for the simulation), kafka (a real
 // Apache Kafka).
 import { defineConfig } from 'vitest/config'
 
@@ -10,7 +11,7 @@ export default defineConfig({
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
       { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000, maxWorkers: 2 } },
       { test: { name: 'syscalls', include: ['test/syscalls/**/*.test.ts'], testTimeout: 7_200_000 } },
-      { test: { name: 'mutants', include: ['test/mutants/**/*.test.ts'], testTimeout: 1_800_000 } },
+      { test: { name: 'mutants', include: ['test/mutants/**/*.test.ts'], testTimeout: 1_800_000, maxConcurrency: 2 } },
       {
         test: {
           name: 'kafka',
