@@ -19,7 +19,7 @@ export function configurationPage(): string {
     'Each option of a node is a flag of `proofstream serve`, an environment variable, or a member of the JSON file that',
     '`--config` names, by the name in the table without dashes in front. The first of these that has a value decides;',
     'else the default does. An option that is unknown or malformed, as a flag or in the file, keeps the node from',
-    'starting, with an error that names it.',
+    'starting, with an error that names it. `proofstream config` shows every value and where it comes from.',
     '',
     'Durations are a number and `ms`, `s`, `m` or `h` (without a unit: milliseconds). Lists are separated by commas; in',
     'the file they are arrays.',

@@ -23,7 +23,6 @@ export { JsonNumber } from './model/json.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
 export type { RunningNode } from './node.ts'
 export { packageVersion } from './ops/package-version.ts'
-export { dataPaths } from './store/layout.ts'
 export type { FsckOptions } from './store/fsck.ts'
 export type { DatasetReport, FsckProgress, Problem, StoreReport } from './store/fsck-report.ts'
 

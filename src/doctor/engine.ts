@@ -7,6 +7,7 @@ import { silentLogger } from '../lib/logger.ts'
 import { type Check, fail, ok, reasonOf } from './finding.ts'
 
 const answerWithinMs = 20_000
+const reinstall = 'Install again for this system: npm ci.'
 
 export const checkEngine: Check = async ({ limits }) => {
   try {
@@ -35,12 +36,12 @@ export const checkEngine: Check = async ({ limits }) => {
         signal,
       })
       const text = decodeUtf8(answer.data)
-      if (text !== '[[42]]') throw new Error(`it answered ${text.slice(0, 100)}`)
+      if (text !== '[[42]]') return [fail('engine', `DuckDB says that 6 * 7 is ${text.slice(0, 100)}.`, reinstall)]
     } finally {
       await engine.close()
     }
     return [ok('engine', 'DuckDB answers a query in a child process.')]
   } catch (error) {
-    return [fail('engine', `DuckDB cannot be used: ${reasonOf(error)}`, 'Install again for this system: npm ci.')]
+    return [fail('engine', `DuckDB cannot be used: ${reasonOf(error)}`, reinstall)]
   }
 }

@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { spaceReserveBytes } from '../store/space.ts'
-import { dataPaths } from '../store/layout.ts'
 import { type Check, fail, type Finding, hasCode, ok, reasonOf, warn } from './finding.ts'
+import { placesOf } from './places.ts'
 import { isWholeKey, isWholeToken } from './secrets.ts'
 
 const MiB = 1024 * 1024
@@ -193,10 +193,10 @@ async function checkSpace(check: string, place: string): Promise<Finding> {
 
 /** Key and token: there, readable by their owner alone, whole. */
 export const checkPrivateFiles: Check = async (config) => {
-  const paths = dataPaths(config.dataDir, config.storeDir)
+  const places = placesOf(config)
   return [
-    await checkPrivateFile('key', config.nodeKeyFile ?? paths.nodeKey),
-    ...(config.roles.includes('gateway') ? [await checkPrivateFile('token', paths.token)] : []),
+    await checkPrivateFile('key', places.nodeKey),
+    ...(config.roles.includes('gateway') ? [await checkPrivateFile('token', places.token)] : []),
   ]
 }
 

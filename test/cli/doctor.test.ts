@@ -221,7 +221,8 @@ describe('a running node', () => {
     expect(row(rows, 'ready')?.status).toBe('ok')
     expect(row(rows, 'clock')?.status).toBe('ok')
     expect(row(rows, 'token of client')?.found).toBe("The node takes the token 'admin' (admin).")
-    // Its address is that of the options; the port is free in this test's options alone.
+    // Without --server it is asked at the address of the options.
+    expect(row((await doctor(data)).rows, 'server')?.hint).toBe('Name its address with --server.')
     const port = new URL(node.url).port
     const found = await doctor(data, ['--listen', `0.0.0.0:${port}`])
     expect([found.code, row(found.rows, 'server')?.found]).toEqual([0, expect.stringContaining(node.did)])

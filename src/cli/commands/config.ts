@@ -2,7 +2,6 @@
 
 import {
   type Config,
-  dataPaths,
   fromPlain,
   type JsonValue,
   type OptionRow,
@@ -10,6 +9,7 @@ import {
   type ReadOption,
   readOptions,
 } from '../../index.ts'
+import { placesOf } from '../../doctor/places.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
@@ -39,7 +39,7 @@ function variableOf({ name }: OptionRow): string {
 /** The value; where none is given, what the node takes instead. */
 function shownValue({ row, value }: ReadOption, config: Config): OptionValue | undefined {
   if (value !== undefined) return row.isSecret === true ? masked : value
-  const { store, nodeKey } = dataPaths(config.dataDir, config.storeDir)
+  const { store, nodeKey } = placesOf(config)
   switch (row.name) {
     case 'store':
       return store

@@ -30,7 +30,7 @@ async function allFindings(context: CommandContext, options: ServeOptions, statu
   const all = [{ check: 'options', status: 'ok', found: 'All options are valid.' } as const, ...findings]
   const asked = context.server ?? context.environment.server
   const server = asked ?? (isRunning ? addressOf(config) : undefined)
-  if (server === undefined) return all
+  if (server === undefined) return isRunning ? [...all, unknownAddress] : all
   status.show(`asking ${server}`, true)
   const { checkNode } = await import('./doctor-node.ts')
   return [...all, ...(await checkNode({ ...context, server, environment: tokenPlace(context, config) }))]
@@ -50,6 +50,13 @@ function addressOf({ listenHost, listenPort }: Config): string | undefined {
   if (listenPort === 0) return undefined
   const host = /^(?:0\.0\.0\.0|::)$/.test(listenHost) ? '127.0.0.1' : listenHost
   return `http://${host.includes(':') ? `[${host}]` : host}:${listenPort}`
+}
+
+const unknownAddress: Finding = {
+  check: 'server',
+  status: 'warn',
+  found: 'The node that runs here was not asked: its options take a free port.',
+  hint: 'Name its address with --server.',
 }
 
 /** The token of a node on this machine lies in the data directory that the options name. */
