@@ -2,7 +2,7 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { type Builder, startBuilder } from './builder/builder.ts'
-import { declareLog } from './builder/resume.ts'
+import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { FloorHalts } from './catalog/floor-halts.ts'
 import { type AgingLog, LogWatch } from './catalog/log-watch.ts'
@@ -66,6 +66,8 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   const { config, store, clock, logger } = shared
   const { log, builder, hasOtherBuilders, watch } = parts
   await declareLog(store, log)
+  const others = await otherLogs(store, log)
+  if (others.length > 0) logger.warn({ log: log.id, others }, 'Rows of datasets of other logs are refused (log adopt)')
   const haltInFloors = builder === undefined || hasOtherBuilders ? haltOfFloors(shared, log) : () => undefined
   const gateway = new Gateway({
     ...shared,

@@ -4,9 +4,10 @@
 import { sha3Hash } from '../codec/multihash.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
-import { HaltError } from '../model/errors.ts'
-import type { FloorRecord } from '../model/records.ts'
-import { putLog, readAdoption } from '../store/claims.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { AdoptionRecord, FloorRecord } from '../model/records.ts'
+import { adoptionsFrom, putLog, readAdoption } from '../store/claims.ts'
+import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 
@@ -19,6 +20,26 @@ export async function declareLog(store: ObjectStore, log: EventLog): Promise<voi
   if (claim.outcome === 'won' || claim.inForce.partitions === partitions) return
   const count = claim.inForce.partitions
   throw new HaltError('LogReplaced', `log ${id} is declared with ${count} partitions, but has ${partitions}`)
+}
+
+/** Ids of the logs that the store knows and that neither are `log` nor were given up for it. */
+export async function otherLogs(store: ObjectStore, log: EventLog): Promise<readonly string[]> {
+  const others: string[] = []
+  for (const id of await store.list(logsPrefix)) {
+    const adoptions = await adoptionsOf(store, id).catch(() => [])
+    if ((adoptions.at(-1)?.new ?? id) !== log.id) others.push(id)
+  }
+  return others
+}
+
+/** The adoptions that lead on from a log. Throws HaltError `ChainBroken` where a record is damaged. */
+export async function adoptionsOf(store: ObjectStore, id: string): Promise<readonly AdoptionRecord[]> {
+  try {
+    return await adoptionsFrom(store, id)
+  } catch (error) {
+    if (error instanceof DecodeError) throw new HaltError('ChainBroken', `log ${id}: ${error.message}`, error)
+    throw error
+  }
 }
 
 /** Checks that the log still fits the newest floor. Throws HaltError `LogTruncated`, `LogRegressed`, `LogReplaced`. */

@@ -10,7 +10,7 @@ import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { FloorRecord } from '../model/records.ts'
-import { adoptionsFrom, newestFloor, putName } from '../store/claims.ts'
+import { newestFloor, putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptChain } from './adopt-chain.ts'
 import { noCause, withMessage } from './cause.ts'
@@ -21,7 +21,7 @@ import { completesAttempt, foldAbort, foldCreation, foldCut, type FoldResult, fo
 import type { Governor } from './governor.ts'
 import { type LoadedDataset, loadDataset } from './load-dataset.ts'
 import type { NameIndex } from './name-index.ts'
-import { checkAnchor } from './resume.ts'
+import { adoptionsOf, checkAnchor } from './resume.ts'
 import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
 import { wholeAttempt, wholeMessage } from './whole-rows.ts'
 
@@ -334,7 +334,7 @@ export class Session {
     const from = loaded.commit.record.log
     if (from !== log.id) {
       const alias = await names.aliasOf(loaded.state.id)
-      return adoptChain(loaded, await adoptionsFrom(store, from), { log: log.id, partition, alias })
+      return adoptChain(loaded, await adoptionsOf(store, from), { log: log.id, partition, alias })
     }
     await this.#checkAnchor(loaded)
     return loaded

@@ -7,7 +7,8 @@ import type { EventLog } from '../log/event-log.ts'
 import { newestFloor, readAdoption } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
-const lookMs = 5_000
+/** Each look asks the broker twice per partition; retentions are weeks. */
+const lookMs = 30_000
 /** Of the retention: rows that wait longer for their block keep others out. The rest is the operator's time to act. */
 const openShareMost = 0.5
 const hourMs = 3_600_000
@@ -42,7 +43,7 @@ export class LogWatch {
   #openMs: readonly number[] = []
   #givenUpFor: string | undefined
 
-  /** Looks now and every 5 s until `close`. */
+  /** Looks now and every 30 s until `close`. */
   constructor(deps: LogWatchDeps) {
     this.#deps = deps
     this.#running = this.#run()

@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { adoptLog, type AdoptionRequest } from '../../src/builder/adopt-log.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { declareLog } from '../../src/builder/resume.ts'
+import { declareLog, otherLogs } from '../../src/builder/resume.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
 import { logPositionOf } from '../../src/codec/log-position.ts'
@@ -18,7 +18,7 @@ import { partitionOf } from '../../src/log/partition.ts'
 import { newestFloor, readAdoption } from '../../src/store/claims.ts'
 import { fsck } from '../../src/store/fsck.ts'
 import { readHead } from '../../src/store/heads.ts'
-import { blockKey } from '../../src/store/layout.ts'
+import { adoptionKey, blockKey } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { batchId, buildAll, compressor, datasetId, dump, fastClock, TestWriter } from './support.ts'
@@ -313,6 +313,20 @@ describe('what an adoption asks of the two logs', () => {
     await buildAll(await logOf('old', beginning()), store)
     const { builder } = await buildAll(await logOf('new', [writer.rows(a, [{}])]), store)
     expect(builder.status().halted).toMatchObject([{ dataset: a, reason: 'LogReplaced' }])
+  })
+
+  test('a damaged record stops the datasets that it is about, and no others', async () => {
+    const [old, next] = [await knownLog('old', beginning()), await logOf('new')]
+    await adopt({ old, next })
+    await store.replace(adoptionKey('old'), new Uint8Array([1, 2, 3]))
+    const c = datasetId('c')
+    await next.append(0, [writer.rows(a, [{}]), writer.create(c, 'acme/c')])
+    const { builder } = await buildAll(next, store)
+    expect(builder.status().halted).toMatchObject([{ dataset: a, reason: 'ChainBroken' }])
+    const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
+    await expect(catalog.byAlias('acme/a')).rejects.toMatchObject({ reason: 'ChainBroken' })
+    expect((await catalog.byAlias('acme/c'))?.name.log).toBe('new')
+    expect(await otherLogs(store, next)).toEqual(['old'])
   })
 
   test('rows in another partition than the name leads to stop their dataset', async () => {

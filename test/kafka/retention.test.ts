@@ -3,10 +3,10 @@
 
 import { expect, describe, test } from 'vitest'
 import { LogWatch } from '../../src/catalog/log-watch.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openKafkaLog } from '../../src/log/kafka-log.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { fastClock } from '../builder/support.ts'
 import { Rig } from '../gateway/support.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
 
@@ -37,7 +37,7 @@ describe.skipIf(noKafka)('the retention of a topic', () => {
       range: (partition: number) => log.range(partition),
       storedMs: (partition: number, position: number) => log.storedMs(partition, position),
     }
-    const watch = new LogWatch({ log: aging, store, clock: systemClock, logger: silentLogger })
+    const watch = new LogWatch({ log: aging, store, clock: fastClock(30), logger: silentLogger })
     const rig = await new Rig({ log, store, haltOf: (_, partition) => watch.of(partition) }).build()
     try {
       await rig.post('a/b', '{"n":1}\n', { query: { create: 'true' } })

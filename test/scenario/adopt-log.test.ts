@@ -122,6 +122,7 @@ describe('a log that is gone', () => {
     await rm(join(data, 'log'), { recursive: true })
     await serve()
     expect((await post([2])).at('error.kind')).toBe('OtherLog')
+    expect(node?.log()).toMatch(new RegExp(`"others":\\["${id}"\\].*log adopt`))
     expect(await count()).toEqual([1, 1])
     await node?.end('SIGTERM')
     expect(await adopt('file:nowhere', 'file')).toMatchObject({ code: 3, stderr: expect.stringContaining(id) })
@@ -131,6 +132,7 @@ describe('a log that is gone', () => {
     expect(refused.stderr).toContain('partition 0: messages from 3 on (the log is gone)')
     expect(await adopt(id, 'file', '--accept-loss')).toMatchObject({ code: 0 })
     await serve()
+    expect(node?.log()).not.toContain('log adopt')
     expect((await post([2])).at('status')).toBe('committed')
     expect(await leftLogs()).toEqual([{ log: id, partition: 0, givenUp: { from: 3 } }])
     const shown = await runCommand(['dataset', 'log', 'acme/goods', '-o', 'ndjson', '--server', node?.url ?? ''], {
