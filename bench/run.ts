@@ -1,11 +1,12 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
-// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson]. Exits with 1 when a bar is crossed.
+// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,long]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { measureGeoJson } from './geojson.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
+import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
@@ -27,6 +28,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   durable: measureDurablePosts,
   million: measureMillionRows,
   blocks: measureManyBlocks,
+  long: measureLongRecords,
 }
 
 function readBaseline(): Baseline | undefined {
