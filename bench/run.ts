@@ -10,6 +10,7 @@ import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
+import { measureOverload } from './overload.ts'
 import { measureStages } from './stages.ts'
 
 interface Baseline {
@@ -28,6 +29,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   durable: measureDurablePosts,
   million: measureMillionRows,
   blocks: measureManyBlocks,
+  overload: measureOverload,
   long: measureLongRecords,
 }
 
