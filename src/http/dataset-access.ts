@@ -6,6 +6,7 @@ import { can, canSee, demand, demandToken, type Right } from '../access/scopes.t
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { type Alias, parseAlias } from '../model/names.ts'
+import type { NameRecord } from '../model/records.ts'
 import { type MayRead, nameFor } from '../replica/pin.ts'
 
 /** What the caller may read, for names inside SQL and proofs. */
@@ -13,23 +14,35 @@ export function mayRead(request: FastifyRequest): MayRead {
   return (dataset) => can(request.principal, 'read', dataset)
 }
 
-/** The alias in the path and the dataset behind it. Throws as `demand`; NodeError `InvalidName`,
- * `ReservedName`; HaltError `ChainBroken` for a damaged dataset that the caller may use. */
+/**
+ * The alias in the path and the dataset behind it. Throws as `nameOf`; HaltError `ChainBroken` when its chain is
+ * damaged.
+ */
 export async function datasetOf(
   catalog: Catalog,
   request: FastifyRequest,
   right: Right,
 ): Promise<{ readonly alias: Alias; readonly chain: DatasetChain }> {
-  demandToken(request.principal, right)
-  const alias = aliasOf(request)
-  const { principal } = request
-  const name = await nameFor(catalog, alias.text, (dataset) => canSee(principal, dataset))
-  demand(principal, right, alias.text, name)
-  return { alias, chain: await catalog.chainOf(name) }
+  const name = await nameOf(catalog, request, right)
+  return { alias: aliasOf(request), chain: await catalog.chainOf(name) }
 }
 
+/**
+ * The name in the path, for a caller with the right. Throws as `demand`; NodeError `InvalidName`, `ReservedName`;
+ * HaltError `ChainBroken` when its record is damaged.
+ */
+export async function nameOf(catalog: Catalog, { params, principal }: Asked, right: Right): Promise<NameRecord> {
+  demandToken(principal, right)
+  const { text } = aliasOf({ params })
+  const name = await nameFor(catalog, text, (dataset) => canSee(principal, dataset))
+  demand(principal, right, text, name)
+  return name
+}
+
+type Asked = Pick<FastifyRequest, 'params' | 'principal'>
+
 /** The alias in the path. */
-export function aliasOf(request: FastifyRequest): Alias {
-  const { account, dataset } = request.params as { account: string; dataset: string } // DatasetParams validated it
+export function aliasOf({ params }: Pick<FastifyRequest, 'params'>): Alias {
+  const { account, dataset } = params as { account: string; dataset: string } // DatasetParams validated it
   return parseAlias(account, dataset)
 }

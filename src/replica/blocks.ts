@@ -7,6 +7,7 @@ import { decodeBlock } from '../codec/odf-block.ts'
 import { eventToJson } from '../codec/odf-json.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
+import type { NameRecord } from '../model/records.ts'
 import { blockKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -39,17 +40,17 @@ export async function blockPage(
     .slice(Math.max(0, end - page.limit), end)
     .map((block) => block.hash)
     .reverse()
-  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(store, chain, hash)))
+  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(store, chain.name, hash)))
   const last = hashes.at(-1)
   return { blocks, ...(last === undefined || end <= page.limit ? {} : { next: last }) }
 }
 
-/** The block of the chain with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
-export async function decodedBlock(store: ObjectStore, chain: DatasetChain, hash: Hash): Promise<DecodedBlock> {
-  const bytes = await store.get(blockKey(chain.name.id, hash))
-  if (bytes === undefined) throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is missing`)
+/** The block of the dataset with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
+export async function decodedBlock(store: ObjectStore, { id, alias }: NameRecord, hash: Hash): Promise<DecodedBlock> {
+  const bytes = await store.get(blockKey(id, hash))
+  if (bytes === undefined) throw new HaltError('ChainBroken', `block ${hash} of ${alias} is missing`)
   if (sha3Hash(bytes) !== hash) {
-    throw new HaltError('ChainBroken', `block ${hash} of ${chain.name.alias} is damaged: its bytes have another hash`)
+    throw new HaltError('ChainBroken', `block ${hash} of ${alias} is damaged: its bytes have another hash`)
   }
   const { block } = decodeBlock(bytes)
   return {

@@ -4,6 +4,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { normalHash } from '../codec/multihash.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
+import type { NameRecord } from '../model/records.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { ObjectCheck, StoredObject } from './object-check.ts'
@@ -22,22 +23,29 @@ export class Objects {
   }
 
   /**
-   * A stored object by its hash in any form. Throws NodeError `InvalidParameter`, `BlockNotFound`, `ObjectNotFound`;
-   * HaltError `ChainBroken` where the chain names an object that is not there.
+   * A stored object of the dataset `name` by its hash in any form. The chain is asked where it decides: slices and
+   * checkpoints that are there can be fetched from a dataset whose chain is broken. Throws NodeError
+   * `InvalidParameter`, `BlockNotFound`, `ObjectNotFound`; HaltError `ChainBroken` when a block of the chain names an
+   * object that is not there, and as `chainOf` does.
    */
-  async find(chain: DatasetChain, kind: ObjectKind, text: string): Promise<StoredObject> {
+  async find(
+    { id, alias }: NameRecord,
+    asked: { readonly kind: ObjectKind; readonly text: string; readonly chainOf: () => Promise<DatasetChain> },
+  ): Promise<StoredObject> {
+    const { kind, text, chainOf } = asked
     const hash = hashOf(text)
-    const key = keyOf[kind](chain.name.id, hash)
+    const key = keyOf[kind](id, hash)
     const sizeBytes = await this.#store.size(key)
-    const words = `${wordOf[kind]} ${hash} of ${chain.name.alias}`
+    const words = `${wordOf[kind]} ${hash} of ${alias}`
+    if (sizeBytes !== undefined && kind !== 'blocks') return { hash, sizeBytes, key, words }
     // A block that was stored but not committed is none of the chain.
-    if (sizeBytes !== undefined && (kind !== 'blocks' || isNamed(chain, kind, hash))) {
-      return { hash, sizeBytes, key, words }
+    if (isNamed(await chainOf(), kind, hash)) {
+      if (sizeBytes !== undefined) return { hash, sizeBytes, key, words }
+      throw new HaltError('ChainBroken', `${words} is missing`)
     }
-    if (isNamed(chain, kind, hash)) throw new HaltError('ChainBroken', `${words} is missing`)
     throw new NodeError(
       kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound',
-      `'${chain.name.alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
+      `'${alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
     )
   }
 

@@ -4,6 +4,7 @@
 import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sha3Hash } from '../../src/codec/multihash.ts'
 import { must } from '../../src/lib/assert.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
@@ -141,6 +142,18 @@ describe('a chain that is damaged', () => {
       }
       const answer = await live.query(`select 1 from "${alias}"`, {}, { token: caller })
       expect([answer.status, answer.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+    }
+  })
+
+  test('leaves slices and checkpoints that are whole to be fetched', async () => {
+    for (const alias of ['acme/block-gone', 'acme/commit-torn']) {
+      const { hashes } = of(alias)
+      for (const path of [`data/${hashes.slice}`, `checkpoints/${hashes.checkpoint}`]) {
+        const answer = await live.call(`/${alias}/${path}`)
+        expect([answer.status, sha3Hash(answer.bytes)]).toEqual([200, path.split('/')[1]])
+      }
+      expectDamage(await live.call(`/${alias}/blocks/${hashes.block}`), alias)
+      expectDamage(await live.call(`/${alias}/data/${hashes.block}`), alias)
     }
   })
 

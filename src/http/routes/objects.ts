@@ -3,12 +3,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { NodeError } from '../../model/errors.ts'
+import type { NameRecord } from '../../model/records.ts'
 import { decodedBlock } from '../../replica/blocks.ts'
 import type { ObjectKind, Objects } from '../../replica/objects.ts'
 import type { HttpContext } from '../context.ts'
-import { datasetOf } from '../dataset-access.ts'
+import { datasetOf, nameOf } from '../dataset-access.ts'
 import { isUnchanged, keepForEver } from '../etag.ts'
 import { addVary } from '../origin-rules.ts'
 import { DatasetHashParams, DatasetParams, problemResponses } from '../schemas.ts'
@@ -66,14 +66,14 @@ async function sendObject(
   context: HttpContext,
   { request, reply, kind }: { request: FastifyRequest; reply: FastifyReply; kind: ObjectKind },
 ): Promise<FastifyReply> {
-  const { chain } = await datasetOf(context.catalog, request, 'read')
+  const name = await nameOf(context.catalog, request, 'read')
   const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
-  const found = await context.objects.find(chain, kind, text)
+  const found = await context.objects.find(name, { kind, text, chainOf: () => context.catalog.chainOf(name) })
   if (request.method !== 'HEAD') await context.objects.check(found)
-  keepForEver(reply, context, chain.name)
+  keepForEver(reply, context, name)
   if (kind === 'blocks') {
     addVary(reply, 'Accept')
-    if (wantsJson(request)) return sendDecoded(context, { request, reply, chain, hash: found.hash })
+    if (wantsJson(request)) return sendDecoded(context, { request, reply, name, hash: found.hash })
   }
   void reply.header('accept-ranges', 'bytes').type(mediaTypes[kind])
   if (isUnchanged(request, reply, found.hash)) return reply.code(304).send()
@@ -101,11 +101,11 @@ async function* pieces(
 /** The block in JSON, for people; its tag is another than that of the bytes. */
 async function sendDecoded(
   context: HttpContext,
-  answer: { request: FastifyRequest; reply: FastifyReply; chain: DatasetChain; hash: string },
+  answer: { request: FastifyRequest; reply: FastifyReply; name: NameRecord; hash: string },
 ): Promise<FastifyReply> {
-  const { request, reply, chain, hash } = answer
+  const { request, reply, name, hash } = answer
   if (isUnchanged(request, reply, `${hash}.json`)) return reply.code(304).send()
-  return reply.send(await decodedBlock(context.store, chain, hash))
+  return reply.send(await decodedBlock(context.store, name, hash))
 }
 
 function wantsJson(request: FastifyRequest): boolean {
