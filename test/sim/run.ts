@@ -115,7 +115,7 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
 }
 
 /** Waits until every receipt says more than that the batch is logged. */
-async function drained(fleet: Fleet, seen: Seen, healedMs: number): Promise<boolean> {
+export async function drained(fleet: Fleet, seen: Seen, healedMs: number): Promise<boolean> {
   const { world } = fleet
   const open = new Set(seen.batches.flatMap(({ attempts }) => attempts.flatMap(({ answer }) => idOf(answer))))
   while (world.nowMs - healedMs < drainWithinMs) {
@@ -153,7 +153,7 @@ async function floorAtEnd(fleet: Fleet): Promise<boolean> {
 const idOf = (answer: Answer): string[] => (answer.kind === 'ok' ? [answer.receiptId] : [])
 
 /** Receipts from before the faults tell the truth after them: committed, or rejected where that can be. */
-async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]): Promise<void> {
+export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]): Promise<void> {
   const node = fleet.pick(({ gateway }) => gateway !== undefined)
   if (node === undefined) return
   for (const { id, attempts } of seen.batches) {
@@ -170,7 +170,7 @@ async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]): Prom
   }
 }
 
-async function audit(process: Process, volume: Volume, seen: Seen) {
+export async function audit(process: Process, volume: Volume, seen: Seen) {
   const store: ObjectStore = await openDirectoryStore(storeFolder, volume.forStore(process))
   const report = await fsck(store)
   const problems = [
