@@ -102,7 +102,6 @@ async function live(seed: number) {
   return {
     seed,
     kills,
-    both,
     batches: batches.length,
     problems: [...problems, ...audited.problems, ...answers],
     verdicts,
