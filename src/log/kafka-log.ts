@@ -128,6 +128,7 @@ class TopicLog implements KafkaLog {
         logger,
         send: (_partition, messages) => this.#send(partition, messages),
         find: (span, messages) => this.#find(partition, span, messages),
+        peek: async (position) => (await this.#fetch(partition, position, 1))[0]?.bytes,
         onHalt: (error) => this.#stop(error),
       })
     })

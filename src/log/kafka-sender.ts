@@ -3,6 +3,7 @@
 // the outcome is unknown. A copy that a lost acknowledgement leaves behind is void to its readers (protocol.md §1).
 
 import { randomBytes } from '../codec/native-crypto.ts'
+import { equalBytes } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
@@ -15,6 +16,8 @@ export const batchBytes = 900_000
 export const messageBytesMost = 1_048_000
 /** Time in which a call is stored or its outcome is unknown. */
 const deadlineMs = 15_000
+/** How often a writer looks whether a message that it stored before is still there. */
+const anchorMs = 30_000
 const firstWaitMs = 50
 const longestWaitMs = 1_000
 /** Most bytes that wait in one partition. */
@@ -35,6 +38,8 @@ export interface SenderDeps {
   readonly send: (partition: number, messages: readonly Uint8Array[]) => Promise<number | Unsent>
   /** Position in [from, below) at which `messages` lie already, if they do. */
   readonly find: (span: { from: number; below: number }, messages: readonly Uint8Array[]) => Promise<number | undefined>
+  /** The message at `position` as the broker has it now, or undefined when it is not there. Throws when nobody says. */
+  readonly peek: (position: number) => Promise<Uint8Array | undefined>
   /** Called once when the partition has answered what cannot be: it is not the one that was opened. */
   readonly onHalt: (error: HaltError) => void
 }
@@ -60,6 +65,8 @@ export class PartitionSender {
   #queuedBytes = 0
   #sending: Promise<void> | undefined
   #end: number
+  /** A message that was stored: by it the partition is known again. */
+  #anchor: { readonly position: number; readonly bytes: Uint8Array; readonly atMs: number } | undefined
   #halt: HaltError | undefined
 
   constructor(deps: SenderDeps) {
@@ -154,6 +161,11 @@ export class PartitionSender {
   async #storeBytes(messages: readonly Uint8Array[]): Promise<number> {
     const { partition, clock, logger } = this.#deps
     const endMs = clock.monotonicMs() + deadlineMs
+    const other = await this.#checkAnchor()
+    if (other !== undefined) {
+      this.#stop(other)
+      throw replaced(other)
+    }
     let mayBeStored = false
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       const attempt = await this.#attempt(messages)
@@ -173,6 +185,22 @@ export class PartitionSender {
       }
       await clock.sleep(jittered)
     }
+  }
+
+  /** Why this is not the partition that was written before. A topic that is made anew is told by its messages alone. */
+  async #checkAnchor(): Promise<HaltError | undefined> {
+    const { clock, peek, partition } = this.#deps
+    const anchor = this.#anchor
+    if (anchor === undefined || clock.monotonicMs() - anchor.atMs < anchorMs) return undefined
+    try {
+      const found = await peek(anchor.position)
+      // A message that is gone may have been deleted in its time.
+      if (found === undefined || equalBytes(found, anchor.bytes)) this.#anchor = undefined
+      else return new HaltError('LogReplaced', `message ${anchor.position} is not the one that was stored there`)
+    } catch (error) {
+      this.#deps.logger.warn({ partition, why: describeError(error) }, 'the log could not be checked before writing')
+    }
+    return undefined
   }
 
   async #attempt(messages: readonly Uint8Array[]): Promise<Attempt> {
@@ -196,6 +224,8 @@ export class PartitionSender {
       throw this.#stop(new HaltError('LogReplaced', told))
     }
     this.#end = first + messages.length
+    const bytes = messages.at(-1)
+    if (bytes !== undefined) this.#anchor ??= { position: this.#end - 1, bytes, atMs: this.#deps.clock.monotonicMs() }
     if (!mayBeTwice || first === from) return first
     try {
       return (await this.#deps.find({ from, below: first }, messages)) ?? first

@@ -30,6 +30,7 @@ function senderOf(send: SenderDeps['send'], more: Partial<SenderDeps> = {}): Par
     logger: silentLogger,
     send,
     find: async () => undefined,
+    peek: async () => undefined,
     onHalt: () => {},
     ...more,
   })
@@ -211,5 +212,36 @@ describe('a sender', () => {
     next = 90
     await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
     expect(halts.map(({ reason }) => reason)).toEqual(['LogReplaced'])
+  })
+
+  test('stops after 30 s when another message stands where it stored one', async () => {
+    const clock = fakeClock()
+    const { send, sizes, stored } = partition()
+    const halts: HaltError[] = []
+    const peek = async (position: number): Promise<Uint8Array | undefined> => stored[position]
+    const sender = senderOf(send, { clock, peek, onHalt: (halt) => halts.push(halt) })
+    await sender.append([bytes(10, 1)], false)
+    clock.ms += 31_000
+    await sender.append([bytes(10, 2)], false)
+    // What comes after does not hide it.
+    stored[1] = bytes(10, 9)
+    await sender.append([bytes(10, 3)], false)
+    clock.ms += 31_000
+    await expect(sender.append([bytes(10, 4)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
+    await expect(sender.append([bytes(10, 5)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
+    expect(halts).toMatchObject([{ reason: 'LogReplaced' }])
+    expect(sizes).toEqual([1, 1, 1])
+  })
+
+  test('goes on when its messages cannot be looked at, or are gone', async () => {
+    const clock = fakeClock()
+    const { send, sizes } = partition()
+    const answers = [async () => undefined, () => Promise.reject(problem({}))]
+    const sender = senderOf(send, { clock, peek: () => (answers.shift() ?? (async () => undefined))() })
+    for (let n = 0; n < 3; n++) {
+      await sender.append([bytes(10, n)], false)
+      clock.ms += 31_000
+    }
+    expect(sizes).toEqual([1, 1, 1])
   })
 })
