@@ -288,10 +288,10 @@ export class FeatureReader {
 
   private id(at: number): number {
     const { bytes, string, number, scratch, columns } = this
-    const after = this.pass(at, '/id')
+    const isNumber = bytes[at] !== quote && scanNumber(number, bytes, at, this.end, false)
+    const after = isNumber ? number.end : this.pass(at, '/id')
     if (after < 0) return -1
     if (bytes[at] === letterN) return after
-    const isNumber = bytes[at] !== quote && scanNumber(number, bytes, at, after, false)
     if (bytes[at] !== quote && !isNumber) {
       this.fault('WrongType', 'The id of a feature is a text or a number.', at, after, '/id')
       return after

@@ -4,7 +4,7 @@
 import type { RecordErrorKind } from '../model/errors.ts'
 import type { WordView } from './fixed-text.ts'
 import { requireWgs84Text } from './geojson-crs.ts'
-import { pointText } from './geojson-texts.ts'
+import { maxLatitude, maxLongitude, plainPoint } from './geojson-point.ts'
 import type { JsonChecker } from './json-checker.ts'
 import {
   closeBrace,
@@ -26,12 +26,6 @@ import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from './numb
 
 /** Degrees by which a coordinate may be out of range, because it was rounded. */
 const toleranceDegrees = 1e-6
-const maxLongitude = 360
-const maxLatitude = 90
-
-const minus = 0x2d
-const dot = 0x2e
-const zero = 0x30
 
 /** How deep the positions lie in `coordinates`, and what a row of them is. */
 interface Shape {
@@ -98,7 +92,7 @@ export class GeometryChecker {
     this.limit = end
     this.pointer = ''
     this.outOfRange = false
-    const after = level < this.maxDepth ? this.plainPoint(at) : -1
+    const after = level < this.maxDepth ? plainPoint(this.words.view, bytes, at, end) : -1
     return after < 0 ? this.geometry(at, level) : after
   }
 
@@ -147,20 +141,6 @@ export class GeometryChecker {
       if (next !== comma) return this.notJson(at)
       at = skipSpace(bytes, at + 1, limit)
     }
-  }
-
-  /** Index after a point as nearly all are written; -1 for everything else. */
-  private plainPoint(open: number): number {
-    const { bytes, limit, number } = this
-    if (!pointText.standsAt(this.words.view, open, limit)) return -1
-    let at = plainDegrees(bytes, open + pointText.length, limit, maxLongitude)
-    if (at < 0 || bytes[at] !== comma) return -1
-    at = plainDegrees(bytes, at + 1, limit, maxLatitude)
-    if (at >= 0 && bytes[at] === comma) {
-      if (!scanNumber(number, bytes, at + 1, limit, false) || magnitudeOf(number) > Number.MAX_VALUE) return -1
-      at = number.end
-    }
-    return at >= 0 && at + 2 <= limit && bytes[at] === closeBracket && bytes[at + 1] === closeBrace ? at + 2 : -1
   }
 
   private below(name: string): -1 {
@@ -376,25 +356,4 @@ export class GeometryChecker {
 function isText(bytes: Uint8Array, start: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
   return true
-}
-
-/** Index after the number at `from` if its whole degrees are less than `max` and it has no exponent, else -1. */
-function plainDegrees(bytes: Uint8Array, from: number, end: number, max: number): number {
-  let at = from
-  if (at < end && bytes[at] === minus) at += 1
-  const first = at
-  let degrees = 0
-  for (; at < end; at++) {
-    const digit = (bytes[at] ?? 0) - zero
-    if (digit < 0 || digit > 9) break
-    degrees = degrees * 10 + digit
-  }
-  if (at === first || (at > first + 1 && bytes[first] === zero) || degrees >= max || at >= end) return -1
-  if (bytes[at] !== dot) return at
-  const point = at + 1
-  for (at = point; at < end; at++) {
-    const digit = (bytes[at] ?? 0) - zero
-    if (digit < 0 || digit > 9) break
-  }
-  return at > point && at < end ? at : -1
 }

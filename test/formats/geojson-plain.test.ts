@@ -18,31 +18,30 @@ const written = (coordinates: string): string =>
   `{"type":"Feature","geometry":{"type":"Point","coordinates":[${coordinates}]},"properties":{"name":"a"}}`
 
 describe('a point as nearly all are written', () => {
+  /** The geometry, and the feature around it, as JSON.stringify and as most other programs write them. */
+  const forms = (coordinates: string): readonly (readonly [geometry: string, feature: string])[] => {
+    const spaced = `{ "type": "Point", "coordinates": [ ${coordinates.replaceAll(',', ' , ')} ] }`
+    return [
+      [`{"type":"Point","coordinates":[${coordinates}]}`, written(coordinates)],
+      [spaced, `{ "type": "Feature", "properties": { "name": "a" }, "geometry": ${spaced} }`],
+    ]
+  }
+
   it('has coordinates like any other', () => {
-    for (const good of [
-      '8,47',
-      '-180,-90',
-      '180.5,90',
-      '360,90.0000001',
-      '0,-0',
-      '0.5,1e1',
-      '1e-7,47,1e3',
-      '8.25,47.5,400',
-    ]) {
-      const [row] = rowsOf(read('ndgeojson', written(good), plain))
-      expect(row?.[3]).toBe(`{"type":"Point","coordinates":[${good}]}`)
+    const all = ['8,47', '-180,-90', '180.5,90', '360,90.0000001', '0,-0', '0.5,1e1', '1e-7,47,1e3', '8.25,47.5,400']
+    for (const [geometry, text] of all.flatMap(forms)) {
+      expect(rowsOf(read('ndgeojson', text, plain))).toEqual([[null, 'a', null, geometry]])
     }
   })
 
   it('is judged like any other', () => {
-    for (const bad of ['8', '361,0', '0,91', '0,90.1', '-360.1,0', '1,2,1e999']) {
-      expect({ bad, kinds: kinds('ndgeojson', written(bad), plain) }).toEqual({ bad, kinds: ['InvalidGeometry@0'] })
+    const bad = ['8', '361,0', '0,91', '0,90.1', '-360.1,0', '1,2,1e999']
+    for (const [, text] of bad.flatMap(forms)) {
+      expect({ text, kinds: kinds('ndgeojson', text, plain) }).toEqual({ text, kinds: ['InvalidGeometry@0'] })
     }
-    for (const broken of ['01,2', '1.,2', '.5,2', '1,-', '1,2,', '1 2', '1,2]']) {
-      expect({ broken, kinds: kinds('ndgeojson', written(broken), plain) }).toEqual({
-        broken,
-        kinds: ['MalformedRecord@0'],
-      })
+    const broken = ['01,2', '1.,2', '.5,2', '1,-', '1,2,', '1 2', '1,2]']
+    for (const [, text] of broken.flatMap(forms)) {
+      expect({ text, kinds: kinds('ndgeojson', text, plain) }).toEqual({ text, kinds: ['MalformedRecord@0'] })
     }
   })
 
