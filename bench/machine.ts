@@ -31,7 +31,7 @@ interface CallInit {
 }
 
 /** Microseconds of CPU that a process has used, all its threads together; NaN where there is no /proc. */
-function cpuMicros(pid: number): number {
+export function cpuMicros(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const [user, system] = text

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { FloodOrder, FloodResult } from './flood.ts'
-import { type BenchNode, canPin, rawPost, startBenchNode } from './machine.ts'
+import { type BenchNode, canPin, cpuMicros, rawPost, startBenchNode } from './machine.ts'
 import type { Measure } from './measure.ts'
 
 const rowBody = '{"device":"d-17","temp":21.5,"k":12345,"at":"2026-03-01T10:00:00Z"}\n'
@@ -18,7 +18,7 @@ const quickInARow = 10
 /** Ten times the posts of the peak are wanted, without waiting for answers or heeding Retry-After. */
 const floods = [
   { name: 'pipelined', connections: 640, window: 16 },
-  { name: 'connections', connections: 6_400, window: 1 },
+  { name: 'connections', connections: peakConnections * times, window: 1 },
 ] as const
 
 /** Floods the node for `--overload-seconds` in all, 60 by default. */
@@ -30,20 +30,20 @@ export async function measureOverload(): Promise<Measure[]> {
   const parts = { token: node.token, prefer: 'respond-async', body: rowBody }
   const { host, port, request } = rawPost(node.url, '/acme/t/ingest', parts)
   const at = { host, port, request }
-  const peakOrder = { ...at, connections: peakConnections, window: 1, measureMs: peakMs }
+  const peakOrder: FloodOrder = { ...at, connections: peakConnections, window: 1, measureMs: peakMs }
   // Code is compiled while it warms up.
-  await flood(peakOrder)
-  let [before, accepted] = [await flood(peakOrder), 1]
+  await flood(node.pid, peakOrder)
+  let [before, accepted] = [await flood(node.pid, peakOrder), 1]
   const memoryMiB = residentMiB(node.pid)
   const memory = watchMemory(node.pid)
   const measures: Measure[] = []
   for (const { name, ...over } of floods) {
     const quiet = await quietCaller(node)
-    const flooded = await flood({ ...at, ...over, perSecond: acceptedPerSecond(before) * times, measureMs })
+    const flooded = await flood(node.pid, { ...at, ...over, perSecond: byClock(before) * times, measureMs })
     const recoveryMs = await recovery(node)
     const quietMs = quiet.stop()
-    const after = await flood(peakOrder)
-    measures.push(...told(name, flooded, (acceptedPerSecond(before) + acceptedPerSecond(after)) / 2))
+    const after = await flood(node.pid, peakOrder)
+    measures.push(...told(name, flooded, [before, after]))
     measures.push({ name: `${name}: p99 of another caller`, value: quietMs, unit: 'ms' })
     measures.push({ name: `${name}: to quick answers`, value: recoveryMs / 1000, unit: 's', bar: { most: 10 } })
     accepted += (flooded.statuses['202'] ?? 0) + (after.statuses['202'] ?? 0)
@@ -56,32 +56,46 @@ export async function measureOverload(): Promise<Measure[]> {
   return measures
 }
 
-function told(name: string, { statuses, sent, seconds, unanswered, accepted }: FloodResult, peak: number): Measure[] {
+function told(name: string, flooded: Flooded, peaks: readonly Flooded[]): Measure[] {
+  const { statuses, sent, seconds, unanswered } = flooded
   const refused = sum([statuses['429'] ?? 0, statuses['503'] ?? 0])
   const answers = sum(Object.values(statuses))
   const others = answers - refused - sum([statuses['200'] ?? 0, statuses['202'] ?? 0])
+  const peak = sum(peaks.map(byClock)) / peaks.length
+  const cpuRatio = (byCpu(flooded) * peaks.length) / sum(peaks.map(byCpu))
   return [
     { name: `${name}: peak before and after`, value: peak, unit: 'posts/s' },
     { name: `${name}: posts sent / peak`, value: sent / seconds / peak, unit: '×' },
-    { name: `${name}: goodput / peak`, value: accepted / seconds / peak, unit: '×', bar: { least: 0.8 } },
+    { name: `${name}: goodput / peak, by CPU`, value: cpuRatio, unit: '×', bar: { least: 0.8 } },
+    { name: `${name}: goodput / peak, by rate`, value: byClock(flooded) / peak, unit: '×', bar: { least: 0.8 } },
     { name: `${name}: refused`, value: (100 * refused) / answers, unit: '%' },
     { name: `${name}: other answers, lost ones`, value: others + unanswered, unit: 'posts', bar: { most: 0 } },
   ]
 }
 
-async function flood(order: FloodOrder): Promise<FloodResult> {
+/** What came of a flood, and the time that the node used for it. */
+type Flooded = FloodResult & { readonly cpuSeconds: number }
+
+async function flood(pid: number, order: FloodOrder): Promise<Flooded> {
+  const beforeMicros = cpuMicros(pid)
   const own = [process.execPath, new URL('./flood.ts', import.meta.url).pathname, JSON.stringify(order)]
   const [command = '', ...args] = canPin ? ['taskset', '-c', '1', ...own] : own
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
   await once(child, 'close')
-  return JSON.parse(text) as FloodResult // what bench/flood.ts prints
+  const result = JSON.parse(text) as FloodResult // what bench/flood.ts prints
+  return { ...result, cpuSeconds: (cpuMicros(pid) - beforeMicros) / 1e6 }
 }
 
-/** Posts that were accepted while requests were sent. */
-function acceptedPerSecond({ accepted, seconds }: FloodResult): number {
+/** Posts that were accepted, by second of the clock while requests were sent. */
+function byClock({ accepted, seconds }: Flooded): number {
   return accepted / seconds
+}
+
+/** The same by second of the node's own time. */
+function byCpu({ statuses, cpuSeconds }: Flooded): number {
+  return (statuses['202'] ?? 0) / cpuSeconds
 }
 
 function sum(counts: readonly number[]): number {

@@ -10,7 +10,7 @@ import { CallerRates } from './caller-rates.ts'
 /** A body counts this much at most: it never holds more in memory, the rest of a larger one lies in a file. */
 const countedBytesMost = 32 * 1024 * 1024
 /** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
-const patienceMs = 1_000
+const patienceMs = 2_000
 const tickMs = 100
 /** Requests that wait at most; more are refused at once. */
 const waitingMost = 16_384
@@ -84,7 +84,7 @@ export class AdmissionQueue {
   }
 
   /**
-   * Admits a body of about `bytes` from `caller`, after a wait of up to a second. A body that is alone is admitted at any
+   * Admits a body of about `bytes` from `caller`, after a wait of up to two seconds. A body that is alone is admitted at any
    * size, and so is the only one of its caller where the node has room. Throws `Saturated`, `QuotaExceeded`.
    */
   async enter(caller: string, bytes: number): Promise<Admitted> {

@@ -45,7 +45,7 @@ class Rig {
   /** What keeps a body out for as long as a request waits. */
   async refusal(caller: string, bytes: number): Promise<unknown[]> {
     const refused = this.queue.enter(caller, bytes).then(() => ['let in'], told)
-    await this.pass(1_100)
+    await this.pass(2_100)
     return refused
   }
 
@@ -56,7 +56,7 @@ class Rig {
       const entering = this.queue.enter(caller, bytes)
       if (this.queue.waitingRequests > 0) {
         const refused = entering.then(() => ['let in'], told)
-        await this.pass(1_100)
+        await this.pass(2_100)
         return { open, told: await refused }
       }
       open.push(await entering)
@@ -212,13 +212,13 @@ describe('those who wait', () => {
     expect(order).toEqual([80, 5])
   })
 
-  test('are refused after a second, and at once when too many wait already', async () => {
+  test('are refused after two seconds, and at once when too many wait already', async () => {
     const rig = new Rig({ openIngestRequests: 1 })
     await rig.enter('a', 1)
     const outcomes: unknown[] = []
     for (let i = 0; i < 16_384; i++) void rig.queue.enter('b', 1).catch((error: unknown) => outcomes.push(told(error)))
     await expect(rig.queue.enter('c', 1)).rejects.toMatchObject({ kind: 'Saturated' })
-    await rig.pass(900)
+    await rig.pass(1_900)
     expect(outcomes).toHaveLength(0)
     await rig.pass(200)
     expect(outcomes).toHaveLength(16_384)
@@ -242,7 +242,7 @@ describe('the rates of a caller', () => {
       )
     await rig.queue.enter('b', 1)
     await rig.pass(1_100)
-    expect([later, rig.queue.waitingRequests]).toEqual([2, 0])
+    expect([later, rig.queue.waitingRequests]).toEqual([2, 2])
     await rig.pass(3_600_000)
     await enterAndLeave(rig, 'a', 20)
     expect(await rig.refusal('a', 1)).toEqual(['let in'])
@@ -253,7 +253,7 @@ describe('the rates of a caller', () => {
     const large = await rig.enter('a', 1)
     large.spend(1_000)
     large.spend(800)
-    expect(await rig.refusal('a', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 7])
+    expect(await rig.refusal('a', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 6])
     await rig.pass(7_000)
     await rig.enter('a', 1)
   })
@@ -273,6 +273,6 @@ describe('the rates of a caller', () => {
     for (let i = 0; i < 10_000; i++) await enterAndLeave(rig, `caller ${i}`, 1)
     await rig.pass(10_000)
     await enterAndLeave(rig, 'new', 10)
-    expect(await rig.refusal('in debt', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 979])
+    expect(await rig.refusal('in debt', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 978])
   })
 })

@@ -4,7 +4,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
-/** A body waits a second for room before it is refused. */
+/** A body waits two seconds for room before it is refused. */
 const long = { timeout: 10_000 }
 
 let live: LiveNode
