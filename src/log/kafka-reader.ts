@@ -2,7 +2,7 @@
 // would jump to another one in silence. A reader has its own connections; after a failure it makes new ones, and with
 // them checks that the cluster is still the same.
 
-import type { Cluster, Kafka } from 'kafkajs'
+import type { Broker, Cluster, Kafka } from 'kafkajs'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
@@ -46,6 +46,7 @@ export interface Range {
 export class TopicReader {
   readonly #options: ReaderOptions
   #cluster: Promise<Cluster> | undefined
+  readonly #firstFetches = new WeakMap<Broker, Promise<void>>()
   #closed = false
 
   constructor(options: ReaderOptions) {
@@ -64,7 +65,7 @@ export class TopicReader {
       const nodeId = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0]
       if (nodeId === undefined) throw new NodeError('LogUnavailable', `Partition ${partition} of ${topic} is gone.`)
       const broker = await cluster.findBroker({ nodeId })
-      const answer: unknown = await broker.fetch({
+      const answer = await this.#fetchFrom(broker, {
         maxWaitTime: options.maxWaitMs,
         minBytes: 1,
         maxBytes: options.maxBytes,
@@ -73,6 +74,29 @@ export class TopicReader {
       })
       return entriesOf(answer, from)
     })
+  }
+
+  /**
+   * The library opens the connection for fetching at the first fetch, and for two of them at once it opens two, of which
+   * it forgets one: nobody would ever end that. So the others wait for the first one.
+   */
+  async #fetchFrom(broker: Broker, request: Parameters<Broker['fetch']>[0]): Promise<unknown> {
+    const first = this.#firstFetches.get(broker)
+    if (first !== undefined) {
+      await first
+      return broker.fetch(request)
+    }
+    const fetching = broker.fetch(request)
+    const opened = fetching.then(
+      () => {},
+      (error: unknown) => {
+        // An answer as well; all other failures end the connections to this broker.
+        if (!isOutOfRange(error)) throw error
+      },
+    )
+    opened.catch(() => {})
+    this.#firstFetches.set(broker, opened)
+    return fetching
   }
 
   /** First position kept and durable end of each partition. Throws as `fetch`. */
