@@ -1,7 +1,7 @@
 // The composition root of `log adopt`: opens the store and the two logs of a data directory on which no node runs.
 
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { type Adoption, adoptLog } from './builder/adopt-log.ts'
 import type { Config, KafkaConfig } from './config.ts'
 import { systemClock } from './lib/clock.ts'
@@ -53,11 +53,10 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
   try {
     const store = await openStore(config, { opened, onFailure })
     const opening: Opening = { config, logger, opened, store, onFailure }
-    const old = options.old.kind === 'id' ? options.old.id : await openOld(opening, options.old)
-    if (options.next.kind === 'id') {
-      throw new NodeError('InvalidParameter', 'The new log is named by an id.', { hint: `Expected ${logNameForms}.` })
-    }
-    const next = await openLog(opening, options.next)
+    const name = await foundName(config, options.old)
+    const into = nextName(config, name, options.next)
+    const old = name.kind === 'id' ? name.id : await openOld(opening, name)
+    const next = await openLog(opening, into)
     const announcements = openLocalAnnouncements(logger)
     const { signal } = failure
     const deps = { store, announcements, clock: systemClock, logger, compressor, signal }
@@ -65,6 +64,27 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
   } finally {
     for (const close of opened.toReversed()) await close()
   }
+}
+
+/** The file log of the data directory where its id was named: it is not gone. */
+async function foundName(config: Config, name: LogName): Promise<LogName> {
+  if (name.kind !== 'id') return name
+  const id = await readFile(join(dataPaths(config.dataDir).log, 'id'), 'utf8').catch(() => '')
+  return id.trim() === name.id ? { kind: 'file' } : name
+}
+
+function nextName(config: Config, old: LogName, next: LogName): OpenLogName {
+  if (next.kind === 'id') {
+    throw new NodeError('InvalidParameter', 'The new log is named by an id.', { hint: `Expected ${logNameForms}.` })
+  }
+  const isSame =
+    old.kind === 'file' &&
+    next.kind === 'file' &&
+    resolve(directoryOf(config, old)) === resolve(directoryOf(config, next))
+  if (!isSame) return next
+  throw new NodeError('InvalidParameter', 'The two are one log.', {
+    hint: `Move ${directoryOf(config, old)} away and name it as file:DIRECTORY; the node then begins an empty one.`,
+  })
 }
 
 async function openStore(

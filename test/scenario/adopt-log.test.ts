@@ -110,6 +110,11 @@ describe('a log that is whole', () => {
     await expectProven(await proof())
     await node?.end('SIGTERM')
     await expectSound()
+    expect(await adopt('file', 'file')).toMatchObject({ code: 2, stderr: expect.stringContaining('one log') })
+    // What is named by its id is found where it is.
+    const named = await adopt(await logId(), `file:${join(data, 'third')}`)
+    expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing is lost') })
+    await expectSound()
   })
 })
 
