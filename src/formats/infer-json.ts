@@ -3,6 +3,7 @@
 import { ArrayFramer, LineFramer } from './json-framing.ts'
 import { JsonChecker } from './json-checker.ts'
 import {
+  backslash,
   closeBrace,
   colon,
   comma,
@@ -121,8 +122,13 @@ export class ObjectInferrer implements Inferrer, RecordSink {
     if (byte === 0x6e) return
     if (byte === 0x74 || byte === 0x66) column.classes |= valueClass.bool
     else if (byte === quote) {
-      unescapeString(this.scratch, bytes, at + 1, after - 1)
-      column.classes |= classOfTimeText(this.scratch.bytes, 0, this.scratch.length)
+      const first = bytes[at + 1] ?? 0
+      // Dates and times begin with a digit: other texts, which may be long, need no look.
+      if (first !== backslash && (first < 0x30 || first > 0x39)) column.classes |= valueClass.text
+      else {
+        unescapeString(this.scratch, bytes, at + 1, after - 1)
+        column.classes |= classOfTimeText(this.scratch.bytes, 0, this.scratch.length)
+      }
     } else if (scanNumber(this.number, bytes, at, after, false)) {
       if (this.number.integral) {
         column.classes |= valueClass.integer
