@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { dataPaths } from '../src/store/layout.ts'
 import { type BenchNode, makeDataDir, rawPost, runLoad, startBareServer, startBenchNode, watch } from './machine.ts'
 import { compareMs, type Measure, median, timeMs } from './measure.ts'
+import { ndjsonRows } from './rows.ts'
 
 const rowBody = '{"device":"d-17","temp":21.5,"k":12345,"at":"2026-03-01T10:00:00Z"}\n'
 
@@ -87,27 +88,15 @@ export async function measureDurablePosts(rounds = 3): Promise<Measure[]> {
   ]
 }
 
-/** 100,000 rows of 150 bytes in one NDJSON body. */
-function largeBody(first: number): string {
-  const lines: string[] = []
-  for (let i = first; i < first + 100_000; i++) {
-    lines.push(
-      `{"device":"device-${String((i * 7919) % 1000).padStart(4, '0')}","k":${(i * 31) % 100_000},"temp":${(i / 3).toFixed(6)},` +
-        `"at":"2026-03-01T10:${String(i % 60).padStart(2, '0')}:00Z","note":"reading ${i} of the second run"}\n`,
-    )
-  }
-  return lines.join('')
-}
-
 /** A large post, then queries over ten of them. */
 export async function measureMillionRows(): Promise<Measure[]> {
   const node = await startBenchNode({ 'limit-concurrent-queries': 1 })
-  await node.post('acme/big', largeBody(0), { query: '?create=true', prefer: 'wait=30' })
+  await node.post('acme/big', ndjsonRows(0, 100_000), { query: '?create=true', prefer: 'wait=30' })
   const times: number[] = []
   let bytes = 0
   const seen = await watch(node, async () => {
     for (let part = 1; part < 10; part++) {
-      const body = largeBody(part * 100_000)
+      const body = ndjsonRows(part * 100_000, 100_000)
       bytes = body.length
       times.push(await timeMs(() => node.post('acme/big', body, { prefer: 'wait=30' })))
     }

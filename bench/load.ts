@@ -1,5 +1,6 @@
 // Load generator, run as a process of its own: the same HTTP request over and over on some connections, each of which
-// sends the next one when the answer to the last has come. Raw sockets, so that it costs little beside the server.
+// sends the next one when the answer to the last has come, or, at a given rate, when one is due and a connection free.
+// Raw sockets, so that it costs little beside the server.
 // Started by bench/machine.ts with a LoadOrder as JSON; prints a LoadResult as JSON.
 
 import { connect, type Socket } from 'node:net'
@@ -10,6 +11,8 @@ export interface LoadOrder {
   /** The whole request, header and body. */
   readonly request: string
   readonly connections: number
+  /** Requests per second; without it, as many as are answered. */
+  readonly rate?: number
   readonly warmMs: number
   readonly measureMs: number
 }
@@ -31,6 +34,8 @@ const latencies: number[] = []
 let answers = 0
 let measuring = false
 let ended = false
+/** Connections without a request under way, where a rate is given. */
+const free: (() => void)[] = []
 
 function work(socket: Socket): void {
   let held: Buffer = Buffer.alloc(0)
@@ -39,6 +44,7 @@ function work(socket: Socket): void {
     sentMs = performance.now()
     socket.write(request)
   }
+  const next = order.rate === undefined ? send : (): void => void free.push(send)
   socket.on('data', (chunk) => {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
     const headerEnd = held.indexOf('\r\n\r\n')
@@ -54,19 +60,35 @@ function work(socket: Socket): void {
       statuses[status] = (statuses[status] ?? 0) + 1
       latencies.push(performance.now() - sentMs)
     }
-    if (!ended) send()
+    if (!ended) next()
   })
   socket.on('error', (error) => {
     statuses[error.message] = (statuses[error.message] ?? 0) + 1
   })
   socket.setNoDelay(true)
-  send()
+  next()
+}
+
+/** Sends what is due, several times in the time that an answer takes. */
+function keepRate(rate: number): void {
+  let sent = 0
+  const startMs = performance.now()
+  const timer = setInterval(() => {
+    if (ended) return clearInterval(timer)
+    const due = Math.floor(((performance.now() - startMs) / 1000) * rate)
+    for (; sent < due; sent++) {
+      const send = free.shift()
+      if (send === undefined) return
+      send()
+    }
+  }, 2)
 }
 
 const sockets = Array.from({ length: order.connections }, () => {
   const socket = connect(order.port, order.host, () => work(socket))
   return socket
 })
+if (order.rate !== undefined) keepRate(order.rate)
 await new Promise((resolve) => setTimeout(resolve, order.warmMs))
 measuring = true
 const startMs = performance.now()

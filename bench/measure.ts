@@ -13,6 +13,12 @@ export function median(values: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? Number.NaN
 }
 
+/** The value that a `share` of `values` is below. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
 /** Milliseconds that `work` takes. */
 export async function timeMs(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now()

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { measureGeoJson } from './geojson.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
+import { measureKafka } from './kafka.ts'
 import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
@@ -32,6 +33,8 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   overload: measureOverload,
   long: measureLongRecords,
 }
+/** Parts that need more than Node.js. */
+const furtherParts: typeof parts = { kafka: measureKafka }
 
 function readBaseline(): Baseline | undefined {
   try {
@@ -77,8 +80,10 @@ if (baseline !== undefined) console.log(`baseline: ${baseline.machine}, load ${b
 console.log('measure'.padEnd(44), 'value'.padStart(12), 'unit'.padEnd(9), 'bar'.padEnd(14), ''.padEnd(8), 'baseline')
 const measures: Measure[] = []
 for (const name of chosen) {
-  const measured = await parts[name]?.()
-  if (measured === undefined) throw new Error(`no part ${name}: ${Object.keys(parts).join(', ')}`)
+  const measured = await (parts[name] ?? furtherParts[name])?.()
+  if (measured === undefined) {
+    throw new Error(`no part ${name}: ${[...Object.keys(parts), ...Object.keys(furtherParts)].join(', ')}`)
+  }
   for (const one of measured) print(one, baseline)
   measures.push(...measured)
 }
