@@ -26,6 +26,8 @@ interface Slot {
 }
 
 export class Fleet {
+  /** Starts with a wrong clock. */
+  readonly clocks = { hourBack: 0, tenYearsOn: 0, otherwiseWrong: 0 }
   readonly world: World
   readonly #parts: FleetParts
   readonly #slots: Slot[]
@@ -164,7 +166,11 @@ export class Fleet {
   /** Wall clocks differ between starts: by a minute, an hour back, ten years forward. */
   #skewMs(): number {
     if (this.#isCalm || !this.world.chance(0.15)) return 0
-    return this.world.pick([-60_000, 60_000, -3_600_000, 3_600_000, 10 * 365 * 86_400_000])
+    const skewMs = this.world.pick([-60_000, 60_000, -3_600_000, 3_600_000, 10 * 365 * 86_400_000])
+    if (skewMs === -3_600_000) this.clocks.hourBack++
+    else if (skewMs > 86_400_000) this.clocks.tenYearsOn++
+    else this.clocks.otherwiseWrong++
+    return skewMs
   }
 }
 

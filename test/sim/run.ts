@@ -108,7 +108,7 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
     batches: batches.length,
     acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
     blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
-    faults: faults.counts,
+    faults: { ...faults.counts, ...fleet.clocks },
     events: world.events,
     virtualMs: world.nowMs,
   }
