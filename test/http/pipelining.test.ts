@@ -78,3 +78,21 @@ test('a refused batch that had come whole leaves the connection open', async () 
   const answers = await live.raw(`${unknown}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 422', 'HTTP/1.1 200'])
 })
+
+test('are not too late when it was others before them that took the time', async () => {
+  const slow = await startLiveNode({ 'cut-open-age': '4s', 'cut-wait-age': '4s', 'limit-request-header-ms': 500 })
+  await slow.call('/acme/slow', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64' }] } } })
+  const { hostname, port } = new URL(slow.node.url)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  const first = post(1, 'Prefer: wait=20\r\n').replace('goods', 'slow').replace(live.adminToken, slow.adminToken)
+  const second = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  socket.write(first + second + second.slice(0, 20))
+  await expect.poll(() => text.match(/HTTP\/1\.1 \d+/g), { timeout: 20_000 }).toHaveLength(2)
+  socket.write(second.slice(20))
+  await expect.poll(() => text.match(/HTTP\/1\.1 \d+/g), { timeout: 5_000 }).toHaveLength(3)
+  expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200'])
+  socket.destroy()
+  await slow.stop()
+})
