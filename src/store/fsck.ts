@@ -9,7 +9,7 @@ import { listNames, newestFloor, readLog, readName } from './claims.ts'
 import { readSuccessors, type Successors } from './fsck-adoptions.ts'
 import { type CheckedDataset, checkDataset } from './fsck-dataset.ts'
 import type { DatasetReport, FsckProgress, Problem, ProblemKind, StoreReport } from './fsck-report.ts'
-import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, nameKey, numberOfName } from './layout.ts'
+import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
 export interface FsckOptions {
@@ -111,7 +111,6 @@ async function readNames(
     const record = await sound(`name ${alias}`, readName(store, alias), add)
     if (record === undefined) continue
     const { id, log, partition } = record
-    if (nameKey(record.alias) !== nameKey(alias)) add('RecordDisagrees', `the name ${alias} holds ${record.alias}`)
     const other = names.get(id)
     if (other !== undefined) add('RecordDisagrees', `${alias} and ${other.alias} are names of one dataset`)
     const partitions = logs.get(log)?.partitions
