@@ -1,5 +1,6 @@
 // Gateway, builder and replica as three processes over one log in Kafka: how long a batch takes from being sent to its
-// commit being told, at half of peak load, and how fast a builder that was away catches up.
+// commit being told, at half of peak load; how fast a builder that was away catches up, and how soon another one builds
+// what a killed one did.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,12 +10,14 @@ import type { Role } from '../src/model/roles.ts'
 import { type ServedNode, serveNode } from '../test/helpers/run-node.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { type BenchNode, fail, rawPost, runLoad } from './machine.ts'
-import { type Measure, quantile } from './measure.ts'
+import { type Measure, quantile, timeMs } from './measure.ts'
 import { ndjsonRows } from './rows.ts'
 
 const batchRows = 100
 const body = ndjsonRows(0, batchRows)
 const backlogRows = 1_000_000
+/** After it two builders have shared the partitions out. */
+const bothBuildMs = 5_000
 /** Of a builder with default options, ms. */
 const cutIntervalMs = 5_000
 
@@ -35,6 +38,7 @@ export async function measureRoles(broker: string): Promise<Measure[]> {
     await roles.restart('builder', ['--cut-burst', '1'])
     const paced = await waitingTimes(roles, 'acme/paced', { rate, seconds: 3 * (cutIntervalMs / 1000) + 1 })
     const backlogSeconds = await measureBacklog(roles)
+    const handOverMs = await measureHandOver(roles)
     return [
       { name: 'roles apart: peak of 100-row batches', value: peak * batchRows, unit: 'rows/s' },
       ...bars('within the burst', burst),
@@ -46,6 +50,7 @@ export async function measureRoles(broker: string): Promise<Measure[]> {
         bar: { most: cutIntervalMs + 300 },
       },
       { name: 'backlog of a million rows, builder to drained', value: backlogSeconds, unit: 's', bar: { most: 60 } },
+      { name: 'builder killed to commit by another, longest', value: handOverMs, unit: 'ms', bar: { most: 10_000 } },
     ]
   } finally {
     await roles.remove()
@@ -59,24 +64,24 @@ function bars(when: string, times: readonly number[]): Measure[] {
   ]
 }
 
-/** One process of each role on one store. */
+/** Processes of one role each on one store. */
 class Roles {
   readonly #home = mkdtempSync(join(tmpdir(), 'proofstream-bench-'))
   readonly #broker: string
-  readonly #running = new Map<Role, ServedNode>()
+  readonly #running = new Map<Role | 'standby', ServedNode>()
 
   constructor(broker: string) {
     this.#broker = broker
   }
 
-  async start(role: Role, flags: readonly string[] = []): Promise<void> {
+  async start(role: Role, flags: readonly string[] = [], name: Role | 'standby' = role): Promise<void> {
     const shared = ['--roles', role, '--store', join(this.#home, 'store'), '--log-level', 'warn']
     const kafka = ['--log', 'kafka', '--kafka-brokers', this.#broker, '--topic-prefix', 'roles']
-    this.#running.set(role, await serveNode(join(this.#home, role), [...shared, ...kafka, ...flags]))
+    this.#running.set(name, await serveNode(join(this.#home, name), [...shared, ...kafka, ...flags]))
   }
 
-  async stop(role: Role): Promise<void> {
-    await this.#of(role).end('SIGTERM')
+  async stop(role: Role, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    await this.#of(role).end(signal)
     this.#running.delete(role)
   }
 
@@ -174,6 +179,20 @@ async function measureBacklog(roles: Roles): Promise<number> {
   const seconds = (performance.now() - startMs) / 1000
   await checkRows(roles, alias, (batches + 2) * batchRows)
   return (seconds * backlogRows) / (batches * batchRows)
+}
+
+/** The longest that a batch waits for its commit when it is sent after one of two builders was killed. */
+async function measureHandOver(roles: Roles): Promise<number> {
+  await roles.start('builder', [], 'standby')
+  // As many datasets as it takes to have some in the partitions of either builder.
+  const aliases = Array.from({ length: 16 }, (_, i) => `acme/over-${i}`)
+  const all = (query: string): Promise<unknown> =>
+    Promise.all(aliases.map((alias) => roles.post(alias, body, { query })))
+  await all('?create=true')
+  await sleep(bothBuildMs)
+  await all('')
+  await roles.stop('builder', 'SIGKILL')
+  return timeMs(() => all(''))
 }
 
 /** Fails when the replica has fewer rows; a batch whose answer was not awaited may be there too. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Broker } from '../test/helpers/kafka-broker.ts'
 import { missingKafkaTools } from '../test/helpers/kafka-broker-tools.ts'
 import { measureRoles } from './kafka-roles.ts'
-import { type BenchNode, canPin, fail, rawPost, runLoad, startBenchNode } from './machine.ts'
+import { type BenchNode, canPin, cpuMicros, fail, rawPost, runLoad, startBenchNode } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
 import { ndjsonRows } from './rows.ts'
 
@@ -47,26 +47,56 @@ async function startPair(broker: string, name: string): Promise<Pair> {
   return { file, kafka }
 }
 
-/** Measures both in turns; what one has still to build is built before the other's turn. Medians, and their ratio. */
+interface Compared {
+  readonly file: number
+  readonly kafka: number
+  /** Of the rates of one turn, and of what the whole process spends on a row up to its block. */
+  readonly byRate: number
+  readonly byCpu: number
+}
+
+/**
+ * Measures both in turns; what one has still to build is built before the other's turn. `work` resolves with the rows
+ * that it posted and the rows per second.
+ */
 async function inTurns(
   { file, kafka }: Pair,
-  work: (node: BenchNode) => Promise<number>,
-): Promise<{ readonly file: number; readonly kafka: number; readonly ratio: number }> {
-  const rates = { file: [] as number[], kafka: [] as number[] }
-  for (let i = 0; i <= rounds; i++) {
-    for (const [kind, node] of [
-      ['file', file],
-      ['kafka', kafka],
-    ] as const) {
-      const rate = await work(node)
-      await drained(node)
-      // The first round warms up.
-      if (i > 0) rates[kind].push(rate)
-    }
+  work: (node: BenchNode) => Promise<{ readonly rows: number; readonly rate: number }>,
+): Promise<Compared> {
+  const turns: { file: Turn; kafka: Turn }[] = []
+  const turn = async (node: BenchNode): Promise<Turn> => {
+    const before = cpuMicros(node.pid)
+    const { rows, rate } = await work(node)
+    await drained(node)
+    return { rate, cost: (cpuMicros(node.pid) - before) / rows }
   }
-  const ratio = median(rates.kafka.map((rate, i) => rate / (rates.file[i] ?? Number.NaN)))
+  for (let i = 0; i <= rounds; i++) {
+    const one = { file: await turn(file), kafka: await turn(kafka) }
+    // The first round warms up.
+    if (i > 0) turns.push(one)
+  }
   await Promise.all([file.remove(), kafka.remove()])
-  return { file: median(rates.file), kafka: median(rates.kafka), ratio }
+  return {
+    file: median(turns.map((one) => one.file.rate)),
+    kafka: median(turns.map((one) => one.kafka.rate)),
+    byRate: median(turns.map((one) => one.kafka.rate / one.file.rate)),
+    byCpu: median(turns.map((one) => one.file.cost / one.kafka.cost)),
+  }
+}
+
+interface Turn {
+  readonly rate: number
+  /** Microseconds of CPU per row. */
+  readonly cost: number
+}
+
+function measuresOf(what: string, { file, kafka, byRate, byCpu }: Compared, least: number): Measure[] {
+  return [
+    { name: `${what}, log in files`, value: file, unit: 'rows/s' },
+    { name: `${what}, log in Kafka`, value: kafka, unit: 'rows/s' },
+    { name: `${what}, Kafka / files, by CPU`, value: byCpu, unit: '×', bar: { least } },
+    { name: `${what}, Kafka / files, by rate`, value: byRate, unit: '×', bar: { least } },
+  ]
 }
 
 /** Resolves when all that was posted is in blocks. */
@@ -83,35 +113,28 @@ async function drained(node: BenchNode): Promise<void> {
 
 async function measureBatches(broker: string): Promise<Measure[]> {
   const pair = await startPair(broker, 'batches')
-  const rates = await inTurns(pair, async (node) => {
+  const compared = await inTurns(pair, async (node) => {
     const post = rawPost(node.url, '/acme/t/ingest', {
       token: node.token,
       prefer: 'respond-async',
       body: ndjsonRows(0, 100),
     })
-    const { perSecond, statuses } = await runLoad(node.pid, { ...post, warmMs: 500, measureMs: 2_000 })
+    const { perSecond, statuses, answers } = await runLoad(node.pid, { ...post, warmMs: 500, measureMs: 2_000 })
     if (Object.keys(statuses).some((status) => status !== '202')) fail('posting', JSON.stringify(statuses))
-    return perSecond * 100
+    return { rows: answers * 100, rate: perSecond * 100 }
   })
-  return [
-    { name: '100-row batches, log in files', value: rates.file, unit: 'rows/s' },
-    { name: '100-row batches, log in Kafka', value: rates.kafka, unit: 'rows/s' },
-    { name: '100-row batches, Kafka / files', value: rates.ratio, unit: '×', bar: { least: 0.5 } },
-  ]
+  return measuresOf('100-row batches', compared, 0.5)
 }
 
 async function measureBulk(broker: string): Promise<Measure[]> {
   const pair = await startPair(broker, 'bulk')
   const body = ndjsonRows(0, bulkRows)
-  const rates = await inTurns(pair, async (node) => {
+  const compared = await inTurns(pair, async (node) => {
     const ms = await timeMs(async () => {
       for (let i = 0; i < bulkPosts; i++) await node.post('acme/t', body, { prefer: 'respond-async' })
     })
-    return (bulkPosts * bulkRows) / (ms / 1000)
+    const rows = bulkPosts * bulkRows
+    return { rows, rate: rows / (ms / 1000) }
   })
-  return [
-    { name: 'bodies of 100,000 rows, log in files', value: rates.file, unit: 'rows/s' },
-    { name: 'bodies of 100,000 rows, log in Kafka', value: rates.kafka, unit: 'rows/s' },
-    { name: 'bodies of 100,000 rows, Kafka / files', value: rates.ratio, unit: '×', bar: { least: 0.35 } },
-  ]
+  return measuresOf('100,000-row bodies', compared, 0.35)
 }
