@@ -25,7 +25,7 @@ export function testKills(options: () => Readonly<Record<string, string>>): void
     console.log(`kills of a node: ${JSON.stringify(counts)}`)
     expect({ verdicts: verdicts.slice(0, 20), problems: problems.slice(0, 20) }).toEqual({ verdicts: [], problems: [] })
     expect(counts.kills + counts.earlyKills).toBe(cycles)
-    expect(counts.acknowledged).toBeGreaterThan(cycles * 3)
-    expect(counts.replays).toBeGreaterThan(cycles)
+    expect(counts.acknowledged).toBeGreaterThan(cycles)
+    expect(counts.replays).toBeGreaterThan(0)
   })
 }
