@@ -160,7 +160,8 @@ export class Gateway {
       if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - acceptedMs) / 1000)
       return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
     } finally {
-      await body.typed.discard()
+      const discarded = body.typed.discard()
+      if (discarded !== undefined) await discarded
     }
   }
 
