@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from './announcements.ts'
 import { checkCommitAnnouncement } from './contract.ts'
-import { createKafka, createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
+import { createKafka, createProducer, endConnections, type KafkaConnection, produceMs } from './kafka-client.ts'
 import { within } from './kafka-deadline.ts'
 import { describeError, isOutOfRange } from './kafka-errors.ts'
 import { TopicReader } from './kafka-reader.ts'
@@ -81,6 +81,7 @@ class TopicAnnouncements implements KafkaAnnouncements {
     this.#stop.abort()
     await this.#listening
     await this.#producer?.disconnect().catch(() => {})
+    endConnections(this.#kafka)
   }
 
   async #sendWaiting(): Promise<void> {

@@ -1,7 +1,7 @@
 // The door to kafkajs: how clients are made, and the few parts of its public interface that the adapter uses.
 // Settings and the reasons for them: docs/decisions/kafka.md.
 
-import { connect as connectPlain, isIP } from 'node:net'
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import kafkajs from 'kafkajs'
 import type { Cluster, ISocketFactory, Kafka, LogEntry as KafkaLogEntry, Producer, SASLOptions } from 'kafkajs'
@@ -37,11 +37,20 @@ export const produceMs = 4_000
 const metadataMaxAgeMs = 5_000
 const keepAliveMs = 60_000
 
+/** The open connections of a client; ended ones get no more. */
+interface Connections {
+  readonly open: Set<Socket>
+  isEnded: boolean
+}
+
+const connectionsOf = new WeakMap<Kafka, Connections>()
+
 /** A client. It connects at first use; its lines of log become ours, errors as warnings, because it retries. */
 export function createKafka(connection: KafkaConnection, logger: Logger): Kafka {
   calmIdleConnections(logger)
   const { brokers, sasl, tls } = connection
-  return new kafkajs.Kafka({
+  const connections: Connections = { open: new Set(), isEnded: false }
+  const kafka = new kafkajs.Kafka({
     clientId: 'proofstream',
     brokers: [...brokers],
     ...(tls === undefined ? {} : { ssl: { ...tls } }),
@@ -51,9 +60,32 @@ export function createKafka(connection: KafkaConnection, logger: Logger): Kafka 
     authenticationTimeout: 5_000,
     requestTimeout: requestMs,
     retry: { retries: 2, initialRetryTime: 50, maxRetryTime: 500 },
-    socketFactory: connection.socketFactory ?? openSocket,
+    socketFactory: kept(connection.socketFactory ?? openSocket, connections),
     logCreator: () => (entry) => passOn(entry, logger),
   })
+  connectionsOf.set(kafka, connections)
+  return kafka
+}
+
+/**
+ * Ends every connection of a client for good. For the end of its use, after what was opened with it was closed: the
+ * library leaves a connection open now and then, and that would keep the process alive.
+ */
+export function endConnections(kafka: Kafka): void {
+  const connections = connectionsOf.get(kafka)
+  if (connections === undefined) return
+  connections.isEnded = true
+  for (const socket of connections.open) socket.destroy()
+}
+
+function kept(open: ISocketFactory, connections: Connections): ISocketFactory {
+  return (asked) => {
+    const socket = open(asked)
+    connections.open.add(socket)
+    socket.once('close', () => connections.open.delete(socket))
+    if (connections.isEnded) socket.destroy()
+    return socket
+  }
 }
 
 /** A producer that sends each request once: repeating is the adapter's, because only it knows what may be stored. */

@@ -12,7 +12,7 @@ import { HaltError, NodeError } from '../model/errors.ts'
 import { prepareContract } from './contract.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { MessageCache } from './kafka-cache.ts'
-import { createProducer, type KafkaConnection, produceMs } from './kafka-client.ts'
+import { createProducer, endConnections, type KafkaConnection, produceMs } from './kafka-client.ts'
 import { connectLimitMs, within } from './kafka-deadline.ts'
 import { describeError, isOutOfRange, isSilence } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
@@ -225,13 +225,9 @@ class TopicLog implements KafkaLog {
     await within(drainMs, this.#parts.clock, drained).catch(() => {})
     await Promise.all(follows.map((follow) => follow.close()))
     await Promise.all([this.#reader.close(), this.#watcher.close()])
-    const producer = this.#producer
-    if (producer === undefined) return
-    await within(
-      closeMs,
-      this.#parts.clock,
-      producer.then((one) => one.disconnect()),
-    ).catch(() => {})
+    const ended = this.#producer?.then((one) => one.disconnect())
+    await within(closeMs, this.#parts.clock, ended ?? Promise.resolve()).catch(() => {})
+    endConnections(this.#parts.kafka)
   }
 
   /** Checks that reading may begin at `from`; resolves with the end of the partition. */

@@ -6,7 +6,7 @@ import type { Assigner, Cluster, Consumer, GroupMember, Kafka } from 'kafkajs'
 import kafkajs from 'kafkajs'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { createKafka, type KafkaConnection } from './kafka-client.ts'
+import { createKafka, endConnections, type KafkaConnection } from './kafka-client.ts'
 import { within } from './kafka-deadline.ts'
 import { describeError } from './kafka-errors.ts'
 import { topicNames } from './kafka-topics.ts'
@@ -19,9 +19,7 @@ const heartbeatMs = 1_000
 /** How often the client looks whether a heartbeat is due. */
 const pulseMs = 250
 const tickMs = 250
-/** A builder that starts and hears nothing builds everything: it may be the only one, back after a crash. */
-const firstWordMs = 1_500
-/** The same, for one that has heard before. */
+/** A builder that has heard nothing for so long builds everything. */
 const lostMs = 15_000
 /** A member that hears nothing for so long is given up for a new one. */
 const memberSilenceMs = 12_000
@@ -69,7 +67,7 @@ class GroupShare implements PartitionShare {
     let last: readonly number[] | undefined
     while (!signal.aborted) {
       const current = this.#current()
-      if (current !== undefined && current !== last) {
+      if (current !== last) {
         last = current
         yield current
       } else {
@@ -78,11 +76,12 @@ class GroupShare implements PartitionShare {
       }
     }
     await staying
+    endConnections(this.#kafka)
   }
 
-  #current(): readonly number[] | undefined {
-    if (this.#given === undefined) return this.#silentMs < firstWordMs ? undefined : this.#all
-    return this.#silentMs < lostMs ? this.#given : this.#all
+  /** Everything until the first word: this may be the only builder, back after a crash. */
+  #current(): readonly number[] {
+    return this.#given === undefined || this.#silentMs >= lostMs ? this.#all : this.#given
   }
 
   /** Waits a moment; resolves with how long this process was awake meanwhile. */

@@ -3,9 +3,9 @@
 
 export interface PartitionShare {
   /**
-   * The partitions that this process should build, once that is known and at each change; the newest word only.
-   * Asking joins the builders, and when `signal` aborts the partitions are handed back before it returns.
-   * Never throws: while nobody can be asked, the last word stands, and after a time it is "all".
+   * The partitions that this process should build, and again at each change; the newest word only. Asking joins the
+   * builders, and when `signal` aborts the partitions are handed back before it returns. Never throws: while nobody
+   * has been asked the word is "all", and when nobody can be asked any more the last one stands for a time.
    */
   assignments(signal: AbortSignal): AsyncIterable<readonly number[]>
 }
