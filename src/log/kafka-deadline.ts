@@ -16,6 +16,7 @@ export async function within<T>(ms: number, clock: Clock, work: Promise<T>): Pro
   try {
     return await Promise.race([work, late()])
   } finally {
-    stop.abort()
+    // With a reason of our own, because one is made with its stack otherwise, for each exchange.
+    stop.abort('answered')
   }
 }
