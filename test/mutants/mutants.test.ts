@@ -11,15 +11,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { mutants } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const copied = [
-  'src',
-  'streams',
-  'test/sim',
-  'test/helpers',
-  'test/builder',
-  'package.json',
-  'tsconfig.json',
-]
+const copied = ['src', 'streams', 'test/sim', 'test/helpers', 'test/builder', 'package.json', 'tsconfig.json']
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
 
 let home = ''
