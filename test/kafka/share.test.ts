@@ -1,7 +1,10 @@
 // Builders that share the partitions of a topic by a group, on a broker that they share with other tests.
 
+import type { Socket } from 'node:net'
+import type { ISocketFactory } from 'kafkajs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
+import { openKafkaAnnouncements } from '../../src/log/kafka-announcements.ts'
 import { openKafkaLog } from '../../src/log/kafka-log.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
@@ -69,6 +72,29 @@ describe.skipIf(noKafka)('sharing partitions through Kafka', () => {
     const alone = share({ brokers: ['127.0.0.1:1'] }, newPrefix())
     await spread([alone])
     await expect.poll(() => alone.lines.join('\n')).toContain('the group of builders cannot be asked')
+  })
+
+  test('what was closed leaves no connection open', async () => {
+    const prefix = await newTopic()
+    const proxy = await KafkaProxy.before(sharedKafka().broker)
+    const sockets: Socket[] = []
+    const socketFactory: ISocketFactory = (asked) => {
+      const socket = proxy.socketFactory(asked)
+      sockets.push(socket)
+      return socket
+    }
+    const options = kafkaLogOptions({ connection: { ...connection(), socketFactory }, topicPrefix: prefix })
+    const log = await openKafkaLog(options)
+    const announcements = openKafkaAnnouncements(options)
+    const sharer = share(options.connection, prefix)
+    await log.append(0, [new Uint8Array(1)])
+    await spread([sharer])
+    await sharer.leave()
+    await announcements.close()
+    await log.close()
+    expect(sockets.length).toBeGreaterThan(3)
+    expect(sockets.filter(({ destroyed }) => !destroyed)).toEqual([])
+    await proxy.close()
   })
 
   test('who is cut off from the group goes on with what it has, then with everything, and shares again', async () => {
