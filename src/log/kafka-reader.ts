@@ -47,6 +47,7 @@ export class TopicReader {
   readonly #options: ReaderOptions
   #cluster: Promise<Cluster> | undefined
   readonly #firstFetches = new WeakMap<Broker, Promise<void>>()
+  readonly #dropped = new WeakSet<Cluster>()
   #closed = false
 
   constructor(options: ReaderOptions) {
@@ -65,7 +66,7 @@ export class TopicReader {
       const nodeId = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0]
       if (nodeId === undefined) throw new NodeError('LogUnavailable', `Partition ${partition} of ${topic} is gone.`)
       const broker = await cluster.findBroker({ nodeId })
-      const answer = await this.#fetchFrom(broker, {
+      const answer = await this.#fetchFrom(cluster, broker, {
         maxWaitTime: options.maxWaitMs,
         minBytes: 1,
         maxBytes: options.maxBytes,
@@ -80,22 +81,13 @@ export class TopicReader {
    * The library opens the connection for fetching at the first fetch, and for two of them at once it opens two, of which
    * it forgets one: nobody would ever end that. So the others wait for the first one.
    */
-  async #fetchFrom(broker: Broker, request: Parameters<Broker['fetch']>[0]): Promise<unknown> {
+  async #fetchFrom(cluster: Cluster, broker: Broker, request: Parameters<Broker['fetch']>[0]): Promise<unknown> {
     const first = this.#firstFetches.get(broker)
-    if (first !== undefined) {
-      await first
-      return broker.fetch(request)
-    }
+    if (first !== undefined) await first
+    // It would open connections again.
+    if (this.#dropped.has(cluster)) throw new NodeError('LogUnavailable', 'The connections to Kafka were given up.')
     const fetching = broker.fetch(request)
-    const opened = fetching.then(
-      () => {},
-      (error: unknown) => {
-        // An answer as well; all other failures end the connections to this broker.
-        if (!isOutOfRange(error)) throw error
-      },
-    )
-    opened.catch(() => {})
-    this.#firstFetches.set(broker, opened)
+    if (first === undefined) this.#firstFetches.set(broker, answered(fetching))
     return fetching
   }
 
@@ -172,9 +164,27 @@ export class TopicReader {
   async #drop(): Promise<void> {
     const cluster = this.#cluster
     this.#cluster = undefined
-    // A cluster that cannot be left in peace has nothing more to lose.
-    await cluster?.then((one) => one.disconnect()).catch(() => {})
+    try {
+      const one = await cluster
+      if (one === undefined) return
+      this.#dropped.add(one)
+      await one.disconnect()
+    } catch {
+      // A cluster that cannot be left in peace has nothing more to lose.
+    }
   }
+}
+
+/** Resolves when `fetching` has been answered, with a position that is not there too; fails with all other failures. */
+function answered(fetching: Promise<unknown>): Promise<void> {
+  const answer = fetching.then(
+    () => {},
+    (error: unknown) => {
+      if (!isOutOfRange(error)) throw error
+    },
+  )
+  answer.catch(() => {})
+  return answer
 }
 
 interface ClusterMetadata {
