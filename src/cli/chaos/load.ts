@@ -19,6 +19,7 @@ export class Seen {
   /** Answers that nobody should ever get. */
   readonly faults: string[] = []
   requests = 0
+  receipts = 0
   /** Answers that said to be the repetition of an earlier one. */
   replays = 0
   lostConnections = 0
@@ -119,6 +120,7 @@ interface ReceiptJson {
 function answerOf(status: number, text: string, seen: Seen): Answer {
   if (status >= 400) return { kind: status === 500 ? 'unknown' : 'refused', error: text }
   const { receiptId, log, block, offsets } = JSON.parse(text) as ReceiptJson // the body of 200 and 202
+  seen.receipts++
   seen.positions.set(receiptId, log.position)
   return {
     kind: 'ok',

@@ -50,6 +50,8 @@ export interface ChaosReport {
 const drainWithinMs = 60_000
 /** The store is checked between two lives this often, cycles. */
 const checkEvery = 25
+/** A node that answers little is killed all the same. */
+const longestLifeMs = 2_000
 /** Receipts that are asked for again in the end. */
 const receiptsAsked = 200
 const accounts = 'chaos'
@@ -171,7 +173,11 @@ class Run {
       this.#node?.thaw()
       this.#pauses++
     }
-    await systemClock.sleep(random.between(20, 600))
+    // By what has been answered rather than by time: a life is worth the same on a slow machine.
+    const enough = this.seen.receipts + random.between(0, 30)
+    const endMs = systemClock.monotonicMs() + longestLifeMs
+    while (this.seen.receipts < enough && systemClock.monotonicMs() < endMs) await systemClock.sleep(5)
+    await systemClock.sleep(random.between(0, 100))
     this.#kills++
     await this.die()
   }
