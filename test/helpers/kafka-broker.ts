@@ -63,6 +63,8 @@ export class Broker {
   readonly port: number
   readonly saslPort: number
   readonly tlsPort: number
+  /** SASL over TLS. */
+  readonly saslTlsPort: number
   readonly directory: string
   clusterId: string
   readonly #jars: string
@@ -78,6 +80,7 @@ export class Broker {
     this.#controllerPort = options.controllerPort ?? ports[1] ?? 0
     this.saslPort = ports[2] ?? 0
     this.tlsPort = ports[3] ?? 0
+    this.saslTlsPort = ports[4] ?? 0
     this.clusterId = options.clusterId ?? newClusterId()
     this.directory = mkdtempSync(join(tmpdir(), 'proofstream-kafka-'))
     started.add(this)
@@ -85,7 +88,7 @@ export class Broker {
 
   /** A formatted broker that does not run yet. */
   static async create(options: BrokerOptions = {}): Promise<Broker> {
-    const broker = new Broker(await kafkaJars(), options, await freePorts(4))
+    const broker = new Broker(await kafkaJars(), options, await freePorts(5))
     await broker.format()
     return broker
   }
@@ -119,8 +122,12 @@ export class Broker {
     if (this.#options.secured === true) this.#makeKeys()
     const config = join(this.directory, 'server.properties')
     writeFileSync(config, `${this.#properties().join('\n')}\n`)
-    const scram = `SCRAM-SHA-256=[name=${saslUser.username},password=${saslUser.password}]`
-    const users = this.#options.secured === true ? ['--add-scram', scram] : []
+    const { username, password } = saslUser
+    const users = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => {
+      return this.#options.secured === true
+        ? ['--add-scram', `${mechanism}=[name=${username},password=${password}]`]
+        : []
+    })
     await run('java', [
       ...this.#java(),
       'kafka.tools.StorageTool',
@@ -214,7 +221,11 @@ export class Broker {
     const listeners = [`PLAINTEXT://127.0.0.1:${this.port}`]
     const told = [`PLAINTEXT://${advertised ?? this.address}`]
     if (secured) {
-      const more = [`SASL://127.0.0.1:${this.saslPort}`, `TLS://127.0.0.1:${this.tlsPort}`]
+      const more = [
+        `SASL://127.0.0.1:${this.saslPort}`,
+        `TLS://127.0.0.1:${this.tlsPort}`,
+        `SASLTLS://127.0.0.1:${this.saslTlsPort}`,
+      ]
       listeners.push(...more)
       told.push(...more)
     }
@@ -228,7 +239,7 @@ export class Broker {
       `controller.quorum.voters=${voters ?? `${this.nodeId}@127.0.0.1:${this.#controllerPort}`}`,
       `listeners=${listeners.join(',')},CONTROLLER://127.0.0.1:${this.#controllerPort}`,
       `advertised.listeners=${told.join(',')}`,
-      'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL',
+      'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,SASLTLS:SASL_SSL',
       'controller.listener.names=CONTROLLER',
       'inter.broker.listener.name=PLAINTEXT',
       `log.dirs=${join(this.directory, 'data')}`,
@@ -256,10 +267,14 @@ export class Broker {
       'listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256',
       `listener.name.sasl.plain.sasl.jaas.config=${plain} required user_${username}="${password}";`,
       'listener.name.sasl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;',
-      'listener.name.tls.ssl.keystore.type=PKCS12',
-      `listener.name.tls.ssl.keystore.location=${join(this.directory, 'broker.p12')}`,
-      'listener.name.tls.ssl.keystore.password=changeit',
-      'listener.name.tls.ssl.key.password=changeit',
+      'listener.name.sasltls.sasl.enabled.mechanisms=SCRAM-SHA-512',
+      'listener.name.sasltls.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;',
+      ...['tls', 'sasltls'].flatMap((listener) => [
+        `listener.name.${listener}.ssl.keystore.type=PKCS12`,
+        `listener.name.${listener}.ssl.keystore.location=${join(this.directory, 'broker.p12')}`,
+        `listener.name.${listener}.ssl.keystore.password=changeit`,
+        `listener.name.${listener}.ssl.key.password=changeit`,
+      ]),
     ]
   }
 }

@@ -1,4 +1,4 @@
-// Before the Kafka tests: one real broker for all of them, with plain, SASL and TLS listeners. Without Java and Maven
+// Before the Kafka tests: one real broker for all of them, with plain, SASL and TLS listeners, and one of both. Without Java and Maven
 // the tests say loudly that they did not run; in CI that is a failure.
 
 import type { TestProject } from 'vitest/node'
@@ -10,6 +10,7 @@ export interface SharedKafka {
   readonly broker: string
   readonly sasl: string
   readonly tls: string
+  readonly saslTls: string
   readonly certificate: string
   readonly clusterId: string
 }
@@ -37,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     broker: broker.address,
     sasl: `127.0.0.1:${broker.saslPort}`,
     tls: `127.0.0.1:${broker.tlsPort}`,
+    saslTls: `127.0.0.1:${broker.saslTlsPort}`,
     certificate: broker.certificate,
     clusterId: broker.clusterId,
   })

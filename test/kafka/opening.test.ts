@@ -133,6 +133,16 @@ describe.skipIf(noKafka)('a listener', () => {
     await append({ brokers: [sharedKafka().tls], tls: { ca: sharedKafka().certificate } })
   })
 
+  test('with SASL over TLS lets the right user in, and nobody else', async () => {
+    const connection = { brokers: [sharedKafka().saslTls], tls: { ca: sharedKafka().certificate } }
+    const sasl = { mechanism: 'scram-sha-512', ...saslUser } as const
+    await append({ ...connection, sasl })
+    const wrong = { ...connection, sasl: { ...sasl, password: 'wrong' } }
+    expect((await fault(openKafkaLog(kafkaLogOptions({ connection: wrong })))).details.hint).toMatch(
+      /[Aa]uthentication/,
+    )
+  })
+
   test.each([
     ['TLS that nobody vouches for', () => ({ brokers: [sharedKafka().tls], tls: {} }), /self-signed certificate/],
     [
