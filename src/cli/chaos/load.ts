@@ -157,7 +157,7 @@ export function smallPosts(random: Random, alias: string, keyed: boolean): () =>
 export function largePosts(random: Random, alias: string): () => Post {
   return () => ({
     alias,
-    rows: random.between(400, 900),
+    rows: random.between(360, 500),
     fillBytes: 2500,
     keyed: true,
     create: true,
