@@ -1,7 +1,7 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
-import { type Builder, startBuilder } from './builder/builder.ts'
+import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { FloorHalts } from './catalog/floor-halts.ts'
@@ -75,7 +75,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     outcomes: new Outcomes(store),
     limits: config.limits,
     haltOf: (dataset, partition) =>
-      haltHere(builder, { dataset, partition }) ?? haltInFloors(dataset) ?? watch?.of(partition),
+      textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),
     hasRoom: createRoomCheck({
       freeBytes: () => store.freeBytes(),
       openBytes: () => builder?.openBytes() ?? 0,
@@ -104,14 +104,6 @@ function haltOfFloors(
   return (dataset) => halts.of(dataset)
 }
 
-/** Why a dataset takes no rows, as the builder of this process knows it: its own halt, or one of partition or process. */
-function haltHere(
-  builder: Builder | undefined,
-  { dataset, partition }: { readonly dataset: string; readonly partition: number },
-): string | undefined {
-  const halt = builder?.status().halted.find((one) => {
-    if (one.dataset !== undefined) return one.dataset === dataset
-    return one.partition === undefined || one.partition === partition
-  })
+function textOf(halt: BuilderHalt | undefined): string | undefined {
   return halt === undefined ? undefined : `${halt.reason}: ${halt.what}`
 }

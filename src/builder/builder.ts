@@ -73,6 +73,8 @@ export interface BuilderStatus {
 
 export interface Builder {
   status(): BuilderStatus
+  /** What stops the rows of a dataset of `partition`, if anything does. Costs no more with many datasets. */
+  haltOf(partition: number, dataset: DatasetId): BuilderHalt | undefined
   /** Time until the next block of a dataset of `partition` may end; 0 when at once. */
   earliestNextCutInMs(partition: number, dataset: DatasetId): number
   /** Bytes of rows that have been read from the log and are in no block yet; at most 100 ms old. */
@@ -103,6 +105,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
     status: () => statusOf(held, hasJumped()),
+    haltOf: (partition, dataset) => (hasJumped() ? clockJump : held.get(partition)?.haltOf(dataset)),
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
     async stop() {
@@ -128,16 +131,18 @@ function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
   }
 }
 
+const clockJump: BuilderHalt = {
+  reason: 'ClockJump',
+  what: 'the wall clock has moved more than 10 minutes against the monotonic clock',
+}
+
 function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
-  const jump: BuilderHalt[] = hasJumped
-    ? [{ reason: 'ClockJump', what: 'the wall clock has moved more than 10 minutes against the monotonic clock' }]
-    : []
   return {
     ready:
       !hasJumped && held.isKnown && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
-    halted: [...halted, ...jump],
+    halted: hasJumped ? [...halted, clockJump] : halted,
     partitions: partitions.map((partition) => ({
       partition: partition.number,
       position: partition.position,

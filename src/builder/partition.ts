@@ -128,6 +128,11 @@ export class Partition {
     return rows
   }
 
+  /** What stops a dataset of this partition. */
+  haltOf(dataset: DatasetId): { readonly reason: string; readonly what: string } | undefined {
+    return this.halt ?? this.#running?.session.slot(dataset)?.halt
+  }
+
   get haltedSlots(): Slot[] {
     return [...(this.#running?.session.slots ?? [])].filter((slot) => slot.halt !== undefined)
   }

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { normalHash } from '../codec/multihash.ts'
 import { randomBytes } from '../codec/native-crypto.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
@@ -104,7 +104,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       rows: body.rows,
       bodyHash: body.bodyHash,
       mediaType: batch.mediaType,
-      receivedAt: new Date(batch.receivedMs).toISOString(),
+      receivedAt: timeText(batch.receivedMs),
       wait: batch.waits,
       ...(after === undefined ? {} : { after }),
     },
@@ -170,5 +170,6 @@ function noteOf(
 }
 
 function randomId(): string {
-  return Buffer.from(randomBytes(32)).toString('base64url')
+  const { buffer, byteOffset, length } = randomBytes(32)
+  return Buffer.from(buffer, byteOffset, length).toString('base64url')
 }

@@ -1,5 +1,6 @@
 // Receipts from what their ids carry and what the chain says of them.
 
+import { timeText } from '../lib/clock.ts'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../model/records.ts'
 import type { Receipt } from '../model/receipt.ts'
@@ -44,8 +45,8 @@ export class Receipts {
       ...(note.key === undefined ? {} : { idempotencyKey: note.key }),
       ...(extra.csvHeader === undefined ? {} : { csvHeader: extra.csvHeader }),
       times: {
-        received: new Date(note.receivedMs).toISOString(),
-        accepted: new Date(note.acceptedMs).toISOString(),
+        received: timeText(note.receivedMs),
+        accepted: timeText(note.acceptedMs),
         ...(known !== undefined && committed ? { committed: known.block.systemTime } : {}),
       },
       ...(status?.kind === 'rejected' ? { errors: [{ kind: status.error, message: status.message }] } : {}),

@@ -113,8 +113,7 @@ function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): v
   })
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown'
-    context.metrics.requests.inc({ route, status: String(reply.statusCode) })
-    context.metrics.requestSeconds.observe({ route }, reply.elapsedTime / 1000)
+    context.metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
     done()
   })
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))

@@ -25,3 +25,15 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', done, { once: true })
     }),
 }
+
+let textMs = 0
+let text = new Date(0).toISOString()
+
+/** RFC 3339 UTC with milliseconds, of milliseconds since 1970. The last one is kept: many come in the same millisecond. */
+export function timeText(epochMs: number): string {
+  if (epochMs !== textMs) {
+    text = new Date(epochMs).toISOString()
+    textMs = epochMs
+  }
+  return text
+}

@@ -1,24 +1,18 @@
 // Prometheus metrics of the node, `proofstream_*`. They name no dataset.
 
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-
-const secondBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { Histogram } from './histogram.ts'
 
 export class Metrics {
   readonly #registry = new Registry()
-  readonly requests = new Counter({
-    name: 'proofstream_http_requests_total',
-    help: 'Answered requests by route and status.',
-    labelNames: ['route', 'status'],
-    registers: [this.#registry],
-  })
-  readonly requestSeconds = new Histogram({
+  readonly #requestSeconds = new Histogram({
     name: 'proofstream_http_request_duration_seconds',
     help: 'Time from request to answer.',
-    labelNames: ['route'],
-    buckets: secondBuckets,
-    registers: [this.#registry],
+    label: 'route',
+    registry: this.#registry,
   })
+  /** Answers by route and status. */
+  readonly #requests = new Map<string, Map<number, number>>()
   readonly ingestedRecords = new Counter({
     name: 'proofstream_ingested_records_total',
     help: 'Records that became durable in the log.',
@@ -37,24 +31,44 @@ export class Metrics {
   readonly acceptedToLoggedSeconds = new Histogram({
     name: 'proofstream_ingest_accepted_to_logged_seconds',
     help: 'Time from a batch being read and found right to its being durable in the log.',
-    buckets: secondBuckets,
-    registers: [this.#registry],
+    registry: this.#registry,
   })
   readonly loggedToCommittedSeconds = new Histogram({
     name: 'proofstream_builder_logged_to_committed_seconds',
     help: 'Time from the first message of a block to its commit, by the clocks of gateway and builder.',
-    buckets: secondBuckets,
-    registers: [this.#registry],
+    registry: this.#registry,
   })
   readonly blockAgeSeconds = new Histogram({
     name: 'proofstream_block_age_seconds',
     help: 'Age of a new block when this process came to know it.',
-    buckets: secondBuckets,
-    registers: [this.#registry],
+    registry: this.#registry,
   })
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_' })
+    const requests = new Counter({
+      name: 'proofstream_http_requests_total',
+      help: 'Answered requests by route and status.',
+      labelNames: ['route', 'status'],
+      registers: [this.#registry],
+      collect: () => {
+        requests.reset()
+        for (const [route, statuses] of this.#requests) {
+          for (const [status, count] of statuses) requests.inc({ route, status: String(status) }, count)
+        }
+      },
+    })
+  }
+
+  /** Counts an answer. */
+  answered(route: string, status: number, seconds: number): void {
+    let statuses = this.#requests.get(route)
+    if (statuses === undefined) {
+      statuses = new Map()
+      this.#requests.set(route, statuses)
+    }
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    this.#requestSeconds.observe(seconds, route)
   }
 
   /** Adds a gauge `proofstream_<name>` that is read at each scrape. */
