@@ -13,7 +13,7 @@ import { must } from '../../src/lib/assert.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type Answer, send, startLiveNode } from '../helpers/live-node.ts'
 
-const seed = Number(process.env['DAMAGE_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env['DAMAGE_SEED'] ?? 1)
 const random = randomOf(seed)
 /** Changed bits for each kind, beside one file that is cut off. */
 const flips = Number(process.env['DAMAGE_FLIPS'] ?? 2)
@@ -109,10 +109,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(home, { recursive: true, force: true }))
 
-/** Bytes that mean something: a segment is preallocated with zeros. */
+/** Bytes that mean something: a segment is preallocated with zeros, and a token is the same without its line end. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length
-  while (end > 0 && bytes[end - 1] === 0) end--
+  while (end > 0 && (bytes[end - 1] === 0 || bytes[end - 1] === 0x0a)) end--
   return end
 }
 
