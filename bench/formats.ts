@@ -2,8 +2,8 @@
 // and the cost of a body of one row. Run: node bench/formats.ts
 
 import { createReader } from '../src/formats/formats.ts'
-import type { ReaderOptions } from '../src/formats/reader.ts'
-import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/model/schema.ts'
+import type {} from '../src/formats/reader.ts'
+import { reading, readingFields, readingOptions } from './readings.ts'
 
 type Format = 'csv' | 'json' | 'ndjson'
 
@@ -11,36 +11,10 @@ const rows = 200_000
 const chunkBytes = 64 * 1024
 const runs = 5
 
-const field = (name: string, type: DataType): Field => ({ name, type: optional(type) })
-
-const options: ReaderOptions = {
-  fields: [
-    field('device', { kind: 'String' }),
-    field('temperature', { kind: 'Float64' }),
-    field('humidity', { kind: 'Float64' }),
-    field('pressure', { kind: 'Float64' }),
-    field('count', { kind: 'Int64' }),
-  ],
-  eventTimeType: timestampMs,
-  vocabulary: defaultVocabulary,
-  unknownFields: 'reject',
-  recordBytes: 16 * 1024 * 1024,
-  jsonDepth: 64,
-}
-
-function record(i: number): Record<string, unknown> {
-  return {
-    event_time: new Date(1_704_067_200_000 + i * 137).toISOString(),
-    device: `sensor-${i % 500}`,
-    temperature: ((i * 7919) % 40_000) / 1000,
-    humidity: ((i * 104_729) % 10_000) / 100,
-    pressure: 900 + ((i * 1299) % 20_000) / 100,
-    count: i * 31,
-  }
-}
+const options = readingOptions(readingFields)
 
 function bodies(): Record<Format, Uint8Array> {
-  const records = Array.from({ length: rows }, (_, i) => record(i))
+  const records = Array.from({ length: rows }, (_, i) => reading(i))
   const lines = records.map((row) => JSON.stringify(row))
   const csv = records.map((row) => Object.values(row).join(','))
   const header = Object.keys(records[0] ?? {}).join(',')
@@ -82,7 +56,7 @@ function measure(name: string, bytes: number, work: () => void): StageFigure {
 
 /** Microseconds of CPU for a body of one row, reader construction included. */
 export function singleRowMicroseconds(): number {
-  const body = Buffer.from(JSON.stringify(record(1)))
+  const body = Buffer.from(JSON.stringify(reading(1)))
   const posts = 50_000
   const work = (): void => {
     for (let i = 0; i < posts; i++) read('ndjson', body)

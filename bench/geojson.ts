@@ -3,58 +3,26 @@
 
 import { createReader } from '../src/formats/formats.ts'
 import type { Format, ReaderOptions } from '../src/formats/reader.ts'
-import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/model/schema.ts'
 import type { Measure } from './measure.ts'
+import { field, reading, readingFields, readingOptions } from './readings.ts'
 
 const rows = 100_000
 const chunkBytes = 64 * 1024
 const runs = 15
-
-const field = (name: string, type: DataType): Field => ({ name, type: optional(type) })
-
-const properties = [
-  field('device', { kind: 'String' }),
-  field('temperature', { kind: 'Float64' }),
-  field('humidity', { kind: 'Float64' }),
-  field('pressure', { kind: 'Float64' }),
-  field('count', { kind: 'Int64' }),
-]
-
-function optionsOf(fields: readonly Field[]): ReaderOptions {
-  return {
-    fields,
-    eventTimeType: timestampMs,
-    vocabulary: defaultVocabulary,
-    unknownFields: 'reject',
-    recordBytes: 16 * 1024 * 1024,
-    jsonDepth: 64,
-  }
-}
-
-function record(i: number): Record<string, unknown> {
-  return {
-    event_time: new Date(1_704_067_200_000 + i * 137).toISOString(),
-    device: `sensor-${i % 500}`,
-    temperature: ((i * 7919) % 40_000) / 1000,
-    humidity: ((i * 104_729) % 10_000) / 100,
-    pressure: 900 + ((i * 1299) % 20_000) / 100,
-    count: i * 31,
-  }
-}
 
 function pointOf(i: number): object {
   const coordinates = [
     (((i * 7_654_321) % 3_600_000) - 1_800_000) / 10_000,
     (((i * 1_234_567) % 1_800_000) - 900_000) / 10_000,
   ]
-  return { type: 'Feature', geometry: { type: 'Point', coordinates }, properties: record(i) }
+  return { type: 'Feature', geometry: { type: 'Point', coordinates }, properties: reading(i) }
 }
 
 function polygonOf(i: number): object {
   const corner = (step: number): number[] => [(i % 90) + Math.cos(step / 5), (i % 80) + Math.sin(step / 5)]
   const ring = Array.from({ length: 30 }, (_, step) => corner(step))
   const coordinates = [[...ring, ring[0]]]
-  return { type: 'Feature', geometry: { type: 'Polygon', coordinates }, properties: record(i) }
+  return { type: 'Feature', geometry: { type: 'Polygon', coordinates }, properties: reading(i) }
 }
 
 interface Body {
@@ -66,16 +34,16 @@ interface Body {
 }
 
 function bodies(): readonly Body[] {
-  const spatial = optionsOf([...properties, field('geometry', { kind: 'String' })])
+  const spatial = readingOptions([...readingFields, field('geometry', { kind: 'String' })])
   const lines = (count: number, make: (i: number) => object): string[] =>
     Array.from({ length: count }, (_, i) => JSON.stringify(make(i)))
   const points = lines(rows, pointOf)
   const polygons = lines(rows / 10, polygonOf)
   const collection = (features: readonly string[]): Uint8Array =>
     Buffer.from(`{"type":"FeatureCollection","features":[${features.join(',')}]}`)
-  const ndjson = Buffer.from(lines(rows, record).join('\n'))
+  const ndjson = Buffer.from(lines(rows, reading).join('\n'))
   return [
-    { name: 'ndjson', format: 'ndjson', rows, bytes: ndjson, options: optionsOf(properties) },
+    { name: 'ndjson', format: 'ndjson', rows, bytes: ndjson, options: readingOptions(readingFields) },
     { name: 'geojson points', format: 'geojson', rows, bytes: collection(points), options: spatial },
     { name: 'ndgeojson points', format: 'ndgeojson', rows, bytes: Buffer.from(points.join('\n')), options: spatial },
     { name: 'geojson polygons', format: 'geojson', rows: rows / 10, bytes: collection(polygons), options: spatial },
@@ -118,7 +86,7 @@ function geoJsonFigures(): GeoFigure[] {
   })
 }
 
-/** Rows and bytes that each body is read at, and how GeoJSON points stand to NDJSON of the same properties. */
+/** Rows and bytes that each body is read at, and how GeoJSON points stand to NDJSON of the same readingFields. */
 export async function measureGeoJson(): Promise<Measure[]> {
   return geoJsonFigures().flatMap(({ name, rowsPerSecond, megabytesPerSecond, ratio }): Measure[] => [
     { name: `read ${name}`, value: rowsPerSecond, unit: 'rows/s' },

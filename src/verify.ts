@@ -11,7 +11,7 @@ import type { Commitment } from './proof/commitment.ts'
 import { type ProofBody, readProofBody } from './proof/proof-body.ts'
 
 export interface OfflineOptions {
-  /** did:key that must have signed; absent: any key, judge `signer` yourself. */
+  /** did:key that must have signed; absent: every key will do, judge `signer` yourself. */
   readonly signer?: string
 }
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
+import { type Repeated, repeat } from '../lib/repeat.ts'
 import type { DatasetId } from '../model/events.ts'
 import { newestFloor } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -17,14 +18,18 @@ export interface FloorHaltsDeps {
 
 export class FloorHalts {
   readonly #deps: FloorHaltsDeps
-  readonly #stop = new AbortController()
-  readonly #running: Promise<void>
+  readonly #repeated: Repeated
   #reasons: ReadonlyMap<DatasetId, string> = new Map()
 
   /** Reads the floors now and every 5 s until `close`. */
   constructor(deps: FloorHaltsDeps) {
     this.#deps = deps
-    this.#running = this.#run()
+    this.#repeated = repeat(() => this.#read(), {
+      everyMs: rereadMs,
+      clock: deps.clock,
+      onError: (error) =>
+        deps.logger.warn({ err: error }, 'the floors could not be read; what they listed before stands'),
+    })
   }
 
   /** Why builders take no rows of the dataset, or undefined. */
@@ -32,28 +37,15 @@ export class FloorHalts {
     return this.#reasons.get(dataset)
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort()
-    await this.#running
+  close(): Promise<void> {
+    return this.#repeated.close()
   }
 
-  async #run(): Promise<void> {
-    const { clock, logger } = this.#deps
-    while (!this.#stop.signal.aborted) {
-      try {
-        this.#reasons = await this.#read()
-      } catch (error) {
-        logger.warn({ err: error }, 'the floors could not be read; what they listed before stands')
-      }
-      await clock.sleep(rereadMs, this.#stop.signal)
-    }
-  }
-
-  async #read(): Promise<ReadonlyMap<DatasetId, string>> {
+  async #read(): Promise<void> {
     const { store, log } = this.#deps
     const numbers = Array.from({ length: log.partitions }, (_, number) => number)
     const floors = await Promise.all(numbers.map((number) => newestFloor(store, log.id, number)))
     const halted = floors.flatMap((floor) => floor?.halted ?? [])
-    return new Map(halted.map(({ dataset, reason }) => [dataset, `${reason}: a builder has stopped it`]))
+    this.#reasons = new Map(halted.map(({ dataset, reason }) => [dataset, `${reason}: a builder has stopped it`]))
   }
 }

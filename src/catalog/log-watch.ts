@@ -3,6 +3,7 @@
 
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
+import { type Repeated, repeat } from '../lib/repeat.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { newestFloor, readAdoption } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -37,8 +38,7 @@ export function openAgeFault(openMs: number, retentionMs: number): string | unde
 
 export class LogWatch {
   readonly #deps: LogWatchDeps
-  readonly #stop = new AbortController()
-  readonly #running: Promise<void>
+  readonly #repeated: Repeated
   /** By partition. */
   #openMs: readonly number[] = []
   #givenUpFor: string | undefined
@@ -46,7 +46,12 @@ export class LogWatch {
   /** Looks now and every 30 s until `close`. */
   constructor(deps: LogWatchDeps) {
     this.#deps = deps
-    this.#running = this.#run()
+    this.#repeated = repeat(() => this.#look(), {
+      everyMs: lookMs,
+      clock: deps.clock,
+      onError: (error) =>
+        deps.logger.warn({ err: error }, 'the age of the log could not be read; what it was before stands'),
+    })
   }
 
   /** Why the partition takes no rows, or undefined. */
@@ -65,21 +70,8 @@ export class LogWatch {
     return this.#openMs.map((openMs, partition) => ({ partition, openMs }))
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort()
-    await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { clock, logger } = this.#deps
-    while (!this.#stop.signal.aborted) {
-      try {
-        await this.#look()
-      } catch (error) {
-        logger.warn({ err: error }, 'the age of the log could not be read; what it was before stands')
-      }
-      await clock.sleep(lookMs, this.#stop.signal)
-    }
+  close(): Promise<void> {
+    return this.#repeated.close()
   }
 
   async #look(): Promise<void> {

@@ -7,7 +7,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { compareCodePoints } from './canonical-json.ts'
 import { fromPlain, jsonText, parseJson } from './json.ts'
 
-/** Extra attributes: any JSON; numbers that JavaScript cannot hold exactly are JsonNumber. */
+/** Extra attributes, whatever JSON they are; numbers that JavaScript cannot hold exactly are JsonNumber. */
 export type ExtraAttributes = Readonly<Record<string, unknown>>
 
 /** The stored text of `attributes`: compact, keys sorted by code points. Members that are undefined are left out. */

@@ -83,7 +83,7 @@ export function schemaFormatOf(text: string): SchemaFormat | undefined {
 
 const includeOrder: readonly Include[] = ['Input', 'Proof', 'Schema']
 
-/** Normalises `include`: any case, canonical order, Proof implies Input, `schemaAsked` implies Schema. */
+/** Normalises `include`: letters of either case, canonical order, Proof implies Input, `schemaAsked` implies Schema. */
 export function normaliseInclude(names: readonly string[], schemaAsked: boolean): readonly Include[] {
   const wanted = new Set<Include>(schemaAsked ? ['Schema'] : [])
   for (const name of names) {

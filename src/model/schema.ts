@@ -16,7 +16,7 @@ export type DataType =
   | { readonly kind: 'Option'; readonly inner: DataType }
   | { readonly kind: 'Struct'; readonly fields: readonly Field[] }
 
-/** `extra` holds ODF extra attributes: any JSON, keys sorted when encoded. */
+/** `extra` holds ODF extra attributes, whatever JSON they are; keys sorted when encoded. */
 export interface Field {
   readonly name: string
   readonly type: DataType

@@ -1,18 +1,11 @@
 // Features written as nearly all are, which are read on a path of their own: the same rules hold there.
 
 import { describe, expect, it } from 'vitest'
-import { faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
+import { faults, featureFields, kinds, read, readerOptions, rowsOf } from './reading.ts'
 
 const string = { kind: 'String' } as const
-const fields = [
-  optionalField('name', string),
-  optionalField('height', { kind: 'Float64' }),
-  optionalField('geometry', string),
-  optionalField('feature_id', string),
-  optionalField('feature_extra', string),
-]
-const options = readerOptions(fields)
-const plain = readerOptions(fields.slice(0, 3))
+const options = readerOptions(featureFields)
+const plain = readerOptions(featureFields.slice(0, 3))
 
 const written = (coordinates: string): string =>
   `{"type":"Feature","geometry":{"type":"Point","coordinates":[${coordinates}]},"properties":{"name":"a"}}`
@@ -58,7 +51,7 @@ describe('a point as nearly all are written', () => {
   })
 
   it('has its other faults told with those of the geometry', () => {
-    const strict = readerOptions([{ name: 'need', type: string }, ...fields.slice(0, 3)])
+    const strict = readerOptions([{ name: 'need', type: string }, ...featureFields.slice(0, 3)])
     expect(kinds('ndgeojson', written('999,0'), strict)).toEqual(['InvalidGeometry@0', 'MissingRequired@0'])
   })
 })

@@ -1,4 +1,4 @@
-// GeoJSON against JSON.parse: any features, however their text is laid out and wherever its chunks are cut.
+// GeoJSON against JSON.parse: features of all kinds, however their text is laid out and wherever its chunks are cut.
 
 import * as turf from '@turf/helpers'
 import { isDeepStrictEqual } from 'node:util'

@@ -6,6 +6,7 @@ import {
   base,
   failure,
   faults,
+  featureFields,
   infer,
   kinds,
   optionalField,
@@ -16,15 +17,8 @@ import {
 } from './reading.ts'
 
 const string = { kind: 'String' } as const
-const fields = [
-  optionalField('name', string),
-  optionalField('height', { kind: 'Float64' }),
-  optionalField('geometry', string),
-  optionalField('feature_id', string),
-  optionalField('feature_extra', string),
-]
-const options = readerOptions(fields)
-const plain = readerOptions(fields.slice(0, 3))
+const options = readerOptions(featureFields)
+const plain = readerOptions(featureFields.slice(0, 3))
 
 const point = '{"type":"Point","coordinates":[8.5, 47.30]}'
 
@@ -85,7 +79,7 @@ describe('the parts of a feature', () => {
   it('take the event time from the property of that name', () => {
     const text = `{"type":"Feature","geometry":null,"properties":{"event_time":"1970-01-01T00:00:01Z"}}`
     expect(rowsOf(read('ndgeojson', text, plain))).toEqual([[1000n, null, null, null]])
-    const other = readerOptions(fields, { vocabulary: { ...base.vocabulary, eventTimeColumn: 'geometry' } })
+    const other = readerOptions(featureFields, { vocabulary: { ...base.vocabulary, eventTimeColumn: 'geometry' } })
     expect(
       rowsOf(
         read('ndgeojson', '{"type":"Feature","geometry":null,"properties":{"geometry":"1970-01-01T00:00:01Z"}}', other),
@@ -99,9 +93,9 @@ describe('the parts of a feature', () => {
       { kind: 'UnknownField', pointer: '/id', message: expect.stringContaining("'feature_id'") },
       { kind: 'UnknownField', pointer: '/bbox', message: expect.stringContaining("'feature_extra'") },
     ])
-    const ignore = readerOptions(fields.slice(0, 3), { unknownFields: 'ignore' })
+    const ignore = readerOptions(featureFields.slice(0, 3), { unknownFields: 'ignore' })
     expect(rowsOf(read('ndgeojson', text, ignore))).toEqual([[null, 'a', null, point]])
-    expect(kinds('ndgeojson', text, readerOptions(fields.slice(0, 1)))).toEqual([
+    expect(kinds('ndgeojson', text, readerOptions(featureFields.slice(0, 1)))).toEqual([
       'UnknownField@0',
       'UnknownField@0',
       'UnknownField@0',
@@ -143,7 +137,7 @@ describe('the parts of a feature', () => {
 
 describe('properties with names of other columns', () => {
   const names = ['property_geometry', 'property_feature_id', 'property_feature_extra', 'property_offset', 'property_op']
-  const prefixed = readerOptions([...names.map((name) => optionalField(name, string)), ...fields.slice(2)])
+  const prefixed = readerOptions([...names.map((name) => optionalField(name, string)), ...featureFields.slice(2)])
 
   it('get a prefix', () => {
     const text =

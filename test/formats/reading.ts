@@ -9,6 +9,17 @@ import { type DataType, defaultVocabulary, type Field, optional, timestampMs } f
 
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
 
+const string = { kind: 'String' } as const
+
+/** Columns of a dataset of features with a name and a height. */
+export const featureFields: readonly Field[] = [
+  optionalField('name', string),
+  optionalField('height', { kind: 'Float64' }),
+  optionalField('geometry', string),
+  optionalField('feature_id', string),
+  optionalField('feature_extra', string),
+]
+
 export const base = {
   vocabulary: defaultVocabulary,
   recordBytes: 16 * 1024 * 1024,

@@ -5,25 +5,8 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openKafkaAnnouncements } from '../../src/log/kafka-announcements.ts'
 import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
+import { announcement } from '../helpers/announcement.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
-
-function announcement(sequence: number): CommitAnnouncement {
-  const head = `f1620${'ab'.repeat(32)}`
-  return {
-    version: 1,
-    dataset: `did:odf:fed01${'00'.repeat(32)}`,
-    alias: 'acme/trips',
-    sequence,
-    blocks: [head],
-    head,
-    headSequence: sequence,
-    log: 'log',
-    partition: 0,
-    next: sequence,
-    earliestNextCutInMs: 0,
-  }
-}
 
 describe.skipIf(noKafka)('announcements over Kafka', () => {
   test('reach listeners here at once and those of other processes soon, each once and in order', async () => {

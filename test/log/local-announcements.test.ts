@@ -3,24 +3,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
-
-function announcement(sequence: number): CommitAnnouncement {
-  const head = `f1620${'ab'.repeat(32)}`
-  return {
-    version: 1,
-    dataset: `did:odf:fed01${'00'.repeat(32)}`,
-    alias: 'acme/trips',
-    sequence,
-    blocks: [head],
-    head,
-    headSequence: sequence,
-    log: 'log',
-    partition: 0,
-    next: sequence,
-    earliestNextCutInMs: 0,
-  }
-}
+import { announcement } from '../helpers/announcement.ts'
 
 test('reach every listener in order, from its subscription to its end', async () => {
   const announcements = openLocalAnnouncements(silentLogger)

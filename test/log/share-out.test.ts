@@ -17,7 +17,7 @@ function shared(
 }
 
 describe('sharing partitions out', () => {
-  test('gives each partition to one, and each as many as any other or one more', () => {
+  test('gives each partition to one, in numbers that differ by one at most', () => {
     const arbitraryCount = fc.integer({ min: 1, max: 40 })
     const claims = fc.array(fc.array(fc.integer({ min: -2, max: 45 }), { maxLength: 50 }), {
       minLength: 1,

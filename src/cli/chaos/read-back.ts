@@ -1,4 +1,4 @@
-// What a node holds in the end, read as any reader would: blocks from the list of blocks, rows by SQL. Rows name their
+// What a node holds in the end, read the way every reader does: blocks from the list of blocks, rows by SQL. Rows name their
 // batch in `batch`, their place in it in `i`, and the size of the batch in `of`.
 
 import { systemClock } from '../../index.ts'
