@@ -3,6 +3,8 @@
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
+import { failureOfReport } from '../../src/cli/commands/chaos.ts'
+import type { ChaosReport } from '../../src/cli/chaos/run.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
 const left = async (): Promise<string[]> =>
@@ -17,4 +19,33 @@ test('chaos kills its own node as often as asked, tells what it counted, and end
   expect(Number(report['kills']) + Number(report['earlyKills'])).toBe(3)
   expect(Number(report['acknowledged'])).toBeGreaterThan(0)
   expect((await left()).filter((name) => !before.has(name))).toEqual([])
+})
+
+test('a broken promise, of the history or of the store, ends with 10 and is named', () => {
+  const sound: ChaosReport = {
+    seed: 7,
+    cycles: 1,
+    kills: 1,
+    earlyKills: 0,
+    pauses: 0,
+    batches: 1,
+    acknowledged: 1,
+    requests: 1,
+    replays: 0,
+    lostConnections: 0,
+    heads: 0,
+    proofs: 0,
+    datasets: 1,
+    blocks: 1,
+    rows: 1,
+    readyMs: 1,
+    slowestReadyMs: 1,
+    verdicts: [],
+    problems: [],
+  }
+  expect(failureOfReport(sound)).toBeUndefined()
+  const lost = failureOfReport({ ...sound, verdicts: [{ kind: 'lost', message: 'batch 4' }] })
+  expect(lost).toMatchObject({ exitCode: 10, details: { facts: ['lost  batch 4'] } })
+  const damaged = failureOfReport({ ...sound, problems: ['ObjectMissing  acme/a'] })
+  expect(damaged).toMatchObject({ exitCode: 10, details: { facts: ['ObjectMissing  acme/a'] } })
 })

@@ -32,20 +32,33 @@ export async function chaos(context: CommandContext, options: ChaosOptions): Pro
     seed,
     onCycle: (done) => status.show(`killed ${done} of ${options.cycles} times`),
   }).finally(() => status.clear())
-  const wrong = [...report.verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...report.problems]
-  printObject(context.form, reportObject(report, wrong))
-  if (wrong.length === 0) {
+  printObject(context.form, reportObject(report))
+  const failure = failureOfReport(report)
+  if (failure === undefined) {
     await rm(dir, { recursive: true, force: true })
     return exitCodes.done
   }
   note(`What the node left is in ${dir}.`)
-  throw new CommandFailure(exitCodes.verificationFailed, `${wrong.length} findings: a promise was broken.`, {
+  throw failure
+}
+
+/** What a report comes to: undefined when no promise was broken, else the failure that names what was found. */
+export function failureOfReport(report: ChaosReport): CommandFailure | undefined {
+  const wrong = findingsOf(report)
+  if (wrong.length === 0) return undefined
+  return new CommandFailure(exitCodes.verificationFailed, `${wrong.length} findings: a promise was broken.`, {
     facts: wrong.slice(0, 20),
     hint: 'Please report it with the lines above.',
   })
 }
 
-function reportObject({ verdicts, problems, ...counts }: ChaosReport, wrong: readonly string[]) {
+function findingsOf({ verdicts, problems }: ChaosReport): readonly string[] {
+  return [...verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...problems]
+}
+
+function reportObject(report: ChaosReport) {
+  const { verdicts: _, problems: __, ...counts } = report
+  const wrong = findingsOf(report)
   const numbers = Object.entries(counts).map(([name, count]): [string, JsonValue] => [name, numberOf(count)])
-  return objectOf({ ok: verdicts.length + problems.length === 0, ...Object.fromEntries(numbers), wrong: [...wrong] })
+  return objectOf({ ok: wrong.length === 0, ...Object.fromEntries(numbers), wrong: [...wrong] })
 }
