@@ -1,6 +1,6 @@
-// The harness is tested with bugs: each mutant of the source must be caught by the simulation, or the simulation is
-// worth nothing. A mutant is a copy of the repository in a temporary directory with one change; MUTANT_SEEDS says how
-// many seeds there are (default 400), of which the odd ones run.
+// The tests are tested with bugs: each mutant of the source must be caught by the simulation, or by the test that it
+// names, or those are worth nothing. A mutant is a copy of the repository in a temporary directory with one change;
+// MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run.
 
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { mutants } from './mutants.ts'
+import { type Mutant, mutants } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const copied = ['src', 'streams', 'test/sim', 'test/helpers', 'test/builder', 'package.json', 'tsconfig.json']
+const copied = ['src', 'streams', 'test', 'package.json', 'tsconfig.json']
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
 
 let home = ''
@@ -33,9 +33,15 @@ interface Outcome {
   readonly output: string
 }
 
-function simulate(copy: string, name: string, count: string): Promise<Outcome> {
+/** Runs the simulation or unit test that must catch the mutant, with this many seeds. */
+function tried(
+  copy: string,
+  { unit, test: name = 'seeds-odd' }: Pick<Mutant, 'unit' | 'test'>,
+  count: string,
+): Promise<Outcome> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--no-cache', '--project', 'sim', `test/sim/${name}`]
+  const what = unit === undefined ? ['sim', `test/sim/${name}`] : ['unit', unit]
+  const args = [vitest, 'run', '--no-cache', '--project', ...what]
   const env = { ...process.env, SIM_SEEDS: count, SIM_MOST_BAD: '1', NO_COLOR: '1', FORCE_COLOR: '0' }
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd: copy, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
@@ -44,10 +50,10 @@ function simulate(copy: string, name: string, count: string): Promise<Outcome> {
   })
 }
 
-describe.concurrent('the simulation', () => {
+describe.concurrent('the tests', () => {
   // One half of the seeds is enough: two mutants run at the same time.
-  test.for(mutants)('catches a node with $name', async (mutant, { expect }) => {
-    const { file, from, to, test: name = 'seeds-odd' } = mutant
+  test.for(mutants)('catch a node with $name', async (mutant, { expect }) => {
+    const { file, from, to } = mutant
     const copy = await copyOf(mutant.name)
     const path = join(copy, file)
     const source = await readFile(path, 'utf8')
@@ -56,14 +62,14 @@ describe.concurrent('the simulation', () => {
       path,
       source.replace(from, () => to),
     )
-    const { status, output } = await simulate(copy, name, seeds)
+    const { status, output } = await tried(copy, mutant, seeds)
     const isCaught = output.includes('AssertionError')
     expect({ status, isCaught, output: isCaught ? '' : output.slice(-2000) }).toEqual({
       status: 1,
       isCaught: true,
       output: '',
     })
-    const seed = /SIM_SEED=\d+/.exec(output)?.[0] ?? name
+    const seed = /SIM_SEED=\d+/.exec(output)?.[0] ?? mutant.unit ?? mutant.test
     const kinds = new Set(
       [...output.matchAll(/"kind": "([a-z-]+)"|^\W*"([A-Z]\w+): /gm)].map((found) => found[1] ?? found[2]),
     )
@@ -71,7 +77,11 @@ describe.concurrent('the simulation', () => {
     await rm(copy, { recursive: true, force: true })
   })
 
-  test('passes the same copy without a change', async ({ expect }) => {
-    expect(await simulate(await copyOf('unchanged'), 'seeds', '20')).toMatchObject({ status: 0 })
+  test('pass the same copy without a change', async ({ expect }) => {
+    const copy = await copyOf('unchanged')
+    expect(await tried(copy, { test: 'seeds' }, '20')).toMatchObject({ status: 0 })
+    for (const unit of new Set(mutants.flatMap((mutant) => mutant.unit ?? []))) {
+      expect(await tried(copy, { unit }, '20')).toMatchObject({ status: 0 })
+    }
   })
 })

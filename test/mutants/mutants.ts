@@ -8,6 +8,8 @@ export interface Mutant {
   readonly to: string
   /** Test file of the simulation that must fail; the seeds by default. */
   readonly test?: string
+  /** Path of the unit test that must fail, in place of the simulation. */
+  readonly unit?: string
 }
 
 export const mutants: readonly Mutant[] = [
