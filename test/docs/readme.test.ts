@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { parseFile } from 'fast-csv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
 import { limitTable } from '../../src/lib/limits.ts'
@@ -93,6 +94,17 @@ describe('the README', () => {
     }
   })
 
+  test('shows the answer to its question as another program computes it', async () => {
+    const states = new Map((await recordsOf('airports.csv')).map(({ iata, state }) => [iata, state]))
+    const flights = new Map<string, number>()
+    for (const { origin, count } of await recordsOf('flights-airport.csv')) {
+      const state = states.get(origin)
+      if (state !== undefined) flights.set(state, (flights.get(state) ?? 0) + Number(count))
+    }
+    const most = [...flights].sort(([, a], [, b]) => b - a).slice(0, 3)
+    expect(readme).toContain(`"data":${JSON.stringify(most)}`)
+  })
+
   test('says how often the three equal posts of a device are stored: once', () => {
     const receipts = [...printed.matchAll(/"receiptId":"([^"]+)"(?:(?!receiptId).)*"idempotencyKey":"reading-1"/g)]
     expect(new Set(receipts.map((match) => match[1])).size).toBe(1)
@@ -130,6 +142,12 @@ describe('the README', () => {
     expect(values).toEqual([256 * 1024 ** 2, 2_000, 30_000, 1024 ** 3, 100_000])
   })
 })
+
+/** The records of a file that the README posts, read by another library. */
+async function recordsOf(name: string): Promise<Record<string, string>[]> {
+  const file = join(repository, 'node_modules', 'vega-datasets', 'data', name)
+  return await parseFile<Record<string, string>, Record<string, string>>(file, { headers: true }).toArray()
+}
 
 /** Blocks of a dataset that gets a record a second for some hours. */
 function blocksIn(hours: number, options: Partial<typeof defaultCutOptions> = {}): number {
