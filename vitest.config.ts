@@ -1,16 +1,17 @@
 // Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), sim (the
-// deterministic simulation), syscalls (faults of system calls), mutants (bugs planted for the simulation), kafka (a real
-// Apache Kafka).
+// deterministic simulation), syscalls (faults of system calls), package (the packed tarball, installed), mutants (planted
+// bugs that tests must catch), kafka (a real Apache Kafka).
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**'], testTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**', 'test/package/**'], testTimeout: 60_000 } },
       { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 60_000 } },
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
       { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000, maxWorkers: 2 } },
       { test: { name: 'syscalls', include: ['test/syscalls/**/*.test.ts'], testTimeout: 7_200_000 } },
+      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 } },
       { test: { name: 'mutants', include: ['test/mutants/**/*.test.ts'], testTimeout: 1_800_000, maxConcurrency: 2 } },
       {
         test: {
