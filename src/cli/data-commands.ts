@@ -6,7 +6,7 @@ import type { CreateOptions, LogOptions } from './commands/dataset.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify.ts'
-import { collect, type Runner, wholeNumber } from './options.ts'
+import { collect, durationMs, positiveNumber, type Runner, wholeNumber } from './options.ts'
 
 // Commander has checked arguments and options against what is declared here: each cast below names that declaration.
 
@@ -61,9 +61,11 @@ export function addDatasetCommands(program: Command, runner: Runner): void {
 const ingestHelp = `
 Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .json, .ndjson,
 .jsonl, .geojson, .ndgeojson, .geojsonl, also with .gz, .zst, .br); stdin is NDJSON unless --format says otherwise.
+NDJSON, CSV and NDGeoJSON from a pipe need not end: they are sent in batches, each with a key of its own.
 
   proofstream ingest me/lab readings.csv
-  curl -s https://example.org/feed.json | proofstream ingest me/feed --format json`
+  curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
+  mosquitto_sub -t 'sensors/#' | proofstream ingest me/sensors`
 
 export function addIngestCommand(program: Command, runner: Runner): void {
   program
@@ -83,6 +85,8 @@ export function addIngestCommand(program: Command, runner: Runner): void {
     .option('--dry-run', 'check everything, store nothing')
     .option('--key <key>', 'idempotency key of the batch: what was stored under it is not stored again')
     .option('--retries <count>', 'tries after the first', wholeNumber, 8)
+    .option('--batch-rows <rows>', 'from a pipe: records in a batch at most', positiveNumber, 1000)
+    .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationMs, 1000)
     .addOption(new Option('--header <header>', 'whether CSV has a header line').choices(['present', 'absent']))
     .addOption(
       new Option('--unknown-fields <rule>', 'what to do with fields that are no columns').choices([

@@ -1,15 +1,16 @@
 // What `ingest` sends: files that can be read more than once, so that a lost connection costs nothing. What can be
-// read only once (stdin, a pipe) is written to a temporary file first.
+// read only once (a pipe) is cut into batches where its format has lines, else written to a temporary file first.
 
 import { randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, fstatSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import { CommandFailure, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodes, note } from './failure.ts'
+import { jsonContent } from './look-inside.ts'
 
 const mediaTypes = {
   csv: 'text/csv',
@@ -44,6 +45,23 @@ export interface IngestSource {
   readonly open: (onBytes: (doneBytes: number) => void) => Readable
 }
 
+/** Formats whose records are lines, so that input without an end can be cut. */
+const lineFormats: ReadonlySet<IngestFormat> = new Set(['csv', 'ndjson', 'ndgeojson'])
+
+/** Stdin that another program writes, in a format that can be cut into batches while it comes. */
+export function pipedLines(
+  file: string,
+  format: IngestFormat = 'ndjson',
+): { readonly mediaType: string; readonly isCsv: boolean } | undefined {
+  if (file !== '-' || !lineFormats.has(format) || fstatSync(process.stdin.fd).isFile()) return undefined
+  return { mediaType: mediaTypes[format], isCsv: format === 'csv' }
+}
+
+/** Bytes in memory as a source. */
+export function bytesSource(label: string, mediaType: string, bytes: Uint8Array): IngestSource {
+  return { label, mediaType, contentEncoding: undefined, bytes: bytes.length, open: () => Readable.from([bytes]) }
+}
+
 /**
  * The source of one FILE argument (`-`: stdin). The format comes from `format` or the extension, also before `.gz`,
  * `.zst`, `.br`; stdin is NDJSON unless told otherwise. Throws CommandFailure (usage, not found).
@@ -61,13 +79,26 @@ export async function openSource(file: string, format: IngestFormat | undefined)
   }
   const path = isStdin ? await spool(process.stdin) : await regularFile(file)
   const { size: bytes } = await stat(path)
+  const isNamedJson = format === undefined && found === 'json' && contentEncoding === undefined
   return {
     label: isStdin ? 'stdin' : file,
-    mediaType: mediaTypes[found],
+    mediaType: mediaTypes[isNamedJson ? await formatInside(file, path) : found],
     contentEncoding,
     bytes,
     open: (onBytes) => Readable.from(chunksOf(path, { file, bytes, onBytes }), { objectMode: false }),
   }
+}
+
+/** The format of a file that is named `.json`. Throws CommandFailure (refused) for TopoJSON. */
+async function formatInside(file: string, path: string): Promise<IngestFormat> {
+  const content = await jsonContent(path)
+  if (content === 'topojson') {
+    throw new CommandFailure(exitCodes.refused, `${file} is TopoJSON; its shapes must be GeoJSON first.`, {
+      hint: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
+    })
+  }
+  if (content === 'geojson') note(`${file} holds GeoJSON: each feature becomes a row (--format json: the file is one).`)
+  return content
 }
 
 /** The path itself, or that of a copy where it is a pipe. */

@@ -37,6 +37,23 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It is not a whole number.')
 }
 
+/** Parser of a whole number of at least 1. */
+export function positiveNumber(text: string): number {
+  const value = wholeNumber(text)
+  if (value > 0) return value
+  throw new InvalidArgumentError('It must be at least 1.')
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 }
+
+/** Parser of a duration; milliseconds. */
+export function durationMs(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? []
+  const factor = unitMs[unit]
+  if (factor !== undefined) return Number(digits) * factor
+  throw new InvalidArgumentError('It is not a duration such as 200ms, 1s or 2m.')
+}
+
 /** Parser of an option that may be given more than once. */
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]

@@ -1,14 +1,14 @@
-// What `ingest` prints: receipts for programs, a sentence a file for a person.
+// What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person.
 
 import { type JsonValue, jsonText } from '../index.ts'
 import type { OutputForm } from './context.ts'
-import { itemsAt, memberAt, numberAt, objectOf, textAt } from './json-values.ts'
-import { printObjects } from './output.ts'
+import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { rowsText as tableOf } from './output.ts'
 import { columnTypes } from './schema-text.ts'
 import { cleanText } from './table.ts'
 
 export interface Ingested {
-  /** File as named. */
+  /** File as named; with its number where it is one batch of many. */
   readonly label: string
   /** A receipt, or the answer of a dry run. */
   readonly receipt: JsonValue
@@ -16,28 +16,60 @@ export interface Ingested {
   readonly replayed: boolean
 }
 
-export function printIngested(form: OutputForm, done: readonly Ingested[]): void {
-  if (done.length === 0) return
-  if (form === 'table') {
-    for (const item of done) process.stdout.write(`${sentence(item)}\n`)
-    return
+const columns = ['file', 'status', 'received', 'committed', 'block', 'sequence', 'start', 'end', 'receiptId']
+
+/** Prints one after the other: input may have no end. */
+export class ReceiptPrinter {
+  readonly #form: OutputForm
+  #printed = 0
+
+  constructor(form: OutputForm) {
+    this.#form = form
   }
-  const columns = ['file', 'status', 'received', 'committed', 'block', 'sequence', 'start', 'end', 'receiptId']
-  printObjects(form, columns, form === 'csv' ? done.map(flatReceipt) : done.map(({ receipt }) => receipt))
+
+  print(item: Ingested): void {
+    process.stdout.write(this.#textOf(item))
+    this.#printed++
+  }
+
+  /** Closes the list; prints nothing where nothing was printed before. */
+  end(): void {
+    if (this.#form === 'json' && this.#printed > 0) process.stdout.write('\n]\n')
+  }
+
+  #textOf(item: Ingested): string {
+    switch (this.#form) {
+      case 'table':
+        return `${sentence(item)}\n`
+      case 'ndjson':
+        return `${jsonText(item.receipt)}\n`
+      case 'json':
+        return `${this.#printed === 0 ? '[\n' : ',\n'}${jsonText(item.receipt)}`
+      case 'csv':
+        return this.#csvOf(item)
+    }
+  }
+
+  #csvOf(item: Ingested): string {
+    const text = tableOf('csv', { columns, rows: [flatReceipt(item)] })
+    return this.#printed === 0 ? text : text.slice(text.indexOf('\n') + 1)
+  }
 }
 
-function flatReceipt({ label, receipt }: Ingested): JsonValue {
-  return objectOf({
-    file: label,
-    status: memberAt(receipt, 'status'),
-    received: memberAt(receipt, 'records', 'received') ?? memberAt(receipt, 'records'),
-    committed: memberAt(receipt, 'records', 'committed'),
-    block: memberAt(receipt, 'block', 'hash'),
-    sequence: memberAt(receipt, 'block', 'sequence'),
-    start: memberAt(receipt, 'offsets', 'start'),
-    end: memberAt(receipt, 'offsets', 'end'),
-    receiptId: memberAt(receipt, 'receiptId'),
-  })
+/** One value per column. */
+function flatReceipt({ label, receipt }: Ingested): JsonValue[] {
+  const values = [
+    label,
+    memberAt(receipt, 'status'),
+    memberAt(receipt, 'records', 'received') ?? memberAt(receipt, 'records'),
+    memberAt(receipt, 'records', 'committed'),
+    memberAt(receipt, 'block', 'hash'),
+    memberAt(receipt, 'block', 'sequence'),
+    memberAt(receipt, 'offsets', 'start'),
+    memberAt(receipt, 'offsets', 'end'),
+    memberAt(receipt, 'receiptId'),
+  ]
+  return values.map((value) => value ?? null)
 }
 
 function sentence({ label, receipt, replayed }: Ingested): string {

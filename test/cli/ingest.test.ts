@@ -3,9 +3,12 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Finished, type RunOptions, runCommand } from '../helpers/run-node.ts'
+import { repository } from '../helpers/sources.ts'
 import { problem, type Replies, receipt, startStub } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-ingest-'))
@@ -211,5 +214,76 @@ describe.concurrent('ingest', () => {
     })
     expect(code).toBe(130)
     expect(stderr).toContain(`--key ${String(stub.of('POST', '/me/lab/ingest')[0]?.headers['idempotency-key'])}`)
+  })
+
+  test('sends a pipe that does not end in batches, each under its own key', async () => {
+    let received = (): void => undefined
+    const three = new Promise<void>((resolve) => {
+      received = resolve
+    })
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': () => {
+        if (stub.of('POST', '/me/lab/ingest').length === 3) received()
+        return { body: receipt() }
+      },
+    })
+    async function* readings(): AsyncGenerator<string> {
+      yield '{"n":1}\n{"n":2}\n{"n":3}\n\n{"n"'
+      // Nothing more comes until what is there was sent: two by number, one by age.
+      yield await setTimeout(1000, ':4}\n')
+      await three
+      yield '{"n":5}'
+    }
+    const input = Readable.from(readings(), { objectMode: false })
+    const { code, stdout } = await ingest(stub.url, ['--batch-rows', '2', '--batch-age', '200ms'], { input })
+    expect(code).toBe(0)
+    const sent = stub.of('POST', '/me/lab/ingest')
+    expect(sent.map(({ body }) => body)).toEqual(['{"n":1}\n{"n":2}\n', '{"n":3}\n\n', '{"n":4}\n', '{"n":5}'])
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(4)
+    expect(stdout.trim().split('\n')).toHaveLength(4)
+  })
+
+  test('repeats the header of piped CSV in each batch, where the node says that it is one', async () => {
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': { body: receipt({ csvHeader: 'present' }) },
+    })
+    const input = 'name,"a\nb"\nx,1\ny,"2\n3"\nz,4\n'
+    const { code } = await ingest(stub.url, ['--format', 'csv', '--batch-rows', '2'], { input })
+    expect(code).toBe(0)
+    const sent = stub.of('POST', '/me/lab/ingest')
+    expect(sent.map(({ body, headers }) => [headers['content-type'], body])).toEqual([
+      ['text/csv', 'name,"a\nb"\nx,1\n'],
+      ['text/csv; header=present', 'name,"a\nb"\ny,"2\n3"\nz,4\n'],
+    ])
+  })
+
+  test('keeps a pipe whole under --key, and what was sent when a later batch is refused', async () => {
+    await using whole = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await ingest(whole.url, ['--batch-rows', '1', '--key', 'k'])
+    expect(whole.of('POST', '/me/lab/ingest').map(({ body }) => body)).toEqual([rows])
+    await using stub = await startStub({
+      ...there,
+      'POST /me/lab/ingest': [{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'Line 1 does not fit.')],
+    })
+    const { code, stdout, stderr } = await ingest(stub.url, ['--batch-rows', '1'])
+    expect([code, stdout.trim().split('\n').length]).toEqual([5, 1])
+    expect(stderr).toContain('Line 1 does not fit.')
+  })
+
+  test('looks into files named .json: GeoJSON goes out as such, TopoJSON is refused', async () => {
+    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    const data = join(repository, 'node_modules', 'vega-datasets', 'data')
+    const sent = await ingest(stub.url, [join(data, 'earthquakes.json')])
+    expect(sent.code).toBe(0)
+    expect(sent.stderr).toContain('holds GeoJSON')
+    await ingest(stub.url, [join(data, 'earthquakes.json'), '--format', 'json'])
+    await ingest(stub.url, [join(data, 'cars.json')])
+    const types = stub.of('POST', '/me/lab/ingest').map(({ headers }) => headers['content-type'])
+    expect(types).toEqual(['application/geo+json', 'application/json', 'application/json'])
+    const refused = await ingest(stub.url, [join(data, 'us-10m.json')])
+    expect(refused.code).toBe(5)
+    expect(refused.stderr).toContain('topo2geo')
   })
 })

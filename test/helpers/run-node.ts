@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { repository } from './sources.ts'
 
@@ -14,7 +15,7 @@ export interface RunOptions {
   /** Added to an environment without any variable of Proofstream. */
   readonly env?: Readonly<Record<string, string>>
   /** Written to stdin, which then ends; default: nothing. */
-  readonly input?: string | Uint8Array
+  readonly input?: string | Uint8Array | Readable
   readonly cwd?: string
   /** Called with the process as soon as it runs. */
   readonly onStart?: (child: ChildProcess) => void
@@ -42,7 +43,8 @@ export async function runProgram(args: readonly string[], options: RunOptions = 
   options.onStart?.(child)
   // A command that does not read its input may be gone before it is written.
   child.stdin.on('error', () => {})
-  child.stdin.end(options.input ?? '')
+  if (options.input instanceof Readable) options.input.pipe(child.stdin)
+  else child.stdin.end(options.input ?? '')
   const ended = new Promise<Pick<Finished, 'code' | 'signal'>>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal }))

@@ -1,14 +1,15 @@
-// `ingest`: each file is one batch, sent until the node took it or refused it for good, always under one key, so that
-// nothing is stored twice. Prints what the node holds: receipts.
+// `ingest`: each file is one batch, a pipe of lines is many. A batch is sent until the node took it or refused it for
+// good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
 import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { type Answer, type NodeClient, datasetPath, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
+import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { type IngestFormat, type IngestSource, openSource } from '../ingest-source.ts'
+import { bytesSource, type IngestFormat, type IngestSource, openSource, pipedLines } from '../ingest-source.ts'
 import { itemsAt, memberAt, textAt } from '../json-values.ts'
-import { type Ingested, printIngested } from '../receipt-text.ts'
+import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { withRetries } from '../retry.ts'
 import { columnTypes } from '../schema-text.ts'
 import { createStatusLine, progressText } from '../status-line.ts'
@@ -22,6 +23,9 @@ export interface IngestOptions {
   readonly dryRun?: boolean
   readonly key?: string
   readonly retries: number
+  /** Where a pipe is cut into batches: rows, and milliseconds since the first of them. */
+  readonly batchRows: number
+  readonly batchAge: number
   readonly header?: string
   readonly unknownFields?: string
   readonly integers?: string
@@ -34,13 +38,22 @@ interface Sending {
   readonly dataset: string
   readonly path: string
   readonly options: IngestOptions
-  /** True when there is one file, for which the answer may wait. */
-  readonly single: boolean
+}
+
+/** A source and what is known of it before it is sent. */
+interface Batch {
+  readonly source: IngestSource
+  /** There is no other, so its answer may wait for the block. */
+  readonly isOnly: boolean
+  /** Whether its first record is a header, where that is known. */
+  readonly header: string | undefined
 }
 
 /** As long as a node waits at most. */
 const waitSeconds = 30
 const pollMs = 200
+/** Batches that may be in the log and not in a block before the next one is sent. */
+const mostUnsettled = 16
 
 export async function ingest(
   context: CommandContext,
@@ -54,21 +67,45 @@ export async function ingest(
   }
   const client = await openClient(context)
   const sources = await openSources(files, options)
-  const done: Ingested[] = []
-  const onInterrupt = (): void => printIngested(context.form, done)
-  process.prependListener('SIGINT', onInterrupt)
-  try {
-    await sendAll({ client, dataset, path, options, single: sources.length === 1 }, sources, done)
-    if (options.wait) await settle(client, done)
-  } finally {
-    process.off('SIGINT', onInterrupt)
-    printIngested(context.form, done)
+  const sending: Sending = { client, dataset, path, options }
+  const printer = new ReceiptPrinter(context.form)
+  const unsettled: Ingested[] = []
+  let isRejected = false
+  const print = (item: Ingested): void => {
+    isRejected ||= textAt(item.receipt, 'status') === 'rejected'
+    printer.print(item)
   }
-  const rejected = done.some(({ receipt }) => textAt(receipt, 'status') === 'rejected')
-  return rejected ? exitCodes.conflict : exitCodes.done
+  const finish = (): void => {
+    for (const item of unsettled.splice(0)) print(item)
+    printer.end()
+  }
+  process.prependListener('SIGINT', finish)
+  try {
+    for await (const item of sendAll(sending, sources)) {
+      unsettled.push(item)
+      if (unsettled.length > mostUnsettled) await printSettled(sending, unsettled, print)
+    }
+    while (unsettled.length > 0) await printSettled(sending, unsettled, print)
+  } finally {
+    process.off('SIGINT', finish)
+    finish()
+  }
+  return isRejected ? exitCodes.conflict : exitCodes.done
 }
 
-async function openSources(files: readonly string[], options: IngestOptions): Promise<IngestSource[]> {
+/** Prints the oldest batch once its outcome is known, or has been waited for. */
+async function printSettled(sending: Sending, unsettled: Ingested[], print: (item: Ingested) => void): Promise<void> {
+  const [oldest] = unsettled
+  if (oldest === undefined) return
+  const settled = sending.options.wait ? await outcomeOf(sending.client, oldest) : oldest
+  // An interrupt may have printed it meanwhile.
+  if (unsettled.shift() === oldest) print(settled)
+}
+
+/** What is to be sent: files that can be read now, or a pipe of lines. */
+type Sources = readonly IngestSource[] | { readonly mediaType: string; readonly isCsv: boolean }
+
+async function openSources(files: readonly string[], options: IngestOptions): Promise<Sources> {
   if (files.length === 0 && process.stdin.isTTY) {
     throw new CommandFailure(exitCodes.usage, 'There is nothing to ingest: name a file, or pipe records in.')
   }
@@ -76,24 +113,71 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
   if (names.filter((name) => name === '-').length > 1) {
     throw new CommandFailure(exitCodes.usage, 'Stdin can be read once only.')
   }
+  const [only = '-'] = names
+  // One key is for one batch, and a dry run judges the whole.
+  const mayCut = names.length === 1 && options.key === undefined && options.dryRun !== true
+  const piped = mayCut ? pipedLines(only, options.format) : undefined
+  if (piped !== undefined) return piped
   const sources: IngestSource[] = []
   for (const name of names) sources.push(await openSource(name, options.format))
   return sources
 }
 
-async function sendAll(sending: Sending, sources: readonly IngestSource[], done: Ingested[]): Promise<void> {
+/** Sends batch after batch; gives what the node answered to each. */
+async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Ingested> {
   let missing = !(await exists(sending))
   if (missing && !sending.options.create) {
     throw new CommandFailure(exitCodes.notFound, `There is no dataset ${sending.dataset}.`, {
       hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
     })
   }
-  for (const source of sources) {
-    done.push(await sendSource(sending, source, missing))
+  const batches = 'isCsv' in sources ? new PipedBatches(sending.options, sources) : undefined
+  for await (const batch of batches?.all() ?? filesOf(sending.options, sources as readonly IngestSource[])) {
+    const item = await sendSource(sending, batch, missing)
+    batches?.learn(item.receipt)
+    yield item
     if (missing && sending.options.dryRun !== true) {
       await tellCreated(sending)
       missing = false
     }
+  }
+}
+
+function filesOf({ header }: IngestOptions, sources: readonly IngestSource[]): readonly Batch[] {
+  return sources.map((source) => ({ source, isOnly: sources.length === 1, header }))
+}
+
+/** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
+class PipedBatches {
+  readonly #options: IngestOptions
+  readonly #lines: { readonly mediaType: string; readonly isCsv: boolean }
+  #header: string | undefined
+  #headerLine: Uint8Array | undefined
+
+  constructor(options: IngestOptions, lines: { readonly mediaType: string; readonly isCsv: boolean }) {
+    this.#options = options
+    this.#lines = lines
+    this.#header = options.header
+  }
+
+  async *all(): AsyncGenerator<Batch> {
+    const { mediaType, isCsv } = this.#lines
+    const { batchRows: mostRows, batchAge: mostAgeMs } = this.#options
+    let number = 0
+    for await (const { bytes, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv })) {
+      number++
+      const isOnly = isLast && number === 1
+      if (isCsv && number === 1) this.#headerLine = firstRecord(bytes)
+      const repeats = number > 1 && this.#header === 'present' && this.#headerLine !== undefined
+      const body = repeats && this.#headerLine !== undefined ? Buffer.concat([this.#headerLine, bytes]) : bytes
+      const source = bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, mediaType, body)
+      yield { source, isOnly, header: this.#header }
+    }
+  }
+
+  /** The node says of the first batch whether its first record was a header. */
+  learn(receipt: JsonValue): void {
+    this.#header ??= textAt(receipt, 'csvHeader')
   }
 }
 
@@ -127,8 +211,9 @@ async function tellCreated({ client, dataset, path }: Sending): Promise<void> {
   note(`created dataset ${dataset}${columns === '' ? ' with an inferred schema' : `: ${columns}`}`)
 }
 
-async function sendSource(sending: Sending, source: IngestSource, missing: boolean): Promise<Ingested> {
+async function sendSource(sending: Sending, batch: Batch, missing: boolean): Promise<Ingested> {
   const { client, path, options } = sending
+  const { source } = batch
   const key = options.key ?? randomUUID()
   const status = createStatusLine()
   const onInterrupt = (): void => {
@@ -147,7 +232,7 @@ async function sendSource(sending: Sending, source: IngestSource, missing: boole
       method: 'POST',
       path: `${path}/ingest`,
       query: ingestQuery(options, missing),
-      headers: ingestHeaders(sending, source, key),
+      headers: ingestHeaders(options, batch, key),
       stream,
     })
   }
@@ -196,14 +281,14 @@ function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<
 }
 
 function ingestHeaders(
-  { options, single }: Sending,
-  source: IngestSource,
+  options: IngestOptions,
+  { source, isOnly, header }: Batch,
   key: string,
 ): Readonly<Record<string, string>> {
-  const header = options.header === undefined || source.mediaType !== 'text/csv' ? '' : `; header=${options.header}`
-  const prefer = options.wait ? (single ? `wait=${waitSeconds}` : undefined) : 'respond-async'
+  const parameter = header === undefined || source.mediaType !== 'text/csv' ? '' : `; header=${header}`
+  const prefer = options.wait ? (isOnly ? `wait=${waitSeconds}` : undefined) : 'respond-async'
   return {
-    'content-type': source.mediaType + header,
+    'content-type': source.mediaType + parameter,
     'content-length': String(source.bytes),
     ...(source.contentEncoding === undefined ? {} : { 'content-encoding': source.contentEncoding }),
     'idempotency-key': key,
@@ -215,17 +300,15 @@ function tellRetry(failure: CommandFailure, pauseMs: number): void {
   note(`${failure.message} Trying again in ${(pauseMs / 1000).toFixed(1)} s.`)
 }
 
-/** Asks after the batches that are not in a block yet, for as long as a node would wait for one. */
-async function settle(client: NodeClient, done: Ingested[]): Promise<void> {
+/** Asks after a batch that is not in a block yet, for as long as a node would wait for one. */
+async function outcomeOf(client: NodeClient, item: Ingested): Promise<Ingested> {
   const untilMs = systemClock.monotonicMs() + waitSeconds * 1000
-  for (const [at, item] of done.entries()) {
-    let { receipt } = item
-    while (textAt(receipt, 'status') === 'accepted' && systemClock.monotonicMs() < untilMs) {
-      await systemClock.sleep(pollMs)
-      receipt = await receiptNow(client, receipt)
-    }
-    done[at] = { ...item, receipt }
+  let { receipt } = item
+  while (textAt(receipt, 'status') === 'accepted' && systemClock.monotonicMs() < untilMs) {
+    await systemClock.sleep(pollMs)
+    receipt = await receiptNow(client, receipt)
   }
+  return { ...item, receipt }
 }
 
 async function receiptNow(client: NodeClient, receipt: JsonValue): Promise<JsonValue> {
