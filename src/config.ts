@@ -222,12 +222,15 @@ export interface ClientEnvironment {
   readonly token: string | undefined
   /** Data directory, in which a node on this machine keeps its first token. */
   readonly dataDir: string
+  /** Where its key lies, if not there. */
+  readonly nodeKeyFile: string | undefined
 }
 
-/** Reads `PROOFSTREAM_SERVER`, `PROOFSTREAM_TOKEN`, `PROOFSTREAM_DATA`. */
+/** Reads `PROOFSTREAM_SERVER`, `PROOFSTREAM_TOKEN`, `PROOFSTREAM_DATA`, `PROOFSTREAM_NODE_KEY`. */
 export function clientEnvironment(): ClientEnvironment {
-  const { PROOFSTREAM_SERVER: server, PROOFSTREAM_TOKEN: token, PROOFSTREAM_DATA: data } = process.env
-  return { server: server || undefined, token: token || undefined, dataDir: data || defaultDataDir }
+  const text = (name: string): string | undefined => process.env[`PROOFSTREAM_${name}`] || undefined
+  const dataDir = text('DATA') ?? defaultDataDir
+  return { server: text('SERVER'), token: text('TOKEN'), dataDir, nodeKeyFile: text('NODE_KEY') }
 }
 
 function assemble(values: ReadonlyMap<string, unknown>): Config {

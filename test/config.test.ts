@@ -100,7 +100,12 @@ describe('the environment of commands', () => {
     vi.stubEnv('PROOFSTREAM_SERVER', '')
     vi.stubEnv('PROOFSTREAM_TOKEN', 'pst_x')
     vi.stubEnv('PROOFSTREAM_DATA', '')
-    expect(clientEnvironment()).toEqual({ server: undefined, token: 'pst_x', dataDir: './proofstream-data' })
+    expect(clientEnvironment()).toEqual({
+      server: undefined,
+      token: 'pst_x',
+      dataDir: './proofstream-data',
+      nodeKeyFile: undefined,
+    })
   })
 })
 

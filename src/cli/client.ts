@@ -3,10 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { type JsonValue, jsonText, parseJson } from '../index.ts'
+import { type ClientEnvironment, type JsonValue, jsonText, parseJson } from '../index.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { type HttpAnswer, sendRequest } from './http-request.ts'
+import { textAt } from './json-values.ts'
 import { problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
@@ -56,20 +57,57 @@ export async function openClient(context: CommandContext): Promise<NodeClient> {
     })
   }
   const token = await findToken(context, base)
-  const authorization: Readonly<Record<string, string>> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return { server: base.origin, token, call: (call) => callNode(base, authorization, call) }
+  const authorize = async (call: Call): Promise<Readonly<Record<string, string>>> => {
+    if (token === undefined || call.isAnonymous === true) return {}
+    await token.check?.()
+    return { authorization: `Bearer ${token.text}` }
+  }
+  return {
+    server: base.origin,
+    token: token?.text,
+    call: async (call) => await callNode(base, await authorize(call), call),
+  }
+}
+
+interface FoundToken {
+  readonly text: string
+  /** Throws CommandFailure where the node at the address is not the one whose token this is. */
+  readonly check?: () => Promise<void>
 }
 
 /** `--token-file`, the environment, and for a node on this machine the token that it left in its data directory. */
-async function findToken(context: CommandContext, base: URL): Promise<string | undefined> {
+async function findToken(context: CommandContext, base: URL): Promise<FoundToken | undefined> {
   const { environment, tokenFile } = context
-  if (tokenFile !== undefined) return checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile)
-  if (environment.token !== undefined) return checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN')
+  if (tokenFile !== undefined) return { text: checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile) }
+  if (environment.token !== undefined) return { text: checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN') }
   if (!isLoopback(base.hostname)) return undefined
   const path = join(environment.dataDir, 'token')
   const local = await readFile(path, 'utf8').catch(() => undefined)
-  return local === undefined ? undefined : checkToken(local.trim(), path)
+  if (local === undefined) return undefined
+  return { text: checkToken(local.trim(), path), check: ownNodeCheck(base, environment) }
+}
+
+/**
+ * Any program may listen on a port of this machine: the token of a data directory goes to the node that its key names,
+ * and to no other. Asks once.
+ */
+function ownNodeCheck(base: URL, { dataDir, nodeKeyFile }: ClientEnvironment): () => Promise<void> {
+  let isOwn = false
+  return async () => {
+    if (isOwn) return
+    const keyFile = nodeKeyFile ?? join(dataDir, 'keys', 'node.json')
+    const ours = /"did":"(did:key:[^"]+)"/.exec(await readFile(keyFile, 'utf8').catch(() => ''))?.[1]
+    const info = await callNode(base, {}, { path: '/info', accepts: [404] })
+    const theirs = info.status === 404 ? undefined : textAt(info.json(), 'did')
+    if (ours === undefined || theirs !== ours) {
+      const who = theirs === undefined ? 'does not say which node it is' : `is ${theirs}`
+      const known = ours === undefined ? `the key in ${keyFile} cannot be read` : `the token is of ${ours}`
+      throw new CommandFailure(exitCodes.notAllowed, `${base.origin} ${who}; ${known}. The token was not sent.`, {
+        hint: `If you trust the node at ${base.origin}: --token-file ${join(dataDir, 'token')}`,
+      })
+    }
+    isOwn = true
+  }
 }
 
 /** A token goes into a header: anything but visible ASCII would be refused there with a worse message. */
@@ -96,7 +134,7 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
       accept: 'application/json',
       'user-agent': 'proofstream-cli',
       ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...(call.isAnonymous === true ? {} : authorization),
+      ...authorization,
       ...call.headers,
     },
     ...(body === undefined ? {} : { body }),

@@ -1,11 +1,12 @@
 // What a script relies on: exit codes, and that only data is on stdout.
 
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodeOf } from '../../src/cli/problem.ts'
 import { errorTable } from '../../src/model/error-table.ts'
+import { generateNodeKey, nodeKeyToJson } from '../../src/proof/node-key.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
@@ -162,8 +163,11 @@ describe.concurrent('the token', () => {
   const empty = { 'GET /me/lab/tail': { body: { data: [], schema: { fields: [] } } } }
 
   test('is that of the file, else of the environment, else of a node on this machine', async () => {
-    await using stub = await startStub(empty)
+    const key = generateNodeKey()
+    await using stub = await startStub({ ...empty, 'GET /info': { body: { did: key.did } } })
     const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
+    await mkdir(join(dataDir, 'keys'))
+    await writeFile(join(dataDir, 'keys', 'node.json'), nodeKeyToJson(key))
     await writeFile(join(dataDir, 'token'), 'pst_local\n')
     await writeFile(join(dataDir, 'other'), 'pst_file\n')
     const args = ['tail', 'me/lab', '--server', stub.url]
@@ -175,7 +179,7 @@ describe.concurrent('the token', () => {
       cwd: folder,
     })
     await runCommand(args, { cwd: folder })
-    expect(stub.asked.map(({ headers }) => headers.authorization)).toEqual([
+    expect(stub.of('GET', '/me/lab/tail').map(({ headers }) => headers.authorization)).toEqual([
       'Bearer pst_local',
       'Bearer pst_environment',
       'Bearer pst_file',

@@ -74,4 +74,41 @@ describe('the device example', () => {
     })
     expect(requests).toBeGreaterThan(6 * 2)
   })
+
+  it('stops and says why where the node refuses the device itself', async () => {
+    const send = (token: string, dataset: string): ReturnType<typeof run> =>
+      run('bash', [join('examples', 'device', 'send-readings.sh')], {
+        input: '{"sensor":"s1","celsius":20}\n{"sensor":"s1","celsius":21}\n',
+        env: { SERVER: live.node.url, TOKEN: token, DATASET: dataset, REJECTED: join(dir, 'none.ndjson') },
+      })
+    const unknown = await send(`${live.adminToken.slice(0, -1)}0`, 'acme/others')
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^status 40[01]: .+\nstopped before/s)])
+    const made = await fetch(`${live.node.url}/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${live.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'device', scopes: ['ingest'] }),
+    })
+    const { token } = (await made.json()) as { token: string }
+    const refused = await send(token, 'acme/others')
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^status 403: .*create.*\nstopped before/s),
+    ])
+  })
+
+  it('makes the dataset with the first reading alone: a misspelled field is no new column', async () => {
+    const { code } = await run('bash', [join('examples', 'device', 'send-readings.sh')], {
+      input: '{"sensor":"s1","celsius":20}\n{"sensor":"s1","celcius":21}\n{"sensor":"s1","celsius":22}\n',
+      env: {
+        SERVER: live.node.url,
+        TOKEN: live.adminToken,
+        DATASET: 'acme/spelled',
+        REJECTED: join(dir, 'spelled.ndjson'),
+      },
+    })
+    expect(code).toBe(0)
+    const rows = await live.query('select celsius from acme.spelled order by celsius')
+    expect(rows.at('output.data')).toEqual([[20], [22]])
+    expect(await readFile(join(dir, 'spelled.ndjson'), 'utf8')).toContain('"celcius"')
+  })
 })
