@@ -15,10 +15,10 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY streams ./streams
-# /data: what belongs to one process. /store: what processes of an installation share. Nothing else is written.
-RUN mkdir -m 700 /data /store && chown node:node /data /store
+# /data: what belongs to one process. /store, /keys: what processes of an installation share. Nothing else is written.
+RUN mkdir -m 700 /data /store /keys && chown node:node /data /store /keys
 USER node
-VOLUME ["/data", "/store"]
+VOLUME ["/data", "/store", "/keys"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=5s --start-period=60s \

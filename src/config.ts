@@ -194,13 +194,14 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
 /** Every option of the table, as `loadConfig` reads it. Throws as `loadConfig`, but for what options say together. */
 export function readOptions(flags: RawValues, configFile?: string): readonly ReadOption[] {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
-  for (const [source, values] of [
-    ['option', flags],
-    ['config file', file],
-  ] as const) {
-    for (const name of Object.keys(values)) {
-      if (!optionTable.some((row) => row.name === name)) throw invalid(`Unknown ${source} '${name}'.`)
-    }
+  const unknownIn = (values: RawValues): string | undefined =>
+    Object.keys(values).find((name) => !optionTable.some((row) => row.name === name))
+  const [flag, member] = [unknownIn(flags), unknownIn(file)]
+  if (flag !== undefined) throw invalid(`Unknown option '${flag}'.`)
+  if (member !== undefined) {
+    throw invalid(
+      `The config file '${configFile}' names '${member}', which is no option; 'proofstream config' lists all.`,
+    )
   }
   return optionTable.map((row) => {
     const given = [

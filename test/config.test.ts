@@ -66,7 +66,9 @@ describe('an option', () => {
   })
 
   test('in a file is checked like a flag', () => {
-    expect(faultOf({}, fileOf('{"cut_burst": 3}'))).toBe("InvalidParameter Unknown config file 'cut_burst'.")
+    expect(faultOf({}, fileOf('{"cut_burst": 3}'))).toMatch(
+      /^InvalidParameter The config file '.*' names 'cut_burst', which is no option; /,
+    )
     expect(faultOf({}, fileOf('[]'))).toContain('is not a JSON object')
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
   })

@@ -154,5 +154,6 @@ describe('text for the terminal', () => {
     expect(text).toContain('commands that run here find it')
     expect(bannerLines(facts, 'elsewhere').join('\n')).toContain('PROOFSTREAM_DATA=./data')
     expect(bannerLines({ ...facts, roles: ['replica'] }, 'data').at(-1)).toMatch(/^Roles {6}replica$/)
+    expect(bannerLines(facts, 'data', 'npx proofstream').at(-1)).toContain('npx proofstream verify answer.json')
   })
 })

@@ -74,6 +74,9 @@ describe('docker-compose.yml', () => {
       if (config.kafka === undefined) continue
       const onlyReads = config.roles.every((role) => role === 'replica')
       expect(mounts.get(config.storeDir ?? '')).toEqual(['store', '/store', ...(onlyReads ? ['ro'] : [])])
+      // All of an installation sign with one key.
+      expect(mounts.get('/keys')).toEqual(['keys', '/keys'])
+      expect(config.nodeKeyFile).toBe('/keys/node.json')
       expect(kafka?.environment?.['KAFKA_ADVERTISED_LISTENERS']).toBe(`PLAINTEXT://${config.kafka.brokers.join()}`)
       expect(topicNames(config.kafka.topicPrefix)).toEqual({
         records: 'proofstream.records.v1',
@@ -109,7 +112,7 @@ describe('the Dockerfile', () => {
     expect(loadConfig(options).dataDir).toBe('/data')
     expect(dockerfile).toMatch(/^USER node$/m)
     expect(dockerfile).toMatch(/^ENTRYPOINT \["node", "dist\/main.js"\]$/m)
-    expect(dockerfile).toMatch(/^VOLUME \["\/data", "\/store"\]$/m)
+    expect(dockerfile).toMatch(/^VOLUME \["\/data", "\/store", "\/keys"\]$/m)
     const check = nodes['gateway-1']?.healthcheck.test.slice(1).map((word) => JSON.stringify(word))
     expect(dockerfile).toContain(`CMD [${check?.join(', ')}]`)
   })

@@ -81,7 +81,9 @@ export async function listDatasets(context: CommandContext, options: { readonly 
     const next = textAt(page, 'next')
     after = next === after ? undefined : next
   } while (after !== undefined)
-  printObjects(context.form, ['alias', 'rows', 'lastCommit', 'visibility', 'head', 'id'], datasets)
+  // A line of a terminal holds no hash and no DID beside the rest: `dataset show` tells them.
+  const columns = ['alias', 'rows', 'lastCommit', 'visibility']
+  printObjects(context.form, context.form === 'table' ? columns : [...columns, 'head', 'id'], datasets)
   return exitCodes.done
 }
 

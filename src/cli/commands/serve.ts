@@ -52,14 +52,19 @@ type Facts = Pick<
   'url' | 'did' | 'version' | 'roles' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'
 >
 
+/** How a person who started this program calls it: a checkout has no `proofstream` on the path. */
+function ownProgram(): string {
+  return import.meta.url.endsWith('.ts') ? 'npx proofstream' : 'proofstream'
+}
+
 /**
  * At most 12 aligned lines: what runs, where, who may do what, what to do next. `clientDataDir`: where commands look
  * for the token.
  */
-export function bannerLines(node: Facts, clientDataDir: string): string[] {
+export function bannerLines(node: Facts, clientDataDir: string, program = ownProgram()): string[] {
   const label = (text: string): string => styleText('dim', text.padEnd(9), { stream: process.stderr })
   const { url, dataDir } = node
-  const client = url === 'http://127.0.0.1:8080' ? 'proofstream' : `proofstream --server ${url}`
+  const client = url === 'http://127.0.0.1:8080' ? program : `${program} --server ${url}`
   const access = node.anonymousRead
     ? 'anyone may read public datasets; writing needs a token'
     : 'everything needs a token'
