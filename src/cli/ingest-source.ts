@@ -49,10 +49,13 @@ export interface IngestSource {
 const lineFormats: ReadonlySet<IngestFormat> = new Set(['csv', 'ndjson', 'ndgeojson'])
 
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */
-export function pipedLines(
-  file: string,
-  format: IngestFormat = 'ndjson',
-): { readonly mediaType: string; readonly isCsv: boolean } | undefined {
+export interface PipedLines {
+  readonly mediaType: string
+  readonly isCsv: boolean
+}
+
+/** What FILE (`-`: stdin) is, where it is such a pipe. */
+export function pipedLines(file: string, format: IngestFormat = 'ndjson'): PipedLines | undefined {
   if (file !== '-' || !lineFormats.has(format) || fstatSync(process.stdin.fd).isFile()) return undefined
   return { mediaType: mediaTypes[format], isCsv: format === 'csv' }
 }

@@ -7,7 +7,14 @@ import { type Answer, type NodeClient, datasetPath, openClient } from '../client
 import type { CommandContext } from '../context.ts'
 import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { bytesSource, type IngestFormat, type IngestSource, openSource, pipedLines } from '../ingest-source.ts'
+import {
+  bytesSource,
+  type IngestFormat,
+  type IngestSource,
+  openSource,
+  type PipedLines,
+  pipedLines,
+} from '../ingest-source.ts'
 import { itemsAt, memberAt, textAt } from '../json-values.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { withRetries } from '../retry.ts'
@@ -103,7 +110,7 @@ async function printSettled(sending: Sending, unsettled: Ingested[], print: (ite
 }
 
 /** What is to be sent: files that can be read now, or a pipe of lines. */
-type Sources = readonly IngestSource[] | { readonly mediaType: string; readonly isCsv: boolean }
+type Sources = { readonly files: readonly IngestSource[] } | { readonly piped: PipedLines }
 
 async function openSources(files: readonly string[], options: IngestOptions): Promise<Sources> {
   if (files.length === 0 && process.stdin.isTTY) {
@@ -117,10 +124,10 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
   // One key is for one batch, and a dry run judges the whole.
   const mayCut = names.length === 1 && options.key === undefined && options.dryRun !== true
   const piped = mayCut ? pipedLines(only, options.format) : undefined
-  if (piped !== undefined) return piped
+  if (piped !== undefined) return { piped }
   const sources: IngestSource[] = []
   for (const name of names) sources.push(await openSource(name, options.format))
-  return sources
+  return { files: sources }
 }
 
 /** Sends batch after batch; gives what the node answered to each. */
@@ -131,10 +138,10 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
       hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
     })
   }
-  const batches = 'isCsv' in sources ? new PipedBatches(sending.options, sources) : undefined
-  for await (const batch of batches?.all() ?? filesOf(sending.options, sources as readonly IngestSource[])) {
+  const batches = batchesOf(sending.options, sources)
+  for await (const batch of batches.all()) {
     const item = await sendSource(sending, batch, missing)
-    batches?.learn(item.receipt)
+    batches.learn(item.receipt)
     yield item
     if (missing && sending.options.dryRun !== true) {
       await tellCreated(sending)
@@ -143,18 +150,27 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
   }
 }
 
-function filesOf({ header }: IngestOptions, sources: readonly IngestSource[]): readonly Batch[] {
-  return sources.map((source) => ({ source, isOnly: sources.length === 1, header }))
+interface Batches {
+  all(): AsyncIterable<Batch> | Iterable<Batch>
+  /** Told of each receipt before the next batch is asked for. */
+  learn(receipt: JsonValue): void
+}
+
+function batchesOf(options: IngestOptions, sources: Sources): Batches {
+  if ('piped' in sources) return new PipedBatches(options, sources.piped)
+  const { files } = sources
+  const batches = files.map((source) => ({ source, isOnly: files.length === 1, header: options.header }))
+  return { all: () => batches, learn: () => undefined }
 }
 
 /** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
-class PipedBatches {
+class PipedBatches implements Batches {
   readonly #options: IngestOptions
-  readonly #lines: { readonly mediaType: string; readonly isCsv: boolean }
+  readonly #lines: PipedLines
   #header: string | undefined
   #headerLine: Uint8Array | undefined
 
-  constructor(options: IngestOptions, lines: { readonly mediaType: string; readonly isCsv: boolean }) {
+  constructor(options: IngestOptions, lines: PipedLines) {
     this.#options = options
     this.#lines = lines
     this.#header = options.header
