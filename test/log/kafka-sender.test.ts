@@ -181,11 +181,18 @@ describe('a sender', () => {
   })
 
   test('says "nothing was stored" only when each attempt ended before sending or by a refusal of the broker itself', async () => {
-    const words = fc.constantFrom('NOT_ENOUGH_REPLICAS', 'UNKNOWN_TOPIC_OR_PARTITION', 'REQUEST_TIMED_OUT', 'ECONNREFUSED')
+    const words = fc.constantFrom(
+      'NOT_ENOUGH_REPLICAS',
+      'UNKNOWN_TOPIC_OR_PARTITION',
+      'REQUEST_TIMED_OUT',
+      'ECONNREFUSED',
+    )
     const names = fc.constantFrom('KafkaJSProtocolError', 'KafkaJSConnectionError', 'KafkaJSNumberOfRetriesExceeded')
     const failure = fc
       .record({ name: names, type: words, code: words, isWrapped: fc.boolean() })
-      .map(({ isWrapped, ...one }) => (isWrapped ? problem({ name: 'KafkaJSError', cause: problem(one) }) : problem(one)))
+      .map(({ isWrapped, ...one }) =>
+        isWrapped ? problem({ name: 'KafkaJSError', cause: problem(one) }) : problem(one),
+      )
     const attempt = fc.record({ error: failure, wasSent: fc.boolean() })
     const isRefusal = ({ name, type }: { name?: string; type?: string }): boolean =>
       name === 'KafkaJSProtocolError' && type === 'NOT_ENOUGH_REPLICAS'
