@@ -86,12 +86,18 @@ export const nodeFileSystem: FileSystem = {
   },
   async makeDirectory(directory) {
     const made = await mkdir(directory, { recursive: true, mode: 0o700 })
-    if (made === undefined) return
-    // The names of new directories become durable in their parents.
-    const top = dirname(made)
-    for (let path = resolvePath(directory); path !== top && path !== dirname(path); ) {
+    // The names of new directories become durable in their parents; also that of a directory which was there, because
+    // who made it may not have come as far as that.
+    const full = resolvePath(directory)
+    const top = dirname(made ?? full)
+    for (let path = full; path !== top && path !== dirname(path); ) {
       path = dirname(path)
-      await syncDirectory(path)
+      try {
+        await syncDirectory(path)
+      } catch (error) {
+        // A parent that may not be read was there before this process: not ours to make durable.
+        if (!hasCode(error, 'EACCES')) throw error
+      }
     }
   },
   syncDirectory,
