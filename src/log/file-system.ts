@@ -3,6 +3,7 @@
 import { type Dirent, constants, fdatasync, ftruncate, read, statfsSync, write } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
+import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
 import { lockDirectory } from './directory-lock.ts'
 
 /** An open file. Offsets and sizes in bytes. */
@@ -39,8 +40,8 @@ export interface FileSystem {
   makeDirectory(directory: string): Promise<void>
   /** Makes the names in a directory durable. */
   syncDirectory(directory: string): Promise<void>
-  /** Bytes free for this user on the volume of a directory. */
-  freeBytes(directory: string): number
+  /** What the volume of a directory has left for this user. */
+  freeSpace(directory: string): FreeSpace
 }
 
 const openFlags = {
@@ -101,10 +102,7 @@ export const nodeFileSystem: FileSystem = {
     }
   },
   syncDirectory,
-  freeBytes(directory) {
-    const { bavail, bsize } = statfsSync(directory)
-    return bavail * bsize
-  },
+  freeSpace: (directory) => freeSpaceOf(statfsSync(directory)),
 }
 
 /** True when a system call failed with one of `codes`. */

@@ -105,7 +105,7 @@ function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'replac
       return names.filter(isSegment).sort()
     },
     localPath: (key) => pathOf(root, key),
-    freeBytes: () => files.freeBytes(root),
+    freeSpace: () => files.freeSpace(root),
     close: async () => {},
   }
 }
