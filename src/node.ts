@@ -1,6 +1,6 @@
 // The composition root of a node: names the adapters of store, roles and server and opens them in one process.
 
-import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -11,6 +11,7 @@ import type { LogWatch } from './catalog/log-watch.ts'
 import { sha3256 } from './codec/native-crypto.ts'
 import type { Config } from './config.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
+import { ensureAdminToken, ensureNodeKey, makeNodeDirectories } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
@@ -27,7 +28,6 @@ import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
 import { measureCatalog, measureEngine } from './ops/role-metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
-import { type NodeKey, generateNodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
 import { Objects } from './replica/objects.ts'
 import { ObjectCheck } from './replica/object-check.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
@@ -57,7 +57,7 @@ export interface RunningNode {
 /** Starts a node; it is ready when this resolves. Throws NodeError, HaltError and what the file system throws. */
 export async function startNode(config: Config, logger: Logger = createLogger(config.logLevel)): Promise<RunningNode> {
   const paths = dataPaths(config.dataDir, config.storeDir)
-  for (const dir of [config.dataDir, paths.keys, paths.cache]) await mkdir(dir, { recursive: true, mode: 0o700 })
+  await makeNodeDirectories([config.dataDir, paths.keys, paths.cache])
   const failure = createFailure()
   const opened: (() => Promise<void>)[] = []
   // The log is opened first; until the builder runs, nothing is known to be open.
@@ -141,7 +141,7 @@ async function shareOf({ share, store }: Parts): Promise<PartitionShare | undefi
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, logger, paths, log, store, catalog, opened } = parts
-  const nodeKey = await loadNodeKey(config.nodeKeyFile ?? paths.nodeKey)
+  const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: config.anonymousRead })
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openEngine(engineOptions(config, paths, logger)) : undefined
@@ -188,8 +188,8 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
 
 /** Opens the gateway, with what the first one puts into the store. */
 async function serveGateway(parts: Running, tokens: TokenRegistry): Promise<Gateway> {
-  const { paths, store, share } = parts
-  await ensureAdminToken(tokens, paths.token)
+  const { paths, store, share, logger } = parts
+  await ensureAdminToken(tokens, paths.token, logger)
   const receiptSecret = await sharedSecret(store, 'receipts')
   const hasOtherBuilders = share !== undefined
   const own = { log: logOf(parts), hasOtherBuilders, spoolDir: paths.cache, receiptSecret }
@@ -259,28 +259,6 @@ function createFailure(): { failed: Promise<unknown>; fail: (error: unknown) => 
     fail = resolve
   })
   return { failed, fail: (error) => fail(error) }
-}
-
-async function loadNodeKey(path: string): Promise<NodeKey> {
-  const held = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (held !== undefined) return nodeKeyFromJson(held)
-  const key = generateNodeKey()
-  await writeFile(path, nodeKeyToJson(key), { mode: 0o600, flag: 'wx', flush: true })
-  return key
-}
-
-/** The first admin token, made once and written for curl and the local command line. */
-async function ensureAdminToken(tokens: TokenRegistry, path: string): Promise<void> {
-  const held = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (held !== undefined) return
-  const { token } = await tokens.create({ name: 'admin', scopes: ['admin'] })
-  await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true })
 }
 
 /** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */

@@ -77,7 +77,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     haltOf: (dataset, partition) =>
       textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),
     hasRoom: createRoomCheck({
-      freeBytes: () => store.freeBytes(),
+      freeSpace: () => store.freeSpace(),
       openBytes: () => builder?.openBytes() ?? 0,
       clock,
     }),

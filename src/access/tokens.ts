@@ -51,11 +51,16 @@ export class TokenRegistry {
     this.options = options
   }
 
-  /** Makes a token; its text is shown this once. Durable when it resolves. Throws NodeError `InvalidRequest`. */
-  async create(request: TokenRequest): Promise<{ readonly record: ShownToken; readonly token: string }> {
+  /**
+   * Makes a token, of a text that is shown this once or of one that the caller keeps. Durable when it resolves.
+   * Throws NodeError `InvalidRequest`.
+   */
+  async create(
+    request: TokenRequest,
+    token = makeTokenText(),
+  ): Promise<{ readonly record: ShownToken; readonly token: string }> {
     const nowMs = this.options.clock.nowMs()
     const checked = checkTokenRequest(request, nowMs)
-    const token = makeTokenText()
     const record: TokenRecord = {
       id: toHex(randomBytes(8)),
       ...checked,
@@ -64,10 +69,16 @@ export class TokenRegistry {
       hash: tokenHash(token),
     }
     const outcome = await this.options.store.put(tokenKey(record.id), encodeTokenRecord(record))
-    if (outcome === 'exists') return this.create(request)
+    if (outcome === 'exists') return this.create(request, token)
     this.changes++
     this.remember(record)
     return { record: shown(record), token }
+  }
+
+  /** True when the store has a token of this text, expired or not. */
+  async knows(text: string): Promise<boolean> {
+    await this.read()
+    return this.byHash.has(tokenHash(text))
   }
 
   /** All tokens as the store has them now, expired ones included, oldest first. */

@@ -1,6 +1,9 @@
 // When to end a block (protocol.md §3): fresh when quiet, sparing when busy. Pure over monotonic time; the choice
 // itself goes into the log as a cut, so nothing here touches what a block contains.
 
+import { must } from '../lib/assert.ts'
+import { Heap } from '../lib/heap.ts'
+
 export interface CutOptions {
   /** Age of the first open row at which a block ends. */
   readonly openAgeMs: number
@@ -27,7 +30,13 @@ export const defaultCutOptions: CutOptions = {
 
 /** A cut that has not been read back by then is asked for again. */
 const repeatMs = 30_000
+/** A cut that could not be written is asked for again by then. */
+const retryMs = 1_000
 const hourMs = 3_600_000
+/** A dataset for which a caller waits goes before those that have been due for up to so much longer. */
+const waitingAheadMs = 60_000
+/** Entries of the heaps that may be out of date in any case. */
+const entriesLeast = 64
 const idleBuckets = 10_000
 
 interface Bucket {
@@ -38,9 +47,17 @@ interface Bucket {
 }
 
 interface Open {
+  readonly dataset: string
   /** When the block should end by its age. */
   byAgeMs: number
-  requestedAtMs: number | undefined
+  /** A caller waits for it. */
+  waits: boolean
+  /** When it is asked for again; undefined before it has been asked for. */
+  repeatAtMs: number | undefined
+  /** It is among the due ones, not among the later ones. */
+  isDue: boolean
+  /** Its number in the heap that it is in; other entries of it are out of date. */
+  key: number
 }
 
 /** Blocks per second of all datasets of a builder together. */
@@ -62,6 +79,11 @@ export class BlockBudget {
     return taken
   }
 
+  /** How long `blocks` more blocks take. */
+  timeForMs(blocks: number): number {
+    return (blocks * 1000) / this.#rate
+  }
+
   /** When the next block may be taken. */
   readyMs(nowMs: number): number {
     this.#refill(nowMs)
@@ -77,12 +99,22 @@ export class BlockBudget {
   }
 }
 
-/** Decides for the datasets of one partition. */
+/**
+ * Decides for the datasets of one partition. Open datasets lie in one heap by the time at which they are due; those that
+ * the budget keeps waiting lie in another by their precedence. So each call costs as much as it finds due, however many
+ * datasets are open.
+ */
 export class Governor {
   readonly #options: CutOptions
   readonly #budget: BlockBudget
   readonly #buckets = new Map<string, Bucket>()
   readonly #open = new Map<string, Open>()
+  #later = new Heap<Open>()
+  #due = new Heap<Open>()
+  #dueTotal = 0
+  /** Those for which a caller waits. */
+  #dueWaiting = 0
+  #bucketsMost = idleBuckets
 
   constructor(options: CutOptions, budget: BlockBudget) {
     this.#options = options
@@ -93,60 +125,141 @@ export class Governor {
   opened(dataset: string, nowMs: number, waits: boolean): boolean {
     const { openAgeMs, waitAgeMs } = this.#options
     const byAgeMs = nowMs + (waits ? Math.min(waitAgeMs, openAgeMs) : openAgeMs)
-    const open = this.#open.get(dataset)
+    let open = this.#open.get(dataset)
     if (open === undefined) {
-      this.#open.set(dataset, { byAgeMs, requestedAtMs: undefined })
+      open = { dataset, byAgeMs, waits, repeatAtMs: undefined, isDue: false, key: 0 }
+      this.#open.set(dataset, open)
+      this.#place(open, nowMs)
       return true
     }
-    if (byAgeMs >= open.byAgeMs) return false
-    open.byAgeMs = byAgeMs
+    const isEarlier = byAgeMs < open.byAgeMs
+    const isFirstToWait = waits && !open.waits
+    if (!isEarlier && !isFirstToWait) return false
+    this.#leave(open)
+    open.byAgeMs = Math.min(byAgeMs, open.byAgeMs)
+    open.waits ||= waits
+    this.#place(open, nowMs)
     return true
   }
 
   /** A block of `dataset` has ended; the dataset is quiet until `opened`. */
   ended(dataset: string, nowMs: number): void {
-    this.#open.delete(dataset)
+    this.forget(dataset)
     const bucket = this.#bucket(dataset, nowMs)
     bucket.tokens = Math.max(0, bucket.tokens - 1)
-    if (this.#buckets.size > idleBuckets) this.#dropFullBuckets(nowMs)
+    if (this.#buckets.size > this.#bucketsMost) this.#dropFullBuckets(nowMs)
+  }
+
+  /** The cuts that `take` gave out could not be written: they are due again after a second. */
+  failed(datasets: readonly string[], nowMs: number): void {
+    for (const dataset of datasets) {
+      const open = this.#open.get(dataset)
+      if (open?.repeatAtMs === undefined) continue
+      this.#leave(open)
+      open.repeatAtMs = nowMs + retryMs
+      this.#place(open, nowMs)
+    }
   }
 
   /** `dataset` is halted or unloaded. */
   forget(dataset: string): void {
+    const open = this.#open.get(dataset)
+    if (open === undefined) return
+    this.#leave(open)
     this.#open.delete(dataset)
   }
 
-  /** Datasets whose block should end now, longest due first; each is asked for once. */
+  /** Datasets whose block should end now, by precedence; each is asked for once. */
   take(nowMs: number): readonly string[] {
-    const due: { dataset: string; open: Open; dueMs: number }[] = []
-    for (const [dataset, open] of this.#open) {
-      const dueMs = this.#dueMs(dataset, open, nowMs)
-      if (dueMs <= nowMs) due.push({ dataset, open, dueMs: open.byAgeMs })
+    this.#findDue(nowMs)
+    const taken: string[] = []
+    for (let left = this.#budget.take(this.#dueTotal, nowMs); left > 0; left--) {
+      const open = must(this.#firstOf(this.#due), 'as many are due as were counted')
+      this.#due.take()
+      this.#leave(open)
+      open.repeatAtMs = nowMs + repeatMs
+      this.#place(open, nowMs)
+      taken.push(open.dataset)
     }
-    due.sort((a, b) => a.dueMs - b.dueMs)
-    const taken = due.slice(0, this.#budget.take(due.length, nowMs))
-    for (const { open } of taken) open.requestedAtMs = nowMs
-    return taken.map(({ dataset }) => dataset)
+    return taken
   }
 
   /** When `take` will next have something; undefined while nothing is open. */
   nextDueMs(nowMs: number): number | undefined {
-    let next: number | undefined
-    for (const [dataset, open] of this.#open) {
-      const dueMs = this.#dueMs(dataset, open, nowMs)
-      if (next === undefined || dueMs < next) next = dueMs
-    }
-    return next === undefined ? undefined : Math.max(next, this.#budget.readyMs(nowMs))
+    this.#findDue(nowMs)
+    if (this.#dueTotal > 0) return this.#budget.readyMs(nowMs)
+    const next = this.#firstOf(this.#later)
+    return next === undefined ? undefined : Math.max(next.key, this.#budget.readyMs(nowMs))
   }
 
-  /** Time until the dataset's next block may end; 0 when at once. */
+  /**
+   * Time until the dataset's next block may end if a caller waits for it; 0 when at once. What is due before it at that
+   * pace counts too.
+   */
   earliestNextCutInMs(dataset: string, nowMs: number): number {
-    return Math.ceil(Math.max(0, this.#readyMs(dataset, nowMs) - nowMs))
+    this.#findDue(nowMs)
+    const backlogMs = this.#dueWaiting === 0 ? 0 : this.#budget.timeForMs(this.#dueWaiting)
+    return Math.ceil(Math.max(0, this.#readyMs(dataset, nowMs) - nowMs, backlogMs))
   }
 
-  #dueMs(dataset: string, open: Open, nowMs: number): number {
-    if (open.requestedAtMs !== undefined) return open.requestedAtMs + repeatMs
-    return Math.max(open.byAgeMs, this.#readyMs(dataset, nowMs))
+  /** Moves what has become due to the due ones. */
+  #findDue(nowMs: number): void {
+    for (;;) {
+      const open = this.#firstOf(this.#later)
+      if (open === undefined || open.key > nowMs) return
+      this.#later.take()
+      this.#leave(open)
+      // When it may end may have moved meanwhile: an interval grows.
+      this.#place(open, nowMs)
+    }
+  }
+
+  /** Puts a dataset where it belongs now. */
+  #place(open: Open, nowMs: number): void {
+    const dueMs = this.#dueMs(open, nowMs)
+    open.isDue = dueMs <= nowMs
+    open.key = open.isDue ? open.byAgeMs - (open.waits ? waitingAheadMs : 0) : dueMs
+    if (open.isDue) {
+      this.#dueTotal++
+      if (open.waits) this.#dueWaiting++
+      this.#due.add(open.key, open)
+    } else {
+      this.#later.add(open.key, open)
+    }
+    this.#tidy()
+  }
+
+  /** Takes a dataset out of the heap that it is in; its entry there stays until it comes first. */
+  #leave(open: Open): void {
+    if (open.isDue) {
+      this.#dueTotal--
+      if (open.waits) this.#dueWaiting--
+    }
+    open.isDue = false
+    open.key = Number.NaN
+  }
+
+  /** The first of a heap that is where its entry says. */
+  #firstOf(heap: Heap<Open>): Open | undefined {
+    for (;;) {
+      const { first } = heap
+      if (first === undefined) return undefined
+      const { key, item } = first
+      if (item.key === key && item.isDue === (heap === this.#due)) return item
+      heap.take()
+    }
+  }
+
+  /** Begins the heaps anew when most entries are out of date. */
+  #tidy(): void {
+    if (this.#later.size + this.#due.size <= 2 * this.#open.size + entriesLeast) return
+    this.#later = new Heap()
+    this.#due = new Heap()
+    for (const open of this.#open.values()) (open.isDue ? this.#due : this.#later).add(open.key, open)
+  }
+
+  #dueMs(open: Open, nowMs: number): number {
+    return open.repeatAtMs ?? Math.max(open.byAgeMs, this.#readyMs(open.dataset, nowMs))
   }
 
   #readyMs(dataset: string, nowMs: number): number {
@@ -177,10 +290,12 @@ export class Governor {
     return bucket
   }
 
+  /** Looks again when there are twice as many as are left now: a look costs as much as there are. */
   #dropFullBuckets(nowMs: number): void {
     const most = Math.max(1, this.#options.burstBlocks)
     for (const dataset of this.#buckets.keys()) {
       if (this.#bucket(dataset, nowMs).tokens >= most) this.#buckets.delete(dataset)
     }
+    this.#bucketsMost = Math.max(idleBuckets, 2 * this.#buckets.size)
   }
 }

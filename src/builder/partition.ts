@@ -288,13 +288,14 @@ export class Partition {
       const nowMs = clock.monotonicMs()
       let dueMs: number | undefined
       if (this.isCaughtUp && mayCut()) {
+        const datasets = governor.take(nowMs)
         try {
-          await this.#cut(governor.take(nowMs))
-          dueMs = governor.nextDueMs(clock.monotonicMs())
+          await this.#cut(datasets)
         } catch (error) {
           logger.warn({ err: error, partition: this.number }, 'a cut could not be written')
-          dueMs = nowMs + retryMs
+          governor.failed(datasets, clock.monotonicMs())
         }
+        dueMs = governor.nextDueMs(clock.monotonicMs())
       }
       if (this.#stop.signal.aborted) return
       const sleepMs = dueMs === undefined ? keepMs : Math.max(1, dueMs - clock.monotonicMs())

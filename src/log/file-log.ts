@@ -105,7 +105,7 @@ class FileLog implements EventLog {
     this.#logger = options.logger
     this.#onFailure = options.onFailure ?? (() => {})
     this.#space = new SpaceGuard({
-      freeBytes: () => files.freeBytes(options.directory),
+      freeSpace: () => files.freeSpace(options.directory),
       openBytes: options.openBytes ?? (() => 0),
       clock: options.clock,
     })

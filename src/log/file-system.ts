@@ -3,6 +3,7 @@
 import { type Dirent, constants, fdatasync, ftruncate, read, statfsSync, write } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
+import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
 import { lockDirectory } from './directory-lock.ts'
 
 /** An open file. Offsets and sizes in bytes. */
@@ -39,8 +40,8 @@ export interface FileSystem {
   makeDirectory(directory: string): Promise<void>
   /** Makes the names in a directory durable. */
   syncDirectory(directory: string): Promise<void>
-  /** Bytes free for this user on the volume of a directory. */
-  freeBytes(directory: string): number
+  /** What the volume of a directory has left for this user. */
+  freeSpace(directory: string): FreeSpace
 }
 
 const openFlags = {
@@ -86,19 +87,22 @@ export const nodeFileSystem: FileSystem = {
   },
   async makeDirectory(directory) {
     const made = await mkdir(directory, { recursive: true, mode: 0o700 })
-    if (made === undefined) return
-    // The names of new directories become durable in their parents.
-    const top = dirname(made)
-    for (let path = resolvePath(directory); path !== top && path !== dirname(path); ) {
+    // The names of new directories become durable in their parents; also that of a directory which was there, because
+    // who made it may not have come as far as that.
+    const full = resolvePath(directory)
+    const top = dirname(made ?? full)
+    for (let path = full; path !== top && path !== dirname(path); ) {
       path = dirname(path)
-      await syncDirectory(path)
+      try {
+        await syncDirectory(path)
+      } catch (error) {
+        // A parent that may not be read was there before this process: not ours to make durable.
+        if (!hasCode(error, 'EACCES')) throw error
+      }
     }
   },
   syncDirectory,
-  freeBytes(directory) {
-    const { bavail, bsize } = statfsSync(directory)
-    return bavail * bsize
-  },
+  freeSpace: (directory) => freeSpaceOf(statfsSync(directory)),
 }
 
 /** True when a system call failed with one of `codes`. */

@@ -21,26 +21,30 @@ const refusedTypes = new Set([
   'UNSUPPORTED_SASL_MECHANISM',
 ])
 const refusedNames = new Set(['KafkaJSSASLAuthenticationError', 'KafkaJSNotImplemented'])
-/** Answers that a leader gives before it appends, and connections that were never made. */
-const absentTypes = new Set([
-  'NOT_ENOUGH_REPLICAS',
-  'NOT_LEADER_FOR_PARTITION',
-  'LEADER_NOT_AVAILABLE',
-  'UNKNOWN_TOPIC_OR_PARTITION',
-])
-const absentCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+/**
+ * What a leader answers only before it appends. Not among them: that it leads no more or does not know the partition,
+ * which it also says of messages that it has appended and that its followers may have.
+ */
+const absentTypes = new Set(['NOT_ENOUGH_REPLICAS'])
 
-/** What a failed send tells. */
+/**
+ * What a failed request to store tells. Only the broker's own answer to that request says that nothing is stored: what
+ * fails at the connection, before, meanwhile or after it, says nothing.
+ */
 export function sendVerdict(error: unknown): SendVerdict {
-  const chain = [...chainOf(error)]
-  if (chain.some((one) => refusedTypes.has(one.type) || refusedNames.has(one.name))) return 'refused'
-  if (chain.some((one) => absentTypes.has(one.type) || absentCodes.has(one.code))) return 'absent'
-  return 'unknown'
+  if (!isAnswer(error)) return 'unknown'
+  if (refusedTypes.has(textOf(error, 'type'))) return 'refused'
+  return absentTypes.has(textOf(error, 'type')) ? 'absent' : 'unknown'
+}
+
+/** True for what a broker has answered to the request itself, not wrapped into a failure of something else. */
+export function isAnswer(error: unknown): error is object {
+  return typeof error === 'object' && error !== null && textOf(error, 'name') === 'KafkaJSProtocolError'
 }
 
 /** True when nothing will help but another configuration. */
 export function isConfigurationError(error: unknown): boolean {
-  return sendVerdict(error) === 'refused'
+  return [...chainOf(error)].some((one) => refusedTypes.has(one.type) || refusedNames.has(one.name))
 }
 
 /** True for a position that the partition does not have. */
@@ -68,7 +72,6 @@ export function describeError(error: unknown): string {
 interface Link {
   readonly name: string
   readonly type: string
-  readonly code: string
   readonly message: string
 }
 
@@ -79,7 +82,6 @@ function* chainOf(error: unknown, depth = 0): Generator<Link> {
   yield {
     name: textOf(error, 'name'),
     type: textOf(error, 'type'),
-    code: textOf(error, 'code'),
     message: textOf(error, 'message'),
   }
   if ('cause' in error) yield* chainOf(error.cause, depth + 1)

@@ -2,7 +2,7 @@
 // group. Nothing rests on the broker's memory of us: no group offsets, no idempotent producer, no transactions
 // (docs/decisions/kafka.md says why).
 
-import type { Kafka, Producer } from 'kafkajs'
+import type { Kafka } from 'kafkajs'
 import { sha3256 } from '../codec/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
@@ -12,23 +12,20 @@ import { HaltError, NodeError } from '../model/errors.ts'
 import { prepareContract } from './contract.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { MessageCache } from './kafka-cache.ts'
-import { createProducer, endConnections, type KafkaConnection, produceMs } from './kafka-client.ts'
-import { connectLimitMs, within } from './kafka-deadline.ts'
-import { describeError, isOutOfRange, isSilence } from './kafka-errors.ts'
+import { endConnections, type KafkaConnection } from './kafka-client.ts'
+import { within } from './kafka-deadline.ts'
+import { describeError, isOutOfRange } from './kafka-errors.ts'
 import { Follow } from './kafka-follow.ts'
 import { openPatiently } from './kafka-opening.ts'
 import { type Range, type TopicEntry, TopicReader } from './kafka-reader.ts'
-import { PartitionSender, type Unsent } from './kafka-sender.ts'
+import { PartitionSender } from './kafka-sender.ts'
 import { ensureTopics, topicNames } from './kafka-topics.ts'
+import { TopicWriter } from './kafka-writer.ts'
 import { checkInRange } from './tail.ts'
 
 const defaultPartitions = 8
 const cacheBytes = 64 * 1024 * 1024
 const stepBytes = 1024 * 1024
-/** A send that takes longer is given up, and its producer with it. */
-const attemptMs = 10_000
-/** How often a writer looks whether cluster and topic are still the same. */
-const checkMs = 30_000
 /** A broker that takes longer to say who it is may be frozen: another one is asked. */
 const checkLimitMs = 1_500
 /** How long closing waits for readers to reach what has been appended. */
@@ -100,14 +97,13 @@ class TopicLog implements KafkaLog {
   readonly #reader: TopicReader
   /** Its own connections, because it gives them up easily. */
   readonly #watcher: TopicReader
+  readonly #writer: TopicWriter
   readonly #senders: readonly PartitionSender[]
   readonly #cache = new MessageCache(cacheBytes)
   readonly #follows = new Set<Follow>()
   readonly #starting = new Set<Promise<unknown>>()
   /** Lookups of one partition come one after the other: the second often finds the first one's messages. */
   readonly #lookups = new Map<number, Promise<unknown>>()
-  #producer: Promise<Producer> | undefined
-  #checkedAtMs = 0
   #halt: HaltError | undefined
   #closing: Promise<void> | undefined
 
@@ -116,6 +112,7 @@ class TopicLog implements KafkaLog {
     this.#parts = parts
     this.#reader = reader
     this.#watcher = new TopicReader({ kafka: parts.kafka, topic, clock, clusterId })
+    this.#writer = new TopicWriter({ kafka: parts.kafka, topic, clock, checkIdentity: () => this.#checkIdentity() })
     this.id = toHex(sha3256(utf8(`kafka\n${clusterId}\n${topic}`)).subarray(0, 16))
     this.partitions = partitions
     this.replicas = replicas
@@ -126,7 +123,7 @@ class TopicLog implements KafkaLog {
         end: ranges.get(partition)?.end ?? 0,
         clock,
         logger,
-        send: (_partition, messages) => this.#send(partition, messages),
+        send: (_partition, messages) => this.#writer.send(partition, messages),
         find: (span, messages) => this.#find(partition, span, messages),
         peek: async (position) => (await this.#fetch(partition, position, 1))[0]?.bytes,
         onHalt: (error) => this.#stop(error),
@@ -225,8 +222,7 @@ class TopicLog implements KafkaLog {
     await within(drainMs, this.#parts.clock, drained).catch(() => {})
     await Promise.all(follows.map((follow) => follow.close()))
     await Promise.all([this.#reader.close(), this.#watcher.close()])
-    const ended = this.#producer?.then((one) => one.disconnect())
-    await within(closeMs, this.#parts.clock, ended ?? Promise.resolve()).catch(() => {})
+    await within(closeMs, this.#parts.clock, this.#writer.close()).catch(() => {})
     endConnections(this.#parts.kafka)
   }
 
@@ -277,68 +273,11 @@ class TopicLog implements KafkaLog {
     }
   }
 
-  /** One attempt: resolves with the position of the first message, or why nothing was sent. */
-  async #send(partition: number, messages: readonly Uint8Array[]): Promise<number | Unsent> {
-    const { topic, clock } = this.#parts
-    let producer: Producer
-    try {
-      producer = await within(attemptMs, clock, this.#connectedProducer())
-    } catch (error) {
-      if (error instanceof HaltError) throw error
-      return { unsent: error }
-    }
-    try {
-      const sending = producer.send({
-        topic,
-        acks: -1,
-        timeout: produceMs,
-        messages: messages.map((bytes) => ({ partition, key: null, value: viewOf(bytes) })),
-      })
-      const results = await within(attemptMs, clock, sending)
-      const [result] = results
-      const first = Number(result?.baseOffset ?? Number.NaN)
-      const isStored = results.length === 1 && result?.partition === partition && result.errorCode === 0
-      if (isStored && Number.isSafeInteger(first) && first >= 0) return first
-      // The client sends nothing for a partition that its metadata does not have, and calls that success.
-      this.#dropProducer(producer)
-      return { unsent: new NodeError('LogUnavailable', `The client knows no partition ${partition}.`) }
-    } catch (error) {
-      // The client makes new connections by itself, except where one only stays silent.
-      this.#checkedAtMs = Number.NEGATIVE_INFINITY
-      if (isSilence(error)) this.#dropProducer(producer)
-      throw error
-    }
-  }
-
-  /** The producer, once cluster and topic are known to be the same. */
-  async #connectedProducer(): Promise<Producer> {
-    const { kafka, clock } = this.#parts
-    const isDue = clock.monotonicMs() - this.#checkedAtMs > checkMs
-    if (this.#producer === undefined || isDue) await this.#checkIdentity()
-    if (this.#producer === undefined) {
-      const connecting = within(connectLimitMs, clock, connected(createProducer(kafka)))
-      this.#producer = connecting
-      connecting.catch(() => {
-        if (this.#producer === connecting) this.#producer = undefined
-      })
-    }
-    return this.#producer
-  }
-
   /** Throws HaltError `LogReplaced` when the brokers or the topic are not those that were opened. */
   async #checkIdentity(): Promise<void> {
-    const { clock } = this.#parts
     const found = await this.#watcher.describe(checkLimitMs)
-    if (found.partitions !== this.partitions) {
-      throw new HaltError('LogReplaced', `the topic has ${found.partitions} partitions, not ${this.partitions}`)
-    }
-    this.#checkedAtMs = clock.monotonicMs()
-  }
-
-  /** The next attempt begins with new connections and fresh metadata. */
-  #dropProducer(failed: Producer): void {
-    this.#producer = undefined
-    void failed.disconnect().catch(() => {})
+    if (found.partitions === this.partitions) return
+    throw new HaltError('LogReplaced', `the topic has ${found.partitions} partitions, not ${this.partitions}`)
   }
 
   /** Position in [from, below) at which `messages` begin, if they are all there. */
@@ -367,15 +306,6 @@ class TopicLog implements KafkaLog {
   #sender(partition: number): PartitionSender {
     return must(this.#senders[partition], `the log has no partition ${partition}`)
   }
-}
-
-function connected(producer: Producer): Promise<Producer> {
-  return producer.connect().then(() => producer)
-}
-
-/** The client wants a Buffer; this one shares the memory. */
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function closed(): NodeError {

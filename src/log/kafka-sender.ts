@@ -7,7 +7,7 @@ import { equalBytes } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
-import { describeError, type SendVerdict, sendVerdict } from './kafka-errors.ts'
+import { describeError, isConfigurationError, type SendVerdict, sendVerdict } from './kafka-errors.ts'
 
 /** Most messages and bytes of one record batch. */
 export const batchMessages = 64
@@ -166,10 +166,14 @@ export class PartitionSender {
       this.#stop(other)
       throw replaced(other)
     }
+    const from = this.#end
     let mayBeStored = false
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       const attempt = await this.#attempt(messages)
-      if (attempt.first !== undefined) return this.#stored(attempt.first, messages, mayBeStored)
+      if (attempt.first !== undefined) {
+        this.#acknowledge(attempt.first, messages)
+        return mayBeStored ? this.#firstCopy(attempt.first, messages, { from, endMs }) : attempt.first
+      }
       const { verdict, cause } = attempt
       if (cause instanceof HaltError) {
         const told = this.#stop(cause)
@@ -208,34 +212,45 @@ export class PartitionSender {
     try {
       const sent = await this.#deps.send(partition, messages)
       if (typeof sent === 'number') return { first: sent }
-      const isRefused = sendVerdict(sent.unsent) === 'refused'
-      return { first: undefined, verdict: isRefused ? 'refused' : 'absent', cause: sent.unsent }
+      const verdict = isConfigurationError(sent.unsent) ? 'refused' : 'absent'
+      return { first: undefined, verdict, cause: sent.unsent }
     } catch (cause) {
       return { first: undefined, verdict: sendVerdict(cause), cause }
     }
   }
 
-  /** Where the messages are: at `first`, or where an earlier attempt has left them. */
-  async #stored(first: number, messages: readonly Uint8Array[], mayBeTwice: boolean): Promise<number> {
-    const from = this.#end
-    if (first < from) {
+  /** Keeps in mind that messages are stored at `first`. */
+  #acknowledge(first: number, messages: readonly Uint8Array[]): void {
+    if (first < this.#end) {
       const { partition } = this.#deps
-      const told = `partition ${partition} acknowledged position ${first}, but had messages below ${from} already`
+      const told = `partition ${partition} acknowledged position ${first}, but had messages below ${this.#end} already`
       throw this.#stop(new HaltError('LogReplaced', told))
     }
     this.#end = first + messages.length
     const bytes = messages.at(-1)
     if (bytes !== undefined) this.#anchor ??= { position: this.#end - 1, bytes, atMs: this.#deps.clock.monotonicMs() }
-    if (!mayBeTwice || first === from) return first
-    try {
-      return (await this.#deps.find({ from, below: first }, messages)) ?? first
-    } catch (error) {
-      this.#deps.logger.warn(
-        { why: describeError(error) },
-        'the first copy of a repeated message could not be looked for',
-      )
-      return first
+  }
+
+  /**
+   * Where an earlier attempt has left messages that are stored at `first`, or `first`: the first copy counts, and by its
+   * position the batches are found. While the log cannot be read, the outcome is not known.
+   */
+  async #firstCopy(
+    first: number,
+    messages: readonly Uint8Array[],
+    { from, endMs }: { readonly from: number; readonly endMs: number },
+  ): Promise<number> {
+    const { clock, find, logger } = this.#deps
+    for (let waitMs = firstWaitMs; first > from; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      try {
+        return (await find({ from, below: first }, messages)) ?? first
+      } catch (error) {
+        logger.warn({ why: describeError(error) }, 'the first copy of a repeated message could not be looked for')
+        if (clock.monotonicMs() + waitMs >= endMs) throw outcomeUnknown(error)
+        await clock.sleep(waitMs)
+      }
     }
+    return first
   }
 
   #stop(error: HaltError): NodeError {

@@ -1,16 +1,13 @@
-// Keeps part of the volume back from rows, so that cuts, blocks and checkpoints can still be written when producers
-// have filled the rest: that is how a full disk empties itself.
+// Keeps part of the log's volume back from rows (lib/space.ts). The volume is asked at most every 100 ms or 16 MiB.
 
 import type { Clock } from '../lib/clock.ts'
+import { type FreeSpace, whyNoRoom } from '../lib/space.ts'
 
-const MiB = 1024 * 1024
-/** Space that rows may never use; twice the open bytes come on top. */
-const reserveBytes = 256 * MiB
 const freshMs = 100
-const freshBytes = 16 * MiB
+const freshBytes = 16 * 1024 * 1024
 
 interface SpaceGuardOptions {
-  readonly freeBytes: () => number
+  readonly freeSpace: () => FreeSpace
   /** Bytes of rows that are in the log and not yet in a block. */
   readonly openBytes: () => number
   readonly clock: Clock
@@ -18,7 +15,7 @@ interface SpaceGuardOptions {
 
 export class SpaceGuard {
   readonly #options: SpaceGuardOptions
-  #free = 0
+  #free: FreeSpace = { bytes: 0, inodes: undefined }
   #checkedAtMs = Number.NEGATIVE_INFINITY
   #usedSince = 0
 
@@ -26,15 +23,16 @@ export class SpaceGuard {
     this.#options = options
   }
 
-  /** True when `bytes` more rows leave the reserve untouched. Asks the volume at most every 100 ms or 16 MiB. */
+  /** True when `bytes` more rows leave the reserve untouched. */
   admitsRows(bytes: number): boolean {
     const now = this.#options.clock.monotonicMs()
     if (now - this.#checkedAtMs >= freshMs || this.#usedSince >= freshBytes) {
-      this.#free = this.#options.freeBytes()
+      this.#free = this.#options.freeSpace()
       this.#checkedAtMs = now
       this.#usedSince = 0
     }
-    return this.#free - this.#usedSince - bytes >= reserveBytes + 2 * this.#options.openBytes()
+    const left = { ...this.#free, bytes: this.#free.bytes - this.#usedSince - bytes }
+    return whyNoRoom(left, this.#options.openBytes()) === undefined
   }
 
   /** Counts bytes that were written. */

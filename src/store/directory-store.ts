@@ -29,7 +29,7 @@ export async function openDirectoryStore(
   onFailure?: (error: unknown) => void,
 ): Promise<ObjectStore> {
   const root = resolve(dir)
-  await createRoot(root, files)
+  await makeDurableDirectory(root, files)
   const sync = createDirectorySync(root, files, onFailure)
   const temporary = await openTemporaryFolder(root, files)
   return directoryStore({ root, files, sync, temporary })
@@ -105,7 +105,7 @@ function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'replac
       return names.filter(isSegment).sort()
     },
     localPath: (key) => pathOf(root, key),
-    freeBytes: () => files.freeBytes(root),
+    freeSpace: () => files.freeSpace(root),
     close: async () => {},
   }
 }
@@ -182,8 +182,12 @@ async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Creates the store's directory, and makes it and each directory created for it durable. */
-async function createRoot(root: string, files: StoreFileSystem): Promise<void> {
+/**
+ * Creates a directory (0700) and what is missing above it. Its name is durable when it resolves, also when it was there:
+ * who made it may not have come as far as that.
+ */
+export async function makeDurableDirectory(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<void> {
+  const root = resolve(dir)
   const first = await files.makeTree(root)
   const top = dirname(first ?? root)
   for (let parent = dirname(root); ; parent = dirname(parent)) {

@@ -4,6 +4,7 @@
 import { constants, readFile } from 'node:fs'
 import { link, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
 
 /** Names end up durable only after `syncDirectory`; bytes only when `writeNew` resolved. */
 export interface StoreFileSystem {
@@ -28,7 +29,7 @@ export interface StoreFileSystem {
   ): Promise<Uint8Array | undefined>
   stat(path: string): Promise<{ readonly isFile: boolean; readonly size: number; readonly modifiedMs: number }>
   listDirectory(path: string): Promise<string[]>
-  freeBytes(path: string): Promise<number>
+  freeSpace(path: string): Promise<FreeSpace>
 }
 
 /** Half the work of the readFile of node:fs/promises, which matters to chains of thousands of small objects. */
@@ -93,10 +94,7 @@ export const nodeFileSystem: StoreFileSystem = {
     return { isFile: found.isFile(), size: found.size, modifiedMs: found.mtimeMs }
   },
   listDirectory: (path) => readdir(path),
-  async freeBytes(path) {
-    const volume = await statfs(path)
-    return volume.bavail * volume.bsize
-  },
+  freeSpace: async (path) => freeSpaceOf(await statfs(path)),
 }
 
 function plainBytes(bytes: Uint8Array): Uint8Array {

@@ -68,7 +68,7 @@ export function openMemoryStore(): ObjectStore {
       if (objects.delete(key)) count(key, -1)
     },
     localPath: () => undefined,
-    freeBytes: async () => undefined,
+    freeSpace: async () => undefined,
     close: async () => {},
   }
 }

@@ -1,6 +1,8 @@
 // The port of the object store: immutable objects under keys. Adapters: memory, directory (S3 later).
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
+import type { FreeSpace } from '../lib/space.ts'
+
 export interface ObjectStore {
   /** Adapter: `memory`, `directory`. */
   readonly kind: string
@@ -39,8 +41,8 @@ export interface ObjectStore {
   /** Path of the object's bytes on the local disk, for engines that read files themselves; undefined if there is none. */
   localPath(key: string): string | undefined
 
-  /** Bytes free on the volume, or undefined when that has no meaning. */
-  freeBytes(): Promise<number | undefined>
+  /** What the volume has left, or undefined when that has no meaning. */
+  freeSpace(): Promise<FreeSpace | undefined>
 
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 // When blocks end, over a clock of the test's own.
 
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AttemptWatch } from '../../src/builder/attempt-watch.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
@@ -95,6 +96,106 @@ describe('a governor', () => {
     expect(governor.take(31_000)).toEqual(['a'])
     governor.forget('a')
     expect(governor.nextDueMs(31_000)).toBeUndefined()
+  })
+
+  test('asks again a second after a cut could not be written', () => {
+    const governor = governorOf()
+    governor.opened('a', 0, false)
+    governor.opened('b', 0, false)
+    const taken = governor.take(1_000)
+    governor.ended('b', 1_100)
+    governor.failed(taken, 1_200)
+    expect(governor.nextDueMs(1_200)).toBe(2_200)
+    expect(governor.take(2_199)).toEqual([])
+    expect(governor.take(2_200)).toEqual(['a'])
+    expect(governor.take(3_300)).toEqual([])
+  })
+
+  test('a dataset for which a caller waits goes before thousands that are due, but not for ever', () => {
+    const governor = governorOf()
+    for (let i = 0; i < 5_000; i++) governor.opened(`d${i}`, 0, false)
+    expect(governor.take(2_000)).toHaveLength(100)
+    governor.opened('d4999', 2_000, true)
+    governor.opened('new', 2_000, true)
+    expect(new Set(governor.take(2_100).slice(0, 2))).toEqual(new Set(['d4999', 'new']))
+    let blocks = 0
+    for (let nowMs = 3_000; nowMs < 70_000; nowMs += 1_000) {
+      for (let i = 0; i < 100; i++) governor.opened(`w${nowMs}-${i}`, nowMs - 500, true)
+      const taken = governor.take(nowMs)
+      for (const dataset of taken) governor.ended(dataset, nowMs)
+      blocks += taken.filter((dataset) => dataset.startsWith('d')).length
+    }
+    expect(blocks).toBeGreaterThan(500)
+  })
+
+  test('tells callers how long the datasets with callers before them take', () => {
+    const governor = governorOf()
+    for (let i = 0; i < 1_100; i++) governor.opened(`d${i}`, 0, true)
+    expect(governor.take(2_000)).toHaveLength(100)
+    expect(governor.earliestNextCutInMs('x', 2_000)).toBe(10_000)
+  })
+
+  test('gives out what a search through all open datasets would, whatever happens', () => {
+    const names = fc.integer({ min: 0, max: 12 }).map((n) => `d${n}`)
+    const step = fc.record({
+      what: fc.constantFrom('opened', 'opened', 'opened', 'ended', 'forget', 'failed', 'take', 'take'),
+      dataset: names,
+      waits: fc.boolean(),
+      afterMs: fc.constantFrom(0, 1, 90, 900, 31_000, 70_000),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const options = { ...defaultCutOptions, burstBlocks: 1e9, blocksPerSecond: 3 }
+        const governor = new Governor(options, new BlockBudget(3))
+        const budget = new BlockBudget(3)
+        const open = new Map<string, { byAgeMs: number; waits: boolean; againMs?: number }>()
+        let nowMs = 0
+        for (const { what, dataset, waits, afterMs } of steps) {
+          nowMs += afterMs
+          const held = open.get(dataset)
+          if (what === 'opened') {
+            governor.opened(dataset, nowMs, waits)
+            const byAgeMs = Math.min(nowMs + (waits ? 100 : 1_000), held?.byAgeMs ?? Number.POSITIVE_INFINITY)
+            open.set(dataset, { ...held, byAgeMs, waits: waits || held?.waits === true })
+          } else if (what === 'failed') {
+            governor.failed([dataset], nowMs)
+            if (held?.againMs !== undefined) held.againMs = nowMs + 1_000
+          } else if (what === 'take') {
+            const keyOf = (name: string): number => {
+              const one = open.get(name)
+              return (one?.byAgeMs ?? 0) - (one?.waits === true ? 60_000 : 0)
+            }
+            const due = [...open].filter(([, one]) => (one.againMs ?? one.byAgeMs) <= nowMs).map(([name]) => name)
+            const keys = due.map(keyOf).toSorted((a, b) => a - b)
+            const taken = governor.take(nowMs)
+            expect(taken.map(keyOf)).toEqual(keys.slice(0, budget.take(due.length, nowMs)))
+            expect(taken.every((name) => due.includes(name))).toBe(true)
+            expect(new Set(taken).size).toBe(taken.length)
+            for (const name of taken) Object.assign(open.get(name) ?? {}, { againMs: nowMs + 30_000 })
+          } else {
+            if (what === 'ended') governor.ended(dataset, nowMs)
+            else governor.forget(dataset)
+            open.delete(dataset)
+          }
+          expect(governor.nextDueMs(nowMs) === undefined).toBe(open.size === 0)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('costs what is due, not what is open', () => {
+    const governor = governorOf({ blocksPerSecond: 1_000 })
+    for (let i = 0; i < 50_000; i++) governor.opened(`d${i}`, 10_000_000, false)
+    const startedMs = performance.now()
+    for (let nowMs = 0; nowMs < 20_000; nowMs += 10) {
+      governor.opened('busy', nowMs, true)
+      for (const dataset of governor.take(nowMs + 100)) governor.ended(dataset, nowMs + 100)
+      governor.nextDueMs(nowMs + 100)
+      governor.earliestNextCutInMs('busy', nowMs + 100)
+    }
+    // A search through all of them takes 20 s and more.
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
   })
 })
 

@@ -1,5 +1,6 @@
 // How appends become sends, without a broker: grouping, order, repeating, deadlines, and what is said of each outcome.
 
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -8,6 +9,10 @@ import { HaltError } from '../../src/model/errors.ts'
 
 const bytes = (length: number, fill = 1): Uint8Array => new Uint8Array(length).fill(fill)
 const problem = (members: object): Error => Object.assign(new RangeError('as the client says'), members)
+
+/** What the broker has answered to the request itself. */
+const answer = (type: string): Error => problem({ name: 'KafkaJSProtocolError', type })
+const refusedConnection = problem({ name: 'KafkaJSConnectionError', code: 'ECONNREFUSED' })
 
 /** Time that passes only while someone sleeps. */
 function fakeClock(): Clock & { ms: number } {
@@ -138,8 +143,10 @@ describe('a sender', () => {
   })
 
   test.each([
-    ['never sent', 'LogUnavailable', problem({ name: 'KafkaJSConnectionError', code: 'ECONNREFUSED' })],
-    ['without replicas', 'LogUnavailable', problem({ cause: problem({ type: 'NOT_ENOUGH_REPLICAS' }) })],
+    ['refused for want of replicas', 'LogUnavailable', answer('NOT_ENOUGH_REPLICAS')],
+    ['taken by one that leads no more', 'OutcomeUnknown', answer('NOT_LEADER_FOR_PARTITION')],
+    ['taken, or not, over a connection that is refused now', 'OutcomeUnknown', refusedConnection],
+    ['refused in a failure of something else', 'OutcomeUnknown', problem({ cause: answer('NOT_ENOUGH_REPLICAS') })],
     ['timed out', 'OutcomeUnknown', problem({ cause: problem({ type: 'REQUEST_TIMED_OUT' }) })],
     ['a plain error', 'OutcomeUnknown', problem({})],
   ])('says of what was %s for 15 s: %s', async (_what, kind, error) => {
@@ -159,7 +166,7 @@ describe('a sender', () => {
     let sends = 0
     const sender = senderOf(async () => {
       sends++
-      throw problem({ name: 'KafkaJSProtocolError', type: 'TOPIC_AUTHORIZATION_FAILED' })
+      throw answer('TOPIC_AUTHORIZATION_FAILED')
     })
     await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind: 'LogUnavailable' })
     expect(sends).toBe(1)
@@ -168,9 +175,58 @@ describe('a sender', () => {
   test('says that the outcome is unknown when a refusal follows an attempt without an answer', async () => {
     let sends = 0
     const sender = senderOf(async () => {
-      throw ++sends === 1 ? problem({ code: 'EPIPE' }) : problem({ type: 'TOPIC_AUTHORIZATION_FAILED' })
+      throw ++sends === 1 ? problem({ code: 'EPIPE' }) : answer('TOPIC_AUTHORIZATION_FAILED')
     })
     await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
+  })
+
+  test('says "nothing was stored" only when each attempt ended before sending or by a refusal of the broker itself', async () => {
+    const words = fc.constantFrom(
+      'NOT_ENOUGH_REPLICAS',
+      'UNKNOWN_TOPIC_OR_PARTITION',
+      'REQUEST_TIMED_OUT',
+      'ECONNREFUSED',
+    )
+    const names = fc.constantFrom('KafkaJSProtocolError', 'KafkaJSConnectionError', 'KafkaJSNumberOfRetriesExceeded')
+    const failure = fc
+      .record({ name: names, type: words, code: words, isWrapped: fc.boolean() })
+      .map(({ isWrapped, ...one }) =>
+        isWrapped ? problem({ name: 'KafkaJSError', cause: problem(one) }) : problem(one),
+      )
+    const attempt = fc.record({ error: failure, wasSent: fc.boolean() })
+    const isRefusal = ({ name, type }: { name?: string; type?: string }): boolean =>
+      name === 'KafkaJSProtocolError' && type === 'NOT_ENOUGH_REPLICAS'
+    await fc.assert(
+      fc.asyncProperty(fc.array(attempt, { minLength: 1, maxLength: 5 }), async (attempts) => {
+        let sends = 0
+        const sender = senderOf(async () => {
+          const { error, wasSent } = attempts[sends++] ?? { error: refusedConnection, wasSent: false }
+          if (wasSent) throw error
+          return { unsent: error }
+        })
+        const known = attempts.every(({ error, wasSent }) => !wasSent || isRefusal(error))
+        const kind = known ? 'LogUnavailable' : 'OutcomeUnknown'
+        await expect(sender.append([bytes(1)], false)).rejects.toMatchObject({ kind })
+      }),
+    )
+  })
+
+  test('gives no position of a copy that may be the second one', async () => {
+    let sends = 0
+    let looks = 0
+    const send: SenderDeps['send'] = async () => {
+      if (++sends === 1) throw problem({ code: 'EPIPE' })
+      return 7
+    }
+    const find: SenderDeps['find'] = async () => {
+      if (++looks < 4) throw problem({ code: 'ECONNREFUSED' })
+      return 4
+    }
+    expect(await senderOf(send, { end: 3, find }).append([bytes(3)], false)).toBe(4)
+    sends = 0
+    const never = senderOf(send, { end: 3, find: async () => Promise.reject(problem({ code: 'ECONNREFUSED' })) })
+    await expect(never.append([bytes(3)], false)).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
+    expect(never.end).toBe(8)
   })
 
   test('refuses without sending what has waited for more than 15 s', async () => {

@@ -3,6 +3,7 @@
 // clean what the disk never got, as Linux does.
 
 import { dirname, basename } from 'node:path'
+import type { FreeSpace } from '../../src/lib/space.ts'
 import type { FileSystem, LogFile } from '../../src/log/file-system.ts'
 
 const sectorBytes = 512
@@ -23,6 +24,7 @@ export type Operation = 'write' | 'datasync' | 'truncate' | 'create' | 'remove' 
 
 export class SimulatedDisk implements FileSystem {
   free = Number.MAX_SAFE_INTEGER
+  freeInodes: number | undefined
   /** Called before each operation; what it throws is the operation's error. May be asynchronous to delay it. */
   before: (operation: Operation, path: string) => void | Promise<void> = () => {}
   readonly counts: Partial<Record<Operation, number>> = {}
@@ -109,8 +111,8 @@ export class SimulatedDisk implements FileSystem {
     this.#durable = new Map(this.#live)
   }
 
-  freeBytes(): number {
-    return this.free
+  freeSpace(): FreeSpace {
+    return { bytes: this.free, inodes: this.freeInodes }
   }
 
   async #step(operation: Operation, path: string): Promise<void> {

@@ -99,7 +99,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
         spoolDir: '/nowhere',
         receiptSecret: utf8('a secret that all processes share'),
         haltOf: (dataset) => builder?.status().halted.find((halt) => halt.dataset === dataset)?.reason,
-        hasRoom: createRoomCheck({ freeBytes: () => store.freeBytes(), openBytes, clock }),
+        hasRoom: createRoomCheck({ freeSpace: () => store.freeSpace(), openBytes, clock }),
       })
     : undefined
   return {

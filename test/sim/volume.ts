@@ -111,7 +111,7 @@ export class Volume {
       remove: (path) => this.#step(process, 'unlink', () => void this.#parent(path).live.delete(basename(path))),
       makeDirectory: (path) => this.#makeTree(process, path),
       syncDirectory: (path) => this.#syncFolder(process, path),
-      freeBytes: () => this.freeBytes,
+      freeSpace: () => ({ bytes: this.freeBytes, inodes: undefined }),
     }
   }
 
@@ -173,7 +173,7 @@ export class Volume {
         await process.gate()
         return [...this.#folder(path).live.keys()]
       },
-      freeBytes: async () => this.freeBytes,
+      freeSpace: async () => ({ bytes: this.freeBytes, inodes: undefined }),
     }
   }
 

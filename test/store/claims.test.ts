@@ -6,7 +6,6 @@ import * as claims from '../../src/store/claims.ts'
 import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
 import { encodeNameRecord } from '../../src/store/records.ts'
-import { hasRoomForRows, spaceReserveBytes } from '../../src/store/space.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
 const hash = (byte: string): string => `f1620${byte.repeat(32)}`
@@ -111,12 +110,4 @@ describe('floors', () => {
     await store.put(progressKey('log-1', 0, 6), bytes)
     await expect(claims.newestFloor(store, 'log-1', 0)).rejects.toThrow(DecodeError)
   })
-})
-
-test('rows are refused while less is free than the reserve and twice the open bytes', () => {
-  expect(hasRoomForRows(undefined, 1e12)).toBe(true)
-  expect(hasRoomForRows(spaceReserveBytes, 0)).toBe(true)
-  expect(hasRoomForRows(spaceReserveBytes - 1, 0)).toBe(false)
-  expect(hasRoomForRows(spaceReserveBytes + 19, 10)).toBe(false)
-  expect(hasRoomForRows(spaceReserveBytes + 20, 10)).toBe(true)
 })

@@ -248,6 +248,6 @@ describe('files of the directory store', () => {
 
   test('know how much space their volume has left', async () => {
     const store = await openDirectoryStore(folder())
-    expect(await store.freeBytes()).toBeGreaterThan(0)
+    expect((await store.freeSpace())?.bytes).toBeGreaterThan(0)
   })
 })

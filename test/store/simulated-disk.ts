@@ -111,7 +111,7 @@ export function simulatedDisk(root: string, options: { stepsLeft: number; random
       await step()
       return [...folder(path).entries.keys()]
     },
-    freeBytes: async () => 1e12,
+    freeSpace: async () => ({ bytes: 1e12, inodes: undefined }),
   }
   const afterPowerLoss = (): Map<string, Uint8Array> => {
     const left = new Map<string, Uint8Array>()

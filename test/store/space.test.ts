@@ -2,14 +2,25 @@
 
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
-import { createRoomCheck, hasRoomForRows, spaceReserveBytes } from '../../src/store/space.ts'
+import { type FreeSpace, freeSpaceOf, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../../src/lib/space.ts'
+import { createRoomCheck } from '../../src/store/space.ts'
 
-test('rows leave the reserve and twice what is open untouched', () => {
-  expect(hasRoomForRows(spaceReserveBytes, 0)).toBe(true)
-  expect(hasRoomForRows(spaceReserveBytes - 1, 0)).toBe(false)
-  expect(hasRoomForRows(spaceReserveBytes + 20, 10)).toBe(true)
-  expect(hasRoomForRows(spaceReserveBytes + 19, 10)).toBe(false)
-  expect(hasRoomForRows(undefined, 1e15)).toBe(true)
+const space = (bytes: number, inodes?: number): FreeSpace => ({ bytes, inodes })
+
+test('rows leave the reserve and twice what is open untouched, and files that still fit', () => {
+  expect(whyNoRoom(space(spaceReserveBytes), 0)).toBe(undefined)
+  expect(whyNoRoom(space(spaceReserveBytes - 1), 0)).toBe('bytes')
+  expect(whyNoRoom(space(spaceReserveBytes + 20), 10)).toBe(undefined)
+  expect(whyNoRoom(space(spaceReserveBytes + 19), 10)).toBe('bytes')
+  expect(whyNoRoom(space(1e15, spaceReserveInodes), 0)).toBe(undefined)
+  expect(whyNoRoom(space(1e15, spaceReserveInodes - 1), 0)).toBe('inodes')
+  expect(whyNoRoom(undefined, 1e15)).toBe(undefined)
+})
+
+test('a file system that counts no files has no bound on them', () => {
+  const volume = { bavail: 10, bsize: 4096, files: 0, ffree: 0 }
+  expect(freeSpaceOf(volume)).toEqual({ bytes: 40_960, inodes: undefined })
+  expect(freeSpaceOf({ ...volume, files: 100, ffree: 7 })).toEqual({ bytes: 40_960, inodes: 7 })
 })
 
 test('the volume is asked at most every 100 ms, what is open each time', async () => {
@@ -18,9 +29,9 @@ test('the volume is asked at most every 100 ms, what is open each time', async (
   let open = 0
   let asked = 0
   const hasRoom = createRoomCheck({
-    freeBytes: async () => {
+    freeSpace: async () => {
       asked++
-      return free
+      return space(free)
     },
     openBytes: () => open,
     clock: { ...systemClock, monotonicMs: () => nowMs },
@@ -40,7 +51,7 @@ test('the volume is asked at most every 100 ms, what is open each time', async (
 
 test('a volume that cannot be asked lets no rows in', async () => {
   const hasRoom = createRoomCheck({
-    freeBytes: () => Promise.reject(new RangeError('no such volume')),
+    freeSpace: () => Promise.reject(new RangeError('no such volume')),
     openBytes: () => 0,
     clock: systemClock,
   })

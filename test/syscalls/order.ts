@@ -29,7 +29,7 @@ export function parseTrace(lines: readonly string[]): TracedCall[] {
       continue
     }
     if (plain === undefined) continue
-    const name = plain === 'linkat' ? 'link' : (/^(?:rename|unlink)/.exec(plain)?.[0] ?? plain)
+    const name = plain === 'linkat' ? 'link' : (/^(?:rename|unlink|mkdir)/.exec(plain)?.[0] ?? plain)
     const nth = (counts.get(`${thread} ${name}`) ?? 0) + 1
     counts.set(`${thread} ${name}`, nth)
     const call = callOf(name, line, nth)
@@ -41,7 +41,7 @@ export function parseTrace(lines: readonly string[]): TracedCall[] {
 
 function callOf(name: string, line: string, nth: number): TracedCall {
   const quoted = [...line.matchAll(/"([^"]*)"/g)].map(([, text = '']) => text)
-  const path = /link|rename/.test(name) ? quoted.at(-1) : /\(\d+<([^>]*)>/.exec(line)?.[1]
+  const path = /link|rename|openat|mkdir/.test(name) ? quoted.at(-1) : /\(\d+<([^>]*)>/.exec(line)?.[1]
   const [from] = quoted
   const ours = path?.includes('proofstream-syscalls-') === true
   return { name, path: path ?? '', nth, ours, ...(name === 'link' || name === 'rename' ? { from: from ?? '' } : {}) }

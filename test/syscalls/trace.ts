@@ -24,7 +24,7 @@ export interface TracedRun {
   readonly ended: string
 }
 
-const workload = fileURLToPath(new URL('workload.ts', import.meta.url))
+const ordinaryWorkload = fileURLToPath(new URL('workload.ts', import.meta.url))
 /** A run that hangs this long is killed: its answers count as unknown. */
 const mostMs = 30_000
 
@@ -38,9 +38,15 @@ export function whyNoStrace(): string | undefined {
 /** Runs the workload on `dir`, tracing `calls` into `output`. */
 export function runTraced(
   dir: string,
-  trace: { readonly calls: string; readonly output: string; readonly inject?: Injection },
+  trace: {
+    readonly calls: string
+    readonly output: string
+    readonly inject?: Injection
+    /** The program; default: the one of the workload. */
+    readonly workload?: string
+  },
 ): Promise<TracedRun> {
-  const { calls, output, inject } = trace
+  const { calls, output, inject, workload = ordinaryWorkload } = trace
   const action = inject?.fault === 'kill' ? 'signal=KILL' : `error=${inject?.fault ?? ''}`
   const args = ['-f', '-y', '-s', '0', '-o', output, '-e', `trace=${calls}`]
   // Stops for the traced calls alone: much faster, but signals cannot be sent that way.

@@ -1,0 +1,66 @@
+// What a first start leaves in the data directory: the node's key and the first admin token. Each start goes through
+// here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
+
+import type { TokenRegistry } from './access/tokens.ts'
+import { isTokenText, makeTokenText } from './access/token-text.ts'
+import { must } from './lib/assert.ts'
+import type { Logger } from './lib/logger.ts'
+import { DecodeError, NodeError } from './model/errors.ts'
+import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
+import { makeDurableDirectory } from './store/directory-store.ts'
+import { createPrivate, readPrivate, removePrivate, replacePrivate } from './store/private-files.ts'
+
+/** Makes directories of the node where they are missing; their names are durable when it resolves. */
+export async function makeNodeDirectories(directories: readonly string[]): Promise<void> {
+  for (const directory of directories) await makeDurableDirectory(directory)
+}
+
+/**
+ * The node's key; made where there is none. An empty file is what an interrupted start of an older version left: no
+ * key was ever used from it. Throws NodeError `InvalidParameter` for a file that holds anything else than a key.
+ */
+export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeKey> {
+  const held = await readPrivate(path)
+  if (held !== undefined && held !== '') return readKey(path, held)
+  const text = nodeKeyToJson(generateNodeKey())
+  if (held === undefined) {
+    await createPrivate(path, text)
+  } else {
+    logger.warn({ path }, 'the file of the node key is empty: an earlier start was interrupted; a key is made')
+    await replacePrivate(path, text)
+  }
+  return readKey(path, must(await readPrivate(path), 'the key that was written is there'))
+}
+
+function readKey(path: string, text: string): NodeKey {
+  try {
+    return nodeKeyFromJson(text)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new NodeError('InvalidParameter', `${path} holds no node key (${error.message}).`, {
+      hint: 'Put the file back from a backup. With a new key (the file removed) earlier proofs name another signer.',
+      cause: error,
+    })
+  }
+}
+
+/**
+ * The first admin token, made once and written for curl and the local command line. Its text is durable under
+ * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text.
+ */
+export async function ensureAdminToken(tokens: TokenRegistry, path: string, logger: Logger): Promise<void> {
+  const held = await readPrivate(path)
+  const begun = `${path}.new`
+  if (held !== undefined && isTokenText(held.trim())) {
+    if ((await readPrivate(begun)) !== undefined) await removePrivate(begun)
+    return
+  }
+  if (held !== undefined) logger.warn({ path }, 'the token file holds no token; a new admin token is made')
+  const found = (await readPrivate(begun))?.trim()
+  const text = found !== undefined && isTokenText(found) ? found : makeTokenText()
+  // Written again when it was found: nobody knows whether it was durable.
+  await replacePrivate(begun, `${text}\n`)
+  if (!(await tokens.knows(text))) await tokens.create({ name: 'admin', scopes: ['admin'] }, text)
+  await replacePrivate(path, `${text}\n`)
+  await removePrivate(begun)
+}

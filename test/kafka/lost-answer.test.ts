@@ -1,0 +1,89 @@
+// A broker stores rows, its answer is lost, and connections are refused for a while: whatever the caller is told is
+// true, each acknowledged row is there once, and every receipt comes to its block.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import type { Receipt } from '../../src/model/receipt.ts'
+import { kindOf, ndjson, receiptOf, Rig } from '../gateway/support.ts'
+import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
+import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+
+const ending: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ending.splice(0).reverse()) await end()
+})
+
+/** A gateway that writes through a proxy, and a builder that reads past it. */
+async function start(): Promise<{ rig: Rig; proxy: KafkaProxy }> {
+  const { broker } = sharedKafka()
+  const proxy = await KafkaProxy.before(broker)
+  const options = kafkaLogOptions({ connection: { brokers: [broker], socketFactory: proxy.socketFactory } })
+  const log = await openKafkaLog(options)
+  const builtFrom = await openKafkaLog({ ...options, connection: { brokers: [broker] } })
+  const rig = new Rig({ log })
+  const builder = new Rig({ log: builtFrom, store: rig.store })
+  await builder.build()
+  builder.announcements.subscribe((announcement) => void rig.announcements.announce(announcement))
+  ending.push(
+    () => proxy.close(),
+    () => log.close(),
+    () => builtFrom.close(),
+    () => builder.stop(),
+    () => rig.stop(),
+  )
+  return { rig, proxy }
+}
+
+/** What is sent next is stored and its answer lost; then connections are refused for `ms`. */
+function storeAndRefuse(proxy: KafkaProxy, ms: number): void {
+  proxy.fate = (apiKey) => {
+    if (apiKey !== produceKey || proxy.refuses) return 'pass'
+    proxy.refuses = true
+    setTimeout(() => {
+      proxy.refuses = false
+      proxy.fate = () => 'pass'
+    }, ms)
+    return 'after'
+  }
+}
+
+describe.skipIf(noKafka)('a lost answer', () => {
+  test.each([
+    [3_000, 'without keys'],
+    [3_000, 'with keys'],
+    [20_000, 'without keys'],
+    [20_000, 'with keys'],
+  ] as const)('then %i ms without connections, %s', async (ms, kind) => {
+    const { rig, proxy } = await start()
+    await rig.rows('a/b', [{ n: 0 }], { query: { create: 'true' } })
+    const posts = Array.from({ length: 6 }, (_, i) => ({
+      body: ndjson([{ n: i + 1 }]),
+      headers: {
+        ...(kind === 'with keys' ? { 'idempotency-key': `k${i}` } : {}),
+        prefer: i % 2 === 0 ? 'respond-async' : 'wait=30',
+      },
+    }))
+    storeAndRefuse(proxy, ms)
+    const answers = await Promise.allSettled(posts.map(({ body, headers }) => rig.post('a/b', body, { headers })))
+    const receipts: Receipt[] = []
+    for (const [i, answer] of answers.entries()) {
+      if (answer.status === 'fulfilled') receipts.push(receiptOf(answer.value))
+      else expect(await kindOf(Promise.reject(answer.reason))).toBe('OutcomeUnknown')
+      if (answer.status === 'fulfilled' || kind === 'without keys') continue
+      await expect.poll(() => proxy.refuses, { timeout: 30_000 }).toBe(false)
+      const { body = '', headers = {} } = posts[i] ?? {}
+      receipts.push(receiptOf(await rig.post('a/b', body, { headers })))
+    }
+    if (ms < 15_000) expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 'fulfilled'))
+    const told = new Set<number | undefined>()
+    for (const { receiptId } of receipts) {
+      const read = async (): Promise<Receipt> => (await rig.gateway.receipt(receiptId)).receipt
+      await expect.poll(read, { timeout: 20_000 }).toMatchObject({ status: 'committed' })
+      told.add((await read()).offsets?.start)
+    }
+    expect(told.size).toBe(receipts.length)
+    const chain = await rig.catalog.byAlias('a/b')
+    const rows = chain?.blocks.findLast((block) => block.rows > 0)?.rows
+    expect(rows).toBe(1 + posts.length)
+  })
+})
