@@ -21,6 +21,9 @@ const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6,
 const minInt64 = -(2n ** 63n)
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
+/** Seconds from 1970 to the years 0000 and 10000: what lies between has a text that every reader takes. */
+const firstSecond = -62_167_219_200
+const endSecond = 253_402_300_800
 
 /** A fault of a value; undefined means that the value is in the column. */
 type ValueFault = RecordErrorKind | undefined
@@ -212,16 +215,26 @@ export class TypedColumns {
     }
     const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
     const value = scaledInteger(exactNumber(scan, bytes), shift, true)
-    if (value === 'range' || value === 'fraction' || value < minInt64 || value > maxInt64)
-      return this.outOfRange(column)
+    if (value === 'fraction' || value === 'range' || !isStorableTime(value, column.perSecond)) {
+      this.beyondYears(column)
+      this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
+      return 'OutOfRange'
+    }
     builder.appendBigInt64(value)
     return undefined
+  }
+
+  private beyondYears(column: ColumnPlan): 'OutOfRange' {
+    this.reason = `Column '${column.name}' holds times of the years 0000 to 9999 (UTC); this one is beyond.`
+    return 'OutOfRange'
   }
 
   /** The instant in `time`, in the unit of the column. */
   private putInstant(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
     const { seconds, nanos } = this.time
     const { perSecond } = column
+    // A zone can carry a time over the edge.
+    if (seconds < firstSecond || seconds >= endSecond) return this.beyondYears(column)
     const fraction = Math.floor(nanos / (1e9 / perSecond))
     if (Math.abs(seconds) < 9e15 / perSecond) {
       builder.appendInt64(seconds * perSecond + fraction)
@@ -295,6 +308,13 @@ export class TypedColumns {
     this.reason = `Column '${column.name}' holds times; ${must(timeReasons[fault ?? 'form'], 'a reason')}${hint}.`
     return 'BadTimestamp'
   }
+}
+
+/** True for a time of the years 0000 to 9999 that 64 bits hold, in units of which `perSecond` are a second. */
+function isStorableTime(value: bigint, perSecond: number): boolean {
+  const unit = BigInt(perSecond)
+  if (value < BigInt(firstSecond) * unit || value >= BigInt(endSecond) * unit) return false
+  return value >= minInt64 && value <= maxInt64
 }
 
 const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {

@@ -129,8 +129,9 @@ function eventTime(text: string | undefined): number | undefined {
   const [, year, month, day] = (rfc3339.exec(text.trim()) ?? []).map(Number)
   const ms = Date.parse(text.trim().replace(' ', 'T').toUpperCase())
   const daysOfMonth = new Date(Date.UTC(year ?? Number.NaN, month ?? 0, 0)).getUTCDate()
-  // Date.parse takes 30 February for 1 March.
-  if (day !== undefined && day <= daysOfMonth && !Number.isNaN(ms)) return ms
+  const writtenYear = new Date(ms).getUTCFullYear()
+  // Date.parse takes 30 February for 1 March; a zone can carry a time beyond the years that have a text.
+  if (day !== undefined && day <= daysOfMonth && writtenYear >= 0 && writtenYear <= 9999) return ms
   throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
     hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
   })

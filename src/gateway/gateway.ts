@@ -12,8 +12,8 @@ import { BlockPace } from './block-pace.ts'
 import { type NewDataset, createDataset } from './create-dataset.ts'
 import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
 import { KeyedBatches } from './keyed.ts'
-import { type TypedBody, demandRecords, typedBody } from './parse-body.ts'
-import { placeBatch } from './place-batch.ts'
+import { type TypedBody, demandRecords, discardBody, typedBody } from './parse-body.ts'
+import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { Receipts } from './receipts.ts'
@@ -47,9 +47,12 @@ export class Gateway {
     readonly waiters: Waiters
     readonly receipts: Receipts
     readonly keyed: KeyedBatches
+    readonly demandOpen: (chain: DatasetChain) => void
   }
   readonly #pace: BlockPace
   readonly #admission: AdmissionQueue
+  /** Creations under way, by folded alias. */
+  readonly #creations = new Map<string, ReturnType<typeof createDataset>>()
   #draining = false
 
   constructor(deps: GatewayDeps) {
@@ -60,6 +63,7 @@ export class Gateway {
       waiters: new Waiters(deps),
       receipts: new Receipts({ secret: deps.receiptSecret, logName: deps.log.kind }),
       keyed: new KeyedBatches(),
+      demandOpen: (chain) => this.#demandOpen(chain),
     }
     this.#pace = new BlockPace(deps)
     this.#admission = new AdmissionQueue(deps.limits, deps.clock)
@@ -108,10 +112,18 @@ export class Gateway {
     }
   }
 
-  /** Makes a dataset. `created` is false when the name was taken meanwhile. Throws as `createDataset`. */
+  /**
+   * Makes a dataset. `created` is false when the name was taken meanwhile; one creation of a name is under way here, and
+   * others wait for what becomes of it. Throws as `createDataset`.
+   */
   async create(dataset: NewDataset): Promise<{ chain: DatasetChain; created: boolean }> {
     this.#refuse(undefined)
-    return createDataset(this.#parts, dataset)
+    const { folded } = dataset.alias
+    const underWay = this.#creations.get(folded)
+    if (underWay !== undefined) return { chain: (await underWay).chain, created: false }
+    const creation = createDataset(this.#parts, dataset).finally(() => this.#creations.delete(folded))
+    this.#creations.set(folded, creation)
+    return creation
   }
 
   /**
@@ -139,13 +151,14 @@ export class Gateway {
   /** Reads a batch and finds it its place. */
   async #take(request: IngestRequest, admitted: Admitted): Promise<BatchToSettle | DryRunAnswer> {
     const { controls, tokenId } = request
-    const { limits, spoolDir, clock, metrics } = this.#deps
+    const { limits, spoolDir, clock } = this.#deps
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const source = { stream: request.body, format, controls, limits, spoolDir, fallbackMs, onBytes }
-    const body = await typedBody(source, targetOf(request.chain))
+    const target = targetOf(request.chain)
+    const body = await typedBody(source, target)
     admitted.spend(body.bytes)
     try {
       if (request.chain === undefined) demandRecords(body)
@@ -155,12 +168,10 @@ export class Gateway {
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
       const { mediaType } = format
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
-      const acceptedMs = clock.monotonicMs()
-      const placed = await placeBatch(this.#parts, batch)
-      if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - acceptedMs) / 1000)
-      return { ...placed, chain, csvHeader: body.csvHeader, waitSeconds: seconds }
+      const placed = await placeTyped(this.#parts, batch, target)
+      return { ...placed, chain, csvHeader: placed.body.csvHeader, waitSeconds: seconds }
     } finally {
-      const discarded = body.typed.discard()
+      const discarded = discardBody(body)
       if (discarded !== undefined) await discarded
     }
   }
@@ -185,7 +196,11 @@ export class Gateway {
         hint: 'Send it again in a moment.',
         retryAfterSeconds: 2,
       })
-    if (chain === undefined) return
+    if (chain !== undefined) this.#demandOpen(chain)
+  }
+
+  /** Throws NodeError `OtherLog`, `LogUnavailable` when the dataset takes no rows here. */
+  #demandOpen(chain: DatasetChain): void {
     if (chain.name.log !== this.#deps.log.id) {
       throw new NodeError('OtherLog', `The rows of '${chain.name.alias}' go to another log than this node's.`, {
         hint: 'Send them to a node of that log.',

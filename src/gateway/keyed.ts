@@ -12,6 +12,8 @@ const maxHeld = 100_000
 export interface Placed {
   readonly note: ReceiptNote
   readonly decided: DecidedOutcome | undefined
+  /** Its rows ask for columns: whether they get them is decided when its turn comes in the log. */
+  readonly bringsSchema?: boolean
 }
 
 interface Held {

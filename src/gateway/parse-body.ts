@@ -7,6 +7,7 @@ import { hashText, sha3Hash } from '../codec/multihash.ts'
 import { createInferrer, createReader, fillEventTime } from '../formats/formats.ts'
 import type { BodyFormat } from '../formats/formats.ts'
 import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/reader.ts'
+import { must } from '../lib/assert.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -44,6 +45,14 @@ export interface TypedBody {
   readonly csvHeader: CsvHeader | undefined
   /** What the rows were read against; another than that of the target when columns were inferred. */
   readonly shape: Shape
+  /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */
+  readonly kept?: KeptBody
+}
+
+/** Frees what a body holds; undefined where nothing has to be awaited. Idempotent. */
+export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | undefined {
+  const discarded = typed.discard()
+  return kept === undefined ? discarded : Promise.all([discarded, kept.discard()])
 }
 
 /**
@@ -70,27 +79,59 @@ interface BodyFacts {
   readonly bytes: number
 }
 
-/** Spools the body, because it is read twice where it has new columns: for its columns, then for its rows. */
+/** Keeps the body, because it is read twice where it has new columns: for its columns, then for its rows. */
 async function readInferred(source: BodySource, target: Target): Promise<TypedBody> {
   const spool = new Spool(source.spoolDir)
   const attempt = new KnownColumns(source, target)
   try {
-    const read = await readThrough(source, async (chunk) => {
+    const facts = await readThrough(source, async (chunk) => {
       await spool.append(chunk)
       await attempt.push(chunk)
     })
-    const known = await attempt.end(read)
-    if (known !== undefined) return known
-    const inferred = await infer(source, target, spool)
-    const shape = shapeWith(inferred, target)
-    const reading = new Reading(source, shape, readerOf(source, shape, inferred))
-    return await reading.run(async () => {
-      for await (const piece of spool.pieces()) await reading.push(piece)
-      return read
-    })
+    const kept = new KeptBody(source, spool, facts)
+    const body = (await attempt.end(facts)) ?? (await kept.read(target))
+    return { ...body, kept }
+  } catch (error) {
+    await spool.discard()
+    throw error
   } finally {
     await attempt.abandon()
-    await spool.discard()
+  }
+}
+
+/** The bytes of a body, for as long as it may have to be read against another schema. */
+export class KeptBody {
+  readonly #source: BodySource
+  readonly #spool: Spool
+  readonly #facts: BodyFacts
+  #last: TypedRows | undefined
+
+  constructor(source: BodySource, spool: Spool, facts: BodyFacts) {
+    this.#source = source
+    this.#spool = spool
+    this.#facts = facts
+  }
+
+  /** Reads it against `target`; what was read before is freed. Throws as `typedBody`. */
+  async read(target: Target): Promise<TypedBody> {
+    await this.#last?.discard()
+    const { shape } = target
+    const isKnown = shape !== undefined && this.#source.controls.unknownFields !== 'add'
+    const inferred = isKnown ? undefined : await infer(this.#source, target, this.#spool)
+    const against = inferred === undefined ? must(shape, 'a schema') : shapeWith(inferred, target)
+    const reading = new Reading(this.#source, against, readerOf(this.#source, against, inferred ?? {}))
+    const body = await reading.run(async () => {
+      for await (const piece of this.#spool.pieces()) await reading.push(piece)
+      return this.#facts
+    })
+    this.#last = body.typed
+    return { ...body, kept: this }
+  }
+
+  /** Frees memory and files. Idempotent. */
+  async discard(): Promise<void> {
+    await this.#last?.discard()
+    await this.#spool.discard()
   }
 }
 

@@ -16,6 +16,7 @@ import type { Published, Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipt-id.ts'
 import { headMoved, keyReused, takesNoRows } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
+import type { TypedRows } from './typed-rows.ts'
 
 export interface PlaceDeps {
   readonly catalog: Catalog
@@ -23,6 +24,8 @@ export interface PlaceDeps {
   readonly clock: Clock
   readonly publisher: Publisher
   readonly keyed: KeyedBatches
+  /** Throws when the dataset takes no rows here: looked at again right before they are appended. */
+  readonly demandOpen: (chain: DatasetChain) => void
 }
 
 export interface BatchToPlace {
@@ -44,7 +47,7 @@ export async function placeBatch(
   const { chain, body, controls } = batch
   const key = controls.idempotencyKey
   if (body.rows === 0) return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
-  if (key === undefined) return { note: await append(deps, batch, randomId()), decided: undefined, replayed: false }
+  if (key === undefined) return { ...(await append(deps, batch, randomId())), replayed: false }
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
   for (let held = deps.keyed.get(id); held !== undefined; held = deps.keyed.get(id)) {
     const placed = await held.placed.catch(() => undefined)
@@ -53,7 +56,7 @@ export async function placeBatch(
       continue
     }
     if (held.bodyHash !== body.bodyHash) throw keyReused(key)
-    return { ...placed, replayed: true }
+    return { ...placed, bringsSchema: false, replayed: true }
   }
   const placed = placeKeyed(deps, batch, { id, key })
   deps.keyed.set(id, { bodyHash: body.bodyHash, placed })
@@ -69,7 +72,7 @@ async function isRejected(deps: PlaceDeps, chain: DatasetChain, { note, decided 
 
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
   const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
-  if (known === undefined) return { note: await append(deps, batch, keyed.id), decided: undefined }
+  if (known === undefined) return append(deps, batch, keyed.id)
   if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
   return { note: noteOfKnown(batch, keyed.id, known.decided), decided: known.decided }
 }
@@ -87,15 +90,16 @@ async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptN
 }
 
 /** Appends the batch to the log; durable when it resolves. */
-async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise<ReceiptNote> {
+async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise<Placed> {
   const { chain, body, controls, tokenId } = batch
   const after = controls.ifMatch === undefined ? undefined : await sequenceAsked(deps, batch, controls.ifMatch)
+  const schema = schemaToAsk(batch)
   const rows: RowsToPublish = {
     dataset: chain.name.id,
     partition: chain.name.partition,
     schemaSequence: body.shape.schemaSequence,
     fields: body.shape.payloadFields,
-    schema: schemaToAsk(batch),
+    schema,
     traceparent: controls.traceparent,
     batch: {
       id,
@@ -105,12 +109,13 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       bodyHash: body.bodyHash,
       mediaType: batch.mediaType,
       receivedAt: timeText(batch.receivedMs),
-      wait: batch.waits,
+      wait: batch.waits || schema !== undefined,
       ...(after === undefined ? {} : { after }),
     },
   }
-  const { position, index } = await publish(deps, rows, body)
-  return noteOf(batch, { id, position, index, acceptedMs: deps.clock.nowMs() })
+  const { position, index } = await publish(deps, rows, chain, body.typed)
+  const note = noteOf(batch, { id, position, index, acceptedMs: deps.clock.nowMs() })
+  return { note, decided: undefined, bringsSchema: schema !== undefined }
 }
 
 /** The schema that the rows bring: where the dataset has none yet, or lacks columns that the caller may add. */
@@ -122,8 +127,15 @@ function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | unde
   return holdsColumns(current.value, payloadFields) ? undefined : schema
 }
 
-async function publish({ publisher }: PlaceDeps, rows: RowsToPublish, { typed }: TypedBody): Promise<Published> {
+async function publish(
+  deps: PlaceDeps,
+  rows: RowsToPublish,
+  chain: DatasetChain,
+  typed: TypedRows,
+): Promise<Published> {
+  const { publisher } = deps
   const content = await typed.finish()
+  deps.demandOpen(chain)
   if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
   return { position: await publisher.large(rows, content.spool), index: 0 }
 }

@@ -1,10 +1,10 @@
 // The body of a request as inflated chunks, counted while they are read: nothing is buffered beyond its cap.
 
-import { Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import type { Readable } from 'node:stream'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { ContentEncoding } from './controls.ts'
+import { inflated } from './inflate.ts'
 
 /** Inflated chunks of `stream`. Throws NodeError `BodyTooLarge`, `MalformedBody`. */
 export async function* bodyChunks(
@@ -18,13 +18,10 @@ export async function* bodyChunks(
     yield* counted
     return
   }
-  const inflater = createInflater(encoding)
-  const source = Readable.from(counted)
-  source.on('error', (error) => inflater.destroy(error))
   let inflatedBytes = 0
   try {
-    for await (const chunk of source.pipe(inflater)) {
-      inflatedBytes += (chunk as Uint8Array).length // zlib streams yield Buffers
+    for await (const chunk of inflated(counted, encoding)) {
+      inflatedBytes += chunk.length
       if (inflatedBytes > limits.inflatedBytes) throw tooLarge('inflatedBytes', limits.inflatedBytes)
       if (inflatedBytes > 1024 * 1024 && inflatedBytes > sent.bytes * limits.inflatedRatio) {
         throw new NodeError('BodyTooLarge', `The body inflates to more than ${limits.inflatedRatio} times its size.`, {
@@ -32,7 +29,7 @@ export async function* bodyChunks(
           hint: 'Send it in smaller batches, or less compressed.',
         })
       }
-      yield chunk as Uint8Array // zlib streams yield Buffers
+      yield chunk
     }
   } catch (cause) {
     if (cause instanceof NodeError) throw cause
@@ -40,8 +37,6 @@ export async function* bodyChunks(
       hint: 'Check Content-Encoding against what was sent; a cut-off upload looks like this too.',
       cause,
     })
-  } finally {
-    inflater.destroy()
   }
 }
 
@@ -85,17 +80,4 @@ export function tooLarge(name: 'bodyBytes' | 'inflatedBytes', value: number): No
     limit: { name, value, unit: 'bytes' },
     hint: 'Split it into several batches.',
   })
-}
-
-function createInflater(encoding: ContentEncoding): ReturnType<typeof createGunzip> {
-  switch (encoding) {
-    case 'gzip':
-      return createGunzip()
-    case 'deflate':
-      return createInflate()
-    case 'br':
-      return createBrotliDecompress()
-    case 'zstd':
-      return createZstdDecompress()
-  }
 }

@@ -324,7 +324,7 @@ describe('a dataset that two callers create at once', () => {
       kindOf(rig.rows('a/b', [{ n: 1 }], create)),
       kindOf(rig.rows('a/b', [{ n: 'x' }], create)),
     ])
-    expect(new Set(kinds)).toEqual(new Set(['SchemaConflict', 'no error']))
+    expect(new Set(kinds)).toEqual(new Set(['RecordsDoNotFit', 'no error']))
     expect(await rowsOf(rig)).toBe(1)
   })
 
