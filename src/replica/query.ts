@@ -51,6 +51,8 @@ export interface OutputSpelling {
   readonly schemaFormatText: string | undefined
   readonly ascii: boolean
   readonly reproducible: boolean
+  /** Whether the output says that rows were left out. Outputs signed by normaliser 1 do not. */
+  readonly tellsTruncation: boolean
 }
 
 /** A statement whose names are bound to blocks. */
@@ -100,6 +102,7 @@ async function answerBound(
     schemaFormatText: request.schemaFormat,
     ascii: withProof,
     reproducible: withProof,
+    tellsTruncation: true,
   })
   if (!request.include.includes('Input')) return { body: jsonMembers([['output', output]]), truncated }
   const inputBytes = canonicalBytes(fromPlain(input))
@@ -142,7 +145,7 @@ export async function bindQuery(
   return { analysis, tables, views, pinned }
 }
 
-/** Runs a bound statement; the output is one JSON object in the given spelling. */
+/** Runs a bound statement; the output is one JSON object in the given spelling, its members in canonical order. */
 export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
@@ -168,6 +171,7 @@ export async function execute(
   ]
   if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
   if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
+  if (answer.truncated && order.tellsTruncation) parts.push(['truncated', utf8('true')])
   return { output: jsonMembers(parts), truncated: answer.truncated }
 }
 
