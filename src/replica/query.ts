@@ -13,7 +13,7 @@ import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
+import { type MayRead, Reader, checkPinAliases, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/view.ts'
 import { answerTag } from './answer-tag.ts'
@@ -80,7 +80,9 @@ export async function openQuery(
   signal: AbortSignal,
 ): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
-  const bound = await bindQuery(deps, request, { reader: new Reader(deps.catalog, mayRead), signal })
+  const reader = new Reader(deps.catalog, mayRead)
+  await checkPinAliases(reader, request.datasets ?? [])
+  const bound = await bindQuery(deps, request, { reader, signal })
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   return {

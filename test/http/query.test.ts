@@ -171,8 +171,28 @@ describe('pins', () => {
   })
 
   it('give a dataset a name of the caller', async () => {
-    const datasets = [await pin({ alias: 'mine/own' })]
-    expect((await live.query('select count(*) from "mine/own"', { datasets })).at('output.data')).toEqual([[3]])
+    const datasets = [await pin({ alias: 'mine' })]
+    expect((await live.query('select count(*) from mine', { datasets })).at('output.data')).toEqual([[3]])
+  })
+
+  it('never give it what reads as the name of another', async () => {
+    const cities = (await live.call('/acme/cities/metadata')).at('output.seed.datasetId')
+    const names = ['acme/cities', 'gov/official-statistics', 'Gov/Official_Statistics', 'a/b/c', String(cities)]
+    for (const alias of names) {
+      for (const [statement, include] of [
+        [`select count(*) from "${alias}"`, ['Proof']],
+        ['select 1', []],
+      ] as const) {
+        const answer = await live.query(statement, { datasets: [await pin({ alias })], include })
+        expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+        expect(answer.at('candidates')).toEqual(['acme/sales'])
+      }
+    }
+    const id = (await pin()) as { id: string }
+    for (const alias of ['ACME/Sales', id.id]) {
+      const datasets = [await pin({ alias })]
+      expect((await live.query(`select count(*) from "${alias}"`, { datasets })).at('output.data')).toEqual([[3]])
+    }
   })
 
   it('keep all other names from resolving', async () => {
