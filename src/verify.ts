@@ -9,6 +9,9 @@ import type { JsonValue } from './model/json.ts'
 import { checkOutput, proofSteps } from './proof/check.ts'
 import type { Commitment } from './proof/commitment.ts'
 import { type ProofBody, readProofBody } from './proof/proof-body.ts'
+import { type SignedAnswer, readSignedAnswer } from './proof/signed-answer.ts'
+
+export { type AskedDataset, type Extent, type SignedAnswer, extentText } from './proof/signed-answer.ts'
 
 export interface OfflineOptions {
   /** did:key that must have signed; absent: every key will do, judge `signer` yourself. */
@@ -37,6 +40,8 @@ export interface OfflineSuccess {
   /** How the numbers of the output were spelled when it was hashed; absent when no output was given. */
   readonly canonicalForm?: CanonicalForm
   readonly commitment: Commitment
+  /** What was signed: statement, datasets and blocks, number of rows, whole or cut. */
+  readonly answer: SignedAnswer
   readonly checks: readonly OfflineCheck[]
 }
 
@@ -103,6 +108,7 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
       signer,
       ...(form === undefined ? {} : { canonicalForm: form }),
       commitment: body.commitment,
+      answer: readSignedAnswer(body),
       checks,
     }
   } catch (error) {

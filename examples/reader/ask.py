@@ -6,6 +6,7 @@
 
 Python's standard library only. An answer with a proof is canonical JSON: the bytes of a member, as received, are what
 was hashed. So nothing here writes JSON, and numbers are never read as floats before they are hashed.
+A file that was opened in an editor or pretty-printed since is put back into that form where nothing else was changed.
 Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer.
 """
 
@@ -14,6 +15,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import sys
 import urllib.error
 import urllib.request
@@ -27,8 +29,10 @@ class Forged(Exception):
 
 def members(text):
     """The members of a JSON object: name to the text of its value, byte for byte."""
+    if not text.startswith("{"):
+        raise ValueError("it is no JSON object")
     decoder = json.JSONDecoder()
-    found, at = {}, text.index("{") + 1
+    found, at = {}, 1
     while text[at] != "}":
         name, at = decoder.raw_decode(text, at + (text[at] == ","))
         _, end = decoder.raw_decode(text, at + 1)  # text[at] is the colon
@@ -38,13 +42,26 @@ def members(text):
     return found
 
 
+def as_sent(text):
+    """The text without what formatters add: white space between tokens, letters that the node had escaped."""
+    tight = re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda found: found[1] or "", text.removeprefix("\ufeff"))
+    return re.sub(r"[^\x20-\x7e]", escaped, tight)
+
+
+def escaped(found):
+    units = found[0].encode("utf-16-be").hex()
+    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4))
+
+
 def sha3(text):
     return MULTIHASH + hashlib.sha3_256(text.encode("ascii")).hexdigest()
 
 
 def check(text, signer=None):
-    """Raises Forged unless hashes and signature are good. Returns the rows and the DID of the signer."""
+    """Raises Forged unless hashes and signature are good. Returns input, output and the DID of the signer."""
     parts = members(text)
+    if not {"input", "output", "subQueries", "commitment", "proof"} <= parts.keys():
+        raise ValueError("it is not an answer with rows and their proof")
     signed = members(parts["commitment"])
     for part, name in (("input", "inputHash"), ("output", "outputHash"), ("subQueries", "subQueriesHash")):
         if json.loads(signed[name]) != sha3(parts[part]):
@@ -61,7 +78,27 @@ def check(text, signer=None):
         raise Forged("the signature is not of this key over this commitment")
     if signer is not None and did != signer:
         raise Forged(f"it is signed by {did}")
-    return json.loads(parts["output"])["data"], did
+    return json.loads(parts["input"]), json.loads(parts["output"]), did
+
+
+def rows_of(output):
+    """The rows of any of the layouts, as lists."""
+    data = output["data"]
+    if isinstance(data, dict):
+        return [list(row) for row in zip(*data.values())]
+    return [list(row.values()) if isinstance(row, dict) else row for row in data]
+
+
+def extent(asked, output):
+    """How many rows, and whether that is all. Nodes say since version 2 of their dialect when rows were left out."""
+    count = len(rows_of(output))
+    rows = f"{count} row{'' if count == 1 else 's'}"
+    if output.get("truncated"):
+        return f"{rows}, cut by limit {asked['limit']}"
+    version = asked.get("queryDialect", "").rpartition("-")[2]
+    if count < asked.get("limit", 0) or (version.isdigit() and int(version) > 1):
+        return f"{rows}, none left out"
+    return f"{rows}; whether more were left out is not said"
 
 
 def base58(text):
@@ -138,24 +175,33 @@ def main():
     given = options.parse_args()
     try:
         if given.check is not None:
-            with open(given.check, encoding="ascii") as file:
-                text = file.read()
+            with open(given.check, encoding="utf-8") as file:
+                received = file.read()
+            text = as_sent(received)
+        elif given.query is None:
+            options.error("give a query, or --check FILE")
         else:
-            text = ask(given.server, given.query, given.token)
+            received = text = ask(given.server, given.query, given.token)
         if given.save is not None:
             with open(given.save, "w", encoding="ascii") as file:
                 file.write(text)
-        rows, did = check(text, given.signer)
+        asked, output, did = check(text, given.signer)
     except Forged as why:
-        sys.exit(f"Do not trust this answer: {why}.")
+        hint = "" if text == received.strip() else " It was reformatted since it was saved: keep it as received."
+        sys.exit(f"Do not trust this answer: {why}.{hint}")
     except urllib.error.HTTPError as error:
         print(json.load(error).get("message"), file=sys.stderr)
         sys.exit(2)
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        print(f"No answer that could be checked: {error!r}", file=sys.stderr)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        why = "it is no text" if isinstance(error, UnicodeError) else str(error) or type(error).__name__
+        print(f"No answer that could be checked: {why}", file=sys.stderr)
         sys.exit(2)
-    for row in rows:
-        print("\t".join(str(value) for value in (row.values() if isinstance(row, dict) else row)))
+    for row in rows_of(output):
+        print("\t".join(str(value) for value in row))
+    print(f"asked: {json.dumps(asked.get('query'), ensure_ascii=False)}", file=sys.stderr)
+    for dataset in asked.get("datasets", []):
+        print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}", file=sys.stderr)
+    print(f"answer: {extent(asked, output)}", file=sys.stderr)
     print(f"checked: hashes and signature are good, signed by {did}", file=sys.stderr)
 
 

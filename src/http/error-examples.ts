@@ -53,11 +53,11 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
   UnsupportedDialect: {
     message: "The query dialect 'SqlSpark' of other nodes is not one that runs here.",
     hint: 'Use SqlDuckDb.',
-    candidates: ['SqlDuckDb', 'SqlDuckDb/1.5.6-1'],
+    candidates: ['SqlDuckDb', 'SqlDuckDb/1.5.6-2'],
   },
   EngineUnavailable: {
-    message: 'This node runs SqlDuckDb/1.5.6-1, not SqlDuckDb/1.0.0-1.',
-    candidates: ['SqlDuckDb', 'SqlDuckDb/1.5.6-1'],
+    message: 'This node runs SqlDuckDb/1.5.6-2, not SqlDuckDb/1.0.0-1.',
+    candidates: ['SqlDuckDb', 'SqlDuckDb/1.5.6-2'],
   },
   'InvalidRequest::InputHash': {
     message:
@@ -94,8 +94,8 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
     message: "The function 'random' gives another answer each time, so there can be no proof.",
   },
   'VerificationInconclusive::EngineUnavailable': {
-    message: 'The proof names SqlDuckDb/1.0.0-1; this node runs SqlDuckDb/1.5.6-1 and got another output.',
-    extra: { proof_engine: 'SqlDuckDb/1.0.0-1', node_engine: 'SqlDuckDb/1.5.6-1' },
+    message: 'The proof names SqlDuckDb/1.0.0-1; this node runs SqlDuckDb/1.5.6-2 and got another output.',
+    extra: { proof_engine: 'SqlDuckDb/1.0.0-1', node_engine: 'SqlDuckDb/1.5.6-2' },
   },
   Unauthenticated: { message: 'This needs a token.', hint: 'Send the header Authorization: Bearer <token>.' },
   Forbidden: {

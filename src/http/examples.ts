@@ -1,7 +1,7 @@
 // Examples in the OpenAPI document: one dataset of readings, as a node answered about it. The proof is a real one.
 
 const id = 'did:odf:fed01b01390025986c67024b49446f43ffd2d124eae4a428dc857cbd53cd8d1a92fb2'
-const signer = 'did:key:z6MkqgZ8k1jbCkr2PrJm5gepipD8sRBBkZFN56gYyqvpov4i'
+const signer = 'did:key:z6Mkg8KHUyht453mFgLkjBA1DR4rG9zzdeojqjPAKrJx4kmm'
 const head = 'f1620e177e7623c349d889c1e31edd282ac124d59b4deb79b1d986c95f12ed9fd00f7'
 const receiptId =
   'Ae0BsBOQAlmGxnAktJRG9D_9LRJOrkpCjchXy9U82NGpL7KDDVpiuR3GY20IDWPdF1HXsG-2LA6DxyEQebPwqrLmsBYguN65w-11pJOzc7SxS2otkRVD_7r8u9gOJbuZWo7FGoUAAAAAAQAAAAAAAQAAAAAAQwAAAAAAtn6M_6EBvH6M_6EBFGFwcGxpY2F0aW9uL3gtbmRqc29uEDkxNGI2M2ZjNTE0YzU5NTYJcmVhZGluZy0xm7NJyKvC_euLI9t7'
@@ -42,7 +42,7 @@ const query = 'select sensor, max(celsius) as warmest from acme.readings group b
 /** An answer of `/query` with its proof, as it was signed. */
 export const provenAnswer = {
   commitment: {
-    inputHash: 'f1620e90e38671b6c91cb46b492f84371e14ffb289adf0580e37fc301beb66a9f6fd4',
+    inputHash: 'f162009987e0808f10794e66aaf4288336b9ab1c0e45007763a20796c5580ee1c4174',
     outputHash: 'f162078a16a4d46430af50424de848494f708d93322e288ffce8b7d3624dd3272533e',
     subQueriesHash: 'f1620ca4510738395af1429224dd785675309c344b2b549632e20275c69b15ed1d210',
   },
@@ -52,13 +52,13 @@ export const provenAnswer = {
     include: ['Input', 'Proof'],
     limit: 100,
     query,
-    queryDialect: 'SqlDuckDb/1.5.6-1',
+    queryDialect: 'SqlDuckDb/1.5.6-2',
     schemaFormat: 'ArrowJson',
     skip: 0,
   },
   output: { data: [['s1', 21.5]], dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
   proof: {
-    proofValue: 'u0HE-mvJT1i5Ubdgau3Fd-z3nK80e1Gl2W2zx3wbIfN0e1NPKpTV358g2mFMo3PWK2FBqi05qjCkIgIdYvGOoDQ',
+    proofValue: 'uKGQb0rqDzi8ClwUEWZSxkA5Hy_rGPeoxsiqhjs4wofKisCusVgDDEn39PnMkCJrJYFhiCT4MLGbWQFkFog3SDA',
     type: 'Ed25519Signature2020',
     verificationMethod: signer,
   },
@@ -102,7 +102,7 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   'verify 200': {
     ok: true,
     signer: { did: signer, relation: 'self' },
-    engine: { name: 'duckdb', version: '1.5.6', dialect: 'SqlDuckDb/1.5.6-1' },
+    engine: { name: 'duckdb', version: '1.5.6', dialect: 'SqlDuckDb/1.5.6-2' },
   },
   'getReadiness 200': { ok: true },
   'getReadiness 503': { ok: false, reasons: { log: 'The log cannot be written.' } },

@@ -132,6 +132,23 @@ function checkPins(pins: readonly DatasetPin[]): void {
   }
 }
 
+/**
+ * A pin's alias that reads as the name of a dataset, `account/dataset` or a DID, must be the name of that very dataset: an
+ * answer would else say of one dataset what holds for another. For what is asked here, not for what is verified: another
+ * node may hold a dataset under another name. Throws NodeError `InvalidRequest`.
+ */
+export async function checkPinAliases(reader: Reader, pins: readonly DatasetPin[]): Promise<void> {
+  for (const { id, alias } of pins) {
+    if (!alias.includes('/') && !foldAscii(alias).startsWith('did:')) continue
+    const chain = await reader.find(id)
+    if (chain === undefined || [chain.name.alias, id].some((own) => foldAscii(own) === foldAscii(alias))) continue
+    throw new NodeError('InvalidRequest', `datasets gives the name '${alias.slice(0, 210)}' to another dataset.`, {
+      hint: 'Use the name of the dataset itself, or one without a slash.',
+      candidates: [chain.name.alias],
+    })
+  }
+}
+
 /** Pins that no name of the statement uses: checked as the others are, because they are signed as well. */
 export async function pinUnused(
   reader: Reader,

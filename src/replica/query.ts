@@ -13,7 +13,7 @@ import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
+import { type MayRead, Reader, checkPinAliases, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/view.ts'
 import { answerTag } from './answer-tag.ts'
@@ -51,6 +51,8 @@ export interface OutputSpelling {
   readonly schemaFormatText: string | undefined
   readonly ascii: boolean
   readonly reproducible: boolean
+  /** Whether the output says that rows were left out. Outputs signed by normaliser 1 do not. */
+  readonly tellsTruncation: boolean
 }
 
 /** A statement whose names are bound to blocks. */
@@ -78,7 +80,9 @@ export async function openQuery(
   signal: AbortSignal,
 ): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
-  const bound = await bindQuery(deps, request, { reader: new Reader(deps.catalog, mayRead), signal })
+  const reader = new Reader(deps.catalog, mayRead)
+  await checkPinAliases(reader, request.datasets ?? [])
+  const bound = await bindQuery(deps, request, { reader, signal })
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   return {
@@ -100,6 +104,7 @@ async function answerBound(
     schemaFormatText: request.schemaFormat,
     ascii: withProof,
     reproducible: withProof,
+    tellsTruncation: true,
   })
   if (!request.include.includes('Input')) return { body: jsonMembers([['output', output]]), truncated }
   const inputBytes = canonicalBytes(fromPlain(input))
@@ -142,7 +147,7 @@ export async function bindQuery(
   return { analysis, tables, views, pinned }
 }
 
-/** Runs a bound statement; the output is one JSON object in the given spelling. */
+/** Runs a bound statement; the output is one JSON object in the given spelling, its members in canonical order. */
 export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
@@ -168,6 +173,7 @@ export async function execute(
   ]
   if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
   if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
+  if (answer.truncated && order.tellsTruncation) parts.push(['truncated', utf8('true')])
   return { output: jsonMembers(parts), truncated: answer.truncated }
 }
 

@@ -79,6 +79,7 @@ async function answerTail(
     parts.push(['schema', schemaBytes(schema, request.schemaFormat)])
     parts.push(['schemaFormat', utf8(JSON.stringify(request.schemaFormat))])
   }
+  if (start > 0) parts.push(['truncated', utf8('true')])
   return { body: jsonMembers(parts), truncated: start > 0 }
 }
 

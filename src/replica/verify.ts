@@ -1,5 +1,6 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
+import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { datasetIdBytes } from '../codec/did.ts'
@@ -16,7 +17,7 @@ import { checkProof } from '../proof/check.ts'
 import { hashCanonical } from '../proof/commitment.ts'
 import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
 import { type MayRead, Reader, aliasOfParts } from './pin.ts'
-import { type ReplicaDeps, bindQuery, execute } from './query.ts'
+import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts'
 
 export interface VerifyAnswer {
   readonly ok: true
@@ -33,21 +34,14 @@ export async function verifyProof(
   const proof = readProofBody(body)
   const request = readInput(proof.input)
   checkProof(proof)
-  const sameEngine = checkEngine(request.queryDialect, deps.engine.dialect)
+  const proofEngine = proofEngineOf(request.queryDialect, deps.engine.dialect)
+  checkLimit(request.limit, deps.limits.resultRows)
   await checkPins(deps, request, caller)
-  const output = await reExecute(deps, request, proof, caller)
+  const run = reExecute(deps, request, { proof, proofEngine, ...caller })
+  const { output } = await (proofEngine.isOurs ? run : run.catch((error: unknown) => blameVersion(error, proofEngine)))
   const actual = hashCanonical(output)
   if (actual !== proof.commitment.outputHash) {
-    if (!sameEngine) {
-      throw new NodeError(
-        'VerificationInconclusive::EngineUnavailable',
-        `The proof names ${request.queryDialect}; this node runs ${deps.engine.dialect} and got another output.`,
-        {
-          extra: { proof_engine: request.queryDialect, node_engine: deps.engine.dialect },
-          hint: 'Verify on a node with that engine version.',
-        },
-      )
-    }
+    if (!proofEngine.isOurs) throw inconclusive(proofEngine, 'got another output')
     throw new NodeError(
       'VerificationFailed::OutputMismatch',
       'Running the query again gave another output than the one that was signed.',
@@ -65,15 +59,61 @@ export async function verifyProof(
   }
 }
 
-/** False when the proof names another version of our engine: it is tried, and a mismatch is no accusation. */
-function checkEngine(dialect: string, ours: string): boolean {
+/** Which engine and normaliser a proof names. Another version than ours is tried, and what fails then is no accusation. */
+interface ProofEngine {
+  readonly isOurs: boolean
+  readonly named: string
+  readonly ours: string
+  /** Outputs of normaliser 1 do not say that rows were left out. */
+  readonly tellsTruncation: boolean
+}
+
+function proofEngineOf(named: string, ours: string): ProofEngine {
+  const tellsTruncation = !named.endsWith('-1')
   try {
-    checkDialect(dialect, ours)
-    return true
+    checkDialect(named, ours)
+    return { isOurs: true, named, ours, tellsTruncation }
   } catch (error) {
-    if (error instanceof NodeError && error.kind === 'EngineUnavailable') return false
+    if (error instanceof NodeError && error.kind === 'EngineUnavailable')
+      return { isOurs: false, named, ours, tellsTruncation }
     throw error
   }
+}
+
+function inconclusive({ named, ours }: ProofEngine, what: string, cause?: unknown): NodeError {
+  return new NodeError(
+    'VerificationInconclusive::EngineUnavailable',
+    `The proof names ${named}; this node runs ${ours} and ${what}.`,
+    {
+      extra: { proof_engine: named, node_engine: ours },
+      hint: 'Verify on a node with that engine version.',
+      ...(cause === undefined ? {} : { cause }),
+    },
+  )
+}
+
+/** What a statement is refused for, which is decided by the version that runs. */
+const refusalKinds: ReadonlySet<string> = new Set<ErrorKind>([
+  'QueryNotAllowed',
+  'SqlSyntax',
+  'SqlUnknownName',
+  'SqlValue',
+  'DuplicateColumn',
+  'VerificationFailed::NotReproducible',
+])
+
+/** Throws in place of a refusal that the proof's own version may not know; any other error as it is. */
+function blameVersion(error: unknown, engine: ProofEngine): never {
+  if (!(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
+  throw inconclusive(engine, `refuses the query: ${error.message.replace(/\.$/, '')}`, error)
+}
+
+function checkLimit(limit: number, most: number): void {
+  if (limit <= most) return
+  throw new NodeError('InvalidRequest', `input/limit is ${limit}; at most ${most} rows are answered at once here.`, {
+    limit: { name: 'resultRows', value: most, unit: 'rows' },
+    hint: 'Verify on a node with a higher limit.',
+  })
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
@@ -112,9 +152,17 @@ async function checkPins(
 async function reExecute(
   deps: ReplicaDeps,
   request: QueryRequest,
-  proof: ProofBody,
-  caller: { readonly mayRead: MayRead; readonly signal: AbortSignal },
-): Promise<Uint8Array> {
+  {
+    proof,
+    proofEngine,
+    ...caller
+  }: {
+    readonly proof: ProofBody
+    readonly proofEngine: ProofEngine
+    readonly mayRead: MayRead
+    readonly signal: AbortSignal
+  },
+): Promise<Execution> {
   const pinned = new Set((request.datasets ?? []).map((pin) => pin.alias.toLowerCase()))
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   for (const name of analysis.tables) {
@@ -130,15 +178,15 @@ async function reExecute(
   try {
     const reader = new Reader(deps.catalog, caller.mayRead)
     const bound = await bindQuery(deps, request, { reader, signal: caller.signal })
-    const execution = await execute(deps, request, {
+    return await execute(deps, request, {
       bound,
       signal: caller.signal,
       withSchema: request.include.includes('Schema'),
       schemaFormatText: textOf(proof.input, 'schemaFormat'),
       ascii: true,
       reproducible: true,
+      tellsTruncation: proofEngine.tellsTruncation,
     })
-    return execution.output
   } catch (error) {
     if (error instanceof NodeError && error.kind === 'NotReproducible') {
       throw new NodeError('VerificationFailed::NotReproducible', error.message, error.details)

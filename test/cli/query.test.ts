@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { proofVectors } from '../proof/proof-vectors.ts'
 import { type Finished, runCommand, runProgram } from '../helpers/run-node.ts'
+import { repository } from '../helpers/sources.ts'
 import { problem, startStub } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-query-'))
@@ -43,7 +44,7 @@ describe.concurrent('query', () => {
     await using stub = await startStub({ 'POST /query': { body, headers: { 'result-truncated': 'true' } } })
     const { code, stdout, stderr } = await run(['query', 'select 1', '--proof', 'saved.json', '--server', stub.url])
     expect({ code, lines: stdout.split('\n').length }).toEqual({ code: 0, lines: 3 })
-    expect(stderr).toMatch(/^proof saved to saved\.json.*\nResult truncated: .*\n$/)
+    expect(stderr).toMatch(/^proof saved to saved\.json.*\n2 rows, cut by limit 2: .*\n$/)
     expect(await readFile(join(folder, 'saved.json'), 'utf8')).toBe(body)
     expect(JSON.parse(stub.asked[0]?.body ?? '')).toMatchObject({ include: ['Input', 'Proof', 'Schema'] })
   })
@@ -78,6 +79,17 @@ describe.concurrent('verify', () => {
       signer,
       checks: { signature: 'passed', outputHash: 'passed' },
     })
+  })
+
+  test('shows what was asked of what, and how much of it came', async () => {
+    const file = join(repository, 'test', 'fixtures', 'proofs-v1', 'answers', 'join.json')
+    const { code, stdout } = await run(['verify', file, '--offline', '-o', 'table'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^query +select s\.name, max\(w\.rain\) as most from acme\.weather w join /m)
+    expect(stdout).toMatch(/^datasets\.acme\/weather +f1620[0-9a-f]{64}$/m)
+    expect(stdout).toMatch(/^datasets\.acme\/stations +f1620[0-9a-f]{64}$/m)
+    expect(stdout).toMatch(/^answer +4 rows, none left out$/m)
+    expect(stdout).toMatch(/^signer +did:key:z6Mk/m)
   })
 
   test('ends with 10 for another signer, a changed row and a changed signature', async () => {

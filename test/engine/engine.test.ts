@@ -42,8 +42,8 @@ describe('identity', () => {
     expect(bench.engine).toMatchObject({
       name: 'duckdb',
       version: '1.5.6',
-      normalizerVersion: 1,
-      dialect: 'SqlDuckDb/1.5.6-1',
+      normalizerVersion: 2,
+      dialect: 'SqlDuckDb/1.5.6-2',
     })
   })
 })

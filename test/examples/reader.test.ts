@@ -38,6 +38,8 @@ describe('the reader example', () => {
     const { code, stdout, stderr } = await ask(query, '--server', live.node.url, '--save', file)
     expect([code, stdout]).toEqual([0, 'Rome, }{][\t0.1\t2\nTromsø "north"\t1.5e+300\t9007199254740993\n'])
     expect(stderr).toContain(`signed by ${live.node.did}`)
+    expect(stderr).toContain(`asked: "${query}"\nof: acme/cities at block f1620`)
+    expect(stderr).toContain('answer: 2 rows, none left out\n')
     expect((await ask('--check', file, '--signer', live.node.did)).code).toBe(0)
     const stranger = await ask('--check', file, '--signer', 'did:key:z6Mkother')
     expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining('it is signed by')])
@@ -58,6 +60,38 @@ describe('the reader example', () => {
     expect(await readFile(file, 'utf8')).not.toBe(answer.text)
     const { code, stdout, stderr } = await ask('--check', file)
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(reason)])
+  })
+
+  it.each(['JsonAoa', 'JsonAos', 'JsonSoa'])('says that rows were left out of an answer in %s', async (dataFormat) => {
+    const file = join(dir, 'cut.json')
+    const asked = { include: ['Proof'], dataFormat, limit: 1 }
+    await writeFile(file, (await live.query('select city from acme.cities order by n', asked)).text)
+    const { code, stdout, stderr } = await ask('--check', file)
+    expect([code, stdout]).toEqual([0, 'Rome, }{][\n'])
+    expect(stderr).toContain('answer: 1 row, cut by limit 1\n')
+  })
+
+  it.each<[string, string, (text: string) => string]>([
+    ['a mark of byte order', 'checked', (text) => `\ufeff${text}\n`],
+    ['line ends and indentation', 'checked', (text) => text.replaceAll('","', '",\r\n\t "')],
+    ['its escapes undone', 'checked', (text) => text.replaceAll('\\u00f8', 'ø')],
+    ['white space in a row', 'It was reformatted', (text) => text.replace('Rome, ', 'Rome,').replace('","', '", "')],
+    ['an end that is missing', 'No answer that could be checked', (text) => text.slice(0, 90)],
+    ['another form', 'it is no JSON object', () => '[1]'],
+    ['no proof', 'it is not an answer with rows and their proof', () => '{"output": {}}'],
+    ['members of other types', 'No answer that could be checked', (text) => text.replace(/"did:key:[^"]*"/, '7')],
+    [
+      'a key of any length',
+      'No answer that could be checked',
+      (text) => text.replace('did:key:z', `did:key:z${'z'.repeat(99)}`),
+    ],
+  ])('reads a file with %s, or says what is wrong with it', async (_, said, change) => {
+    const answer = await live.query('select city, size, n from acme.cities', { include: ['Proof'] })
+    const file = join(dir, 'reformatted.json')
+    await writeFile(file, change(answer.text))
+    const { code, stderr } = await ask('--check', file)
+    expect([code === 0, stderr]).toEqual([said === 'checked', expect.stringContaining(said)])
+    expect(stderr).not.toContain('Traceback')
   })
 
   it('says what the node says when there is no answer', async () => {

@@ -1,6 +1,7 @@
 // Questions over HTTP: formats, pins, old blocks, limits, and a caller who goes away.
 
 import { request as httpRequest } from 'node:http'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
@@ -170,8 +171,28 @@ describe('pins', () => {
   })
 
   it('give a dataset a name of the caller', async () => {
-    const datasets = [await pin({ alias: 'mine/own' })]
-    expect((await live.query('select count(*) from "mine/own"', { datasets })).at('output.data')).toEqual([[3]])
+    const datasets = [await pin({ alias: 'mine' })]
+    expect((await live.query('select count(*) from mine', { datasets })).at('output.data')).toEqual([[3]])
+  })
+
+  it('never give it what reads as the name of another', async () => {
+    const cities = (await live.call('/acme/cities/metadata')).at('output.seed.datasetId')
+    const names = ['acme/cities', 'gov/official-statistics', 'Gov/Official_Statistics', 'a/b/c', String(cities)]
+    for (const alias of names) {
+      for (const [statement, include] of [
+        [`select count(*) from "${alias}"`, ['Proof']],
+        ['select 1', []],
+      ] as const) {
+        const answer = await live.query(statement, { datasets: [await pin({ alias })], include })
+        expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+        expect(answer.at('candidates')).toEqual(['acme/sales'])
+      }
+    }
+    const id = (await pin()) as { id: string }
+    for (const alias of ['ACME/Sales', id.id]) {
+      const datasets = [await pin({ alias })]
+      expect((await live.query(`select count(*) from "${alias}"`, { datasets })).at('output.data')).toEqual([[3]])
+    }
   })
 
   it('keep all other names from resolving', async () => {
@@ -223,7 +244,7 @@ describe('tail and metadata', () => {
       'amount',
       'share',
     ])
-    expect(answer.headers['result-truncated']).toBe('true')
+    expect([answer.headers['result-truncated'], answer.at('truncated')]).toEqual(['true', true])
     expect(answer.headers['dataset-head']).toBe(`acme/sales;block="${heads[1]}"`)
   })
 
@@ -237,6 +258,8 @@ describe('tail and metadata', () => {
   ])('%s shows the offsets %j', async (query, offsets) => {
     const answer = await live.call(`/acme/sales/tail${query}`)
     expect((answer.at('data') as { offset: number }[]).map((row) => row.offset)).toEqual(offsets)
+    const older = offsets.length === 0 ? query === '?limit=0' : offsets[0] !== 0
+    expect(answer.at('truncated')).toBe(older ? true : undefined)
   })
 
   it('show the dataset as it was at a block', async () => {
@@ -280,8 +303,39 @@ describe('limits', () => {
     const some = await live.query('select * from range(50)', { limit: 10, skip: 5 })
     expect([some.status, some.headers['result-truncated']]).toEqual([200, 'true'])
     expect(some.at('output.data.0.0')).toBe(5)
+    expect(some.at('output.truncated')).toBe(true)
     const all = await live.query('select * from range(50)', { limit: 50 })
     expect(all.headers['result-truncated']).toBeUndefined()
+  })
+
+  it.each(['JsonAos', 'JsonAoa', 'JsonSoa'])('say it inside the output that is signed, in %s', async (dataFormat) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ rows: fc.nat(6), skip: fc.nat(3), limit: fc.nat(6), schema: fc.boolean() }),
+        async ({ rows, skip, limit, schema }) => {
+          const include = schema ? ['Proof', 'Schema'] : ['Proof']
+          const answer = await live.query(`select * from range(${rows})`, { dataFormat, skip, limit, include })
+          const cut = rows > skip + limit
+          expect(Object.keys(Object(answer.at('output')))).toEqual([
+            'data',
+            'dataFormat',
+            ...(schema ? ['schema'] : []),
+            'schemaFormat',
+            ...(cut ? ['truncated'] : []),
+          ])
+          expect([answer.at('output.truncated'), answer.headers['result-truncated']]).toEqual(
+            cut ? [true, 'true'] : [undefined, undefined],
+          )
+          const verified = await live.call('/verify', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: answer.bytes,
+          })
+          expect(verified.at('ok')).toBe(true)
+        },
+      ),
+      { numRuns: 12 },
+    )
   })
 
   it('hold for rows: at the limit it runs, above it is refused', async () => {

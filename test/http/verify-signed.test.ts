@@ -27,7 +27,7 @@ let output: Readonly<Record<string, unknown>>
 let otherDataset: SignedInput['datasets'][number]
 
 beforeAll(async () => {
-  live = await startLiveNode({ 'trusted-signers': stranger.did })
+  live = await startLiveNode({ 'trusted-signers': stranger.did, 'limit-result-rows': 1_000 })
   await live.ingest(
     'acme/sales',
     [
@@ -92,6 +92,43 @@ describe('a proof signed elsewhere', () => {
     expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationInconclusive::EngineUnavailable'])
     expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/0.9.2-1', node_engine: input.queryDialect })
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  })
+
+  it.each([
+    ['a construct that is refused here', "select * from read_csv('x')"],
+    ['a statement that does not parse here', 'selec city'],
+    ['a statement that gives another answer each time here', 'select now() as city'],
+    ['a value that is none here', "select cast('x' as integer) as city"],
+  ])('by another engine version, with %s, is never accused', async (_, query) => {
+    for (const queryDialect of ['SqlDuckDb/1.5.6-1', 'SqlDuckDb/2.0.0-9']) {
+      const answer = await verify(signed({ input: { query, datasets: [], queryDialect } }))
+      expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationInconclusive::EngineUnavailable'])
+    }
+  })
+
+  it('says that rows were left out, but for the first normaliser', async () => {
+    const cut = { limit: 1 }
+    const [first] = output['data'] as unknown[]
+    const [bare, telling] = [{ data: [first] }, { data: [first], truncated: true }]
+    const old = { ...cut, queryDialect: 'SqlDuckDb/1.5.6-1' }
+    expect((await verify(signed({ input: cut, output: telling }))).at('ok')).toBe(true)
+    expect((await verify(signed({ input: cut, output: bare }))).at('error.kind')).toBe(
+      'VerificationFailed::OutputMismatch',
+    )
+    expect((await verify(signed({ input: old, output: bare }))).at('ok')).toBe(true)
+    expect((await verify(signed({ input: old, output: telling }))).at('error.kind')).toBe(
+      'VerificationInconclusive::EngineUnavailable',
+    )
+  })
+
+  it('asks for no more rows than a query may', async () => {
+    expect((await verify(signed({ input: { limit: 1_000 } }))).at('ok')).toBe(true)
+    const answer = await verify(signed({ input: { limit: 1_001 } }))
+    expect([answer.status, answer.at('error.kind'), answer.at('limit.name')]).toEqual([
+      422,
+      'InvalidRequest',
+      'resultRows',
+    ])
   })
 
   it('in either spelling of the data format is reproduced in that spelling', async () => {

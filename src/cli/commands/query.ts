@@ -3,6 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { JsonValue } from '../../index.ts'
+import { extentText } from '../../verify.ts'
 import { type Answer, datasetPath, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
@@ -37,7 +38,7 @@ export async function query(context: CommandContext, sqlOrDash: string, options:
     if (options.proof !== undefined) await saveProof(options.proof, answer)
     printRows(context.form, rowsOf(memberAt(answer.json(), 'output')))
   }
-  noteTruncation(answer, 'more rows than the limit: --limit and --skip show others')
+  noteCut(answer, memberAt(answer.json(), 'output'), '--limit and --skip show others')
   return exitCodes.done
 }
 
@@ -70,7 +71,7 @@ export async function tail(context: CommandContext, dataset: string, options: Ta
     query: { limit: text(limit), skip: text(skip), at, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
   })
   printRows(context.form, rowsOf(answer.json()))
-  noteTruncation(answer, 'there are older rows: --limit and --skip show them')
+  noteCut(answer, answer.json(), '--limit and --skip show older ones')
   return exitCodes.done
 }
 
@@ -80,6 +81,9 @@ function rowsOf(output: JsonValue | undefined): Rows {
   return { columns, rows: itemsAt(output, 'data').map((row) => (Array.isArray(row) ? row : [])) }
 }
 
-function noteTruncation({ headers }: Answer, text: string): void {
-  if (headers['result-truncated'] === 'true') note(`Result truncated: ${text}.`)
+/** `100 rows, cut by limit 100`: where rows were left out, as many came as the limit allows. */
+function noteCut({ headers }: Answer, output: JsonValue | undefined, hint: string): void {
+  if (memberAt(output, 'truncated') !== true && headers['result-truncated'] !== 'true') return
+  const rows = itemsAt(output, 'data').length
+  note(`${extentText({ rows, limit: rows, skip: 0, extent: 'cut' })}: ${hint}`)
 }

@@ -3,11 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { type JsonObject, type JsonValue, jsonText, parseJson } from '../../index.ts'
-import { type OfflineFailure, type OfflineSuccess, verifyOffline } from '../../verify.ts'
+import { type OfflineFailure, type OfflineSuccess, extentText, verifyOffline } from '../../verify.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
-import { memberAt, objectOf, textAt } from '../json-values.ts'
+import { memberAt, numberOf, objectOf, textAt } from '../json-values.ts'
 import { printObject } from '../output.ts'
 
 export interface VerifyOptions {
@@ -73,6 +73,7 @@ function print(
     context.form,
     objectOf({
       ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
+      ...(verdict.ok ? answerMembers(verdict.answer) : {}),
       signer: verdict.signer,
       relation: textAt(answer, 'signer', 'relation'),
       canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
@@ -82,6 +83,19 @@ function print(
       engine: memberAt(answer, 'engine'),
     }),
   )
+}
+
+/** What was asked, of what, and how much of it came. */
+function answerMembers(answer: OfflineSuccess['answer']): Readonly<Record<string, JsonValue | undefined>> {
+  const { query, dialect, datasets, rows, extent } = answer
+  return {
+    query,
+    dialect,
+    datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
+    answer: extentText(answer),
+    rows: rows === undefined ? undefined : numberOf(rows),
+    extent,
+  }
 }
 
 const outcomeCodes: Readonly<Record<OfflineFailure['outcome'], ExitCode>> = {

@@ -13,6 +13,14 @@ import { datasetOf, mayRead } from '../dataset-access.ts'
 import { isUnchanged, keepForEver } from '../etag.ts'
 import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
+const Tail = Type.Object({
+  data: Type.Unknown(),
+  dataFormat: Type.String(),
+  schema: Type.Optional(Type.Unknown()),
+  schemaFormat: Type.Optional(Type.String()),
+  truncated: Type.Optional(Type.Literal(true, { description: 'There are older rows; else absent.' })),
+})
+
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
 
 const MetadataQuery = Type.Object(
@@ -82,7 +90,7 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
         tags: ['datasets'],
         params: DatasetParams,
         querystring: TailQuery,
-        response: { 200: Type.Object({ data: Type.Unknown(), dataFormat: Type.String() }), ...problemResponses },
+        response: { 200: Tail, ...problemResponses },
       },
     },
     async (request, reply) => {

@@ -85,6 +85,9 @@ const Answer = Type.Object(
       dataFormat: Type.String(),
       schema: Type.Optional(Type.Unknown()),
       schemaFormat: Type.String(),
+      truncated: Type.Optional(
+        Type.Literal(true, { description: 'There are rows beyond limit. Signed with the rows; else absent.' }),
+      ),
     }),
     input: Type.Optional(Type.Unknown()),
     subQueries: Type.Optional(Type.Array(Type.Unknown())),
