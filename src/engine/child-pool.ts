@@ -5,7 +5,7 @@ import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
 import type { Analysis, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
-import type { SentLists } from './file-lists.ts'
+import { patternOf, type SentLists } from './file-lists.ts'
 import type { ChildSettings, ToChild } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 
@@ -39,7 +39,9 @@ export class ChildPool {
     this.#options = options
     const { memoryBytes, resultBytes, dataRoots } = options
     const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
-    this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots }
+    // The engine compares the pattern of a path with these before it looks for files.
+    const roots = [...new Set(dataRoots.flatMap((root) => [root, patternOf(root)]))]
+    this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots: roots }
   }
 
   /** Starts all processes; resolves when the first is ready. Throws NodeError `Internal`. */

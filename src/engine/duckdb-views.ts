@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { sqlTypeOf } from './duckdb-types.ts'
-import type { HeldTable } from './file-lists.ts'
+import { type HeldTable, patternOf } from './file-lists.ts'
 import { asciiLower } from './lexer.ts'
 
 /** Views kept for later queries. */
@@ -70,14 +70,13 @@ export class Views {
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
     const columns = fields.map((field) => projection(field, physical))
-    const files = paths.map(literal).join(', ')
-    return `SELECT ${columns.join(', ')} FROM read_parquet([${files}]${grew ? ', union_by_name = true' : ''})`
+    return `SELECT ${columns.join(', ')} FROM ${scan(paths, { unionByName: grew })}`
   }
 
   async #columnsOf(file: string): Promise<SliceColumns> {
     const known = this.#slices.get(file)
     if (known !== undefined) return known
-    const result = await this.#connection.run(`DESCRIBE SELECT * FROM read_parquet([${literal(file)}])`)
+    const result = await this.#connection.run(`DESCRIBE SELECT * FROM ${scan([file], { unionByName: false })}`)
     const rows = await result.getRows()
     const columns = new Map(rows.map((row) => [String(row[0]), String(row[1])]))
     if (this.#slices.size >= keptSlices) this.#slices.clear()
@@ -92,6 +91,23 @@ export class Views {
       this.#made.delete(key)
     }
   }
+}
+
+/**
+ * Exactly these files as they are. Left alone, the engine would guess: columns from `key=value` in the path, text from
+ * binary, that no float is NaN (and skip row groups by bounds in which NaN has no place).
+ */
+function scan(paths: readonly string[], { unionByName }: { readonly unionByName: boolean }): string {
+  const options = [
+    'hive_partitioning = false',
+    'hive_types_autocast = false',
+    'filename = false',
+    'file_row_number = false',
+    'binary_as_string = false',
+    'can_have_nan = true',
+    `union_by_name = ${unionByName}`,
+  ]
+  return `read_parquet([${paths.map((path) => literal(patternOf(path))).join(', ')}], ${options.join(', ')})`
 }
 
 function viewKey(parts: readonly string[]): string {

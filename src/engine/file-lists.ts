@@ -44,6 +44,11 @@ function pathsOf(files: EngineFiles, from: number, to: number): string[] {
   return paths
 }
 
+/** The pattern that matches `path` alone: the engine takes every path for one. */
+export function patternOf(path: string): string {
+  return path.replaceAll(/[*?[]/g, '[$&]')
+}
+
 /** A table in a child process. */
 export interface HeldTable {
   readonly parts: readonly string[]
