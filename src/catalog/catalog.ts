@@ -6,6 +6,7 @@ import { decodeBlock } from '../codec/odf-block.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
+import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import { partitionOf } from '../log/partition.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
@@ -16,8 +17,11 @@ import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
+import { HeldChains } from './held-chains.ts'
 
 const parallelReads = 64
+/** Blocks that the first commit may have beyond one. */
+const creationBlocks = 8
 /** How long a chain is taken for current where another process may have moved it. */
 const currentMs = 1_000
 
@@ -33,7 +37,7 @@ export class Catalog {
   readonly #clock: Clock | undefined
   readonly #names = new Map<string, NameRecord>()
   readonly #aliasOfId = new Map<DatasetId, string>()
-  readonly #chains = new Map<DatasetId, DatasetChain>()
+  readonly #chains: HeldChains
   /** By log that names were made with: the adoptions that lead to the one that rows go to now. */
   readonly #adoptions = new Map<string, readonly AdoptionRecord[]>()
   /** Work on one chain is one after the other. */
@@ -44,8 +48,16 @@ export class Catalog {
   readonly #unsubscribe: () => void
 
   /** With a `clock`, others may commit unheard: a chain that is asked for is then probed, at most once a second. */
-  constructor(deps: { store: ObjectStore; announcements: Announcements; logger: Logger; clock?: Clock | undefined }) {
+  constructor(deps: {
+    store: ObjectStore
+    announcements: Announcements
+    logger: Logger
+    clock?: Clock | undefined
+    /** Limit `catalogBytes`. */
+    bytesMost?: number
+  }) {
     this.#store = deps.store
+    this.#chains = new HeldChains(deps.bytesMost ?? limitTable.catalogBytes.value)
     this.#clock = deps.clock
     this.#logger = deps.logger
     this.#unsubscribe = deps.announcements.subscribe((message) => {
@@ -129,10 +141,14 @@ export class Catalog {
   }
 
   async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
-    const held = this.#chains.get(id)
+    const held = this.#chains.peek(id)
     if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
+    // Nobody has asked for it: it is read ahead, but not in the place of one that somebody has.
+    if (!this.#chains.hasRoomFor(headSequence + 1)) return
     const name = await this.#name(foldAscii(alias))
-    if (name?.id === id) await this.chainOf(name)
+    const chain = name?.id === id ? await this.chainOf(name) : undefined
+    // It was being read already when this was announced.
+    if (chain !== undefined && chain.headSequence < headSequence) await this.refresh(chain)
   }
 
   async #name(folded: string): Promise<NameRecord | undefined> {
@@ -191,6 +207,7 @@ export class Catalog {
         .map(numberOfName)
         .filter((value) => value !== undefined)
       sequences.sort((a, b) => a - b)
+      chain.reserve(sequences.length + creationBlocks)
       let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
       for (let at = 0; at < sequences.length; at += parallelReads) {
         const group = sequences.slice(at, at + parallelReads)
@@ -209,7 +226,7 @@ export class Catalog {
       }
       await this.#store.settle(commitsPrefix(name.id))
       if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
-      this.#chains.set(name.id, chain)
+      this.#chains.keep(chain)
       this.#tell({ chain, fromSequence: 0 })
       return chain
     })
@@ -231,6 +248,7 @@ export class Catalog {
     if (blocks.length === 0) return probed()
     if (fromSequence + blocks.length - 1 > durableTo) await this.#store.settle(commitsPrefix(chain.name.id))
     await this.#applyBlocks(chain, blocks)
+    this.#chains.grown(chain)
     probed()
     if (tell) this.#tell({ chain, fromSequence })
   }
@@ -286,7 +304,7 @@ function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefin
   if (sha3Hash(bytes) !== hash) throw broken(`${words} is damaged: its bytes have another hash`)
   try {
     const { block } = decodeBlock(bytes)
-    const previous = chain.blocks.at(-1)?.hash
+    const previous = chain.blocks.length === 0 ? undefined : chain.head.hash
     if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length)
       throw broken(`${words} does not follow ${previous ?? 'nothing'}`)
     chain.apply(hash, block)

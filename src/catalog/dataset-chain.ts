@@ -3,12 +3,12 @@
 
 import { logPositionOf } from '../codec/log-position.ts'
 import { assert, must } from '../lib/assert.ts'
+import { PackedList } from '../lib/packed-list.ts'
 import type {
   AddData,
   AddPushSource,
   DataSlice,
   Hash,
-  Instant,
   MetadataBlock,
   MetadataEvent,
   SetAttachments,
@@ -17,31 +17,7 @@ import type {
 } from '../model/events.ts'
 import type { NameRecord } from '../model/records.ts'
 import { type DataSchema, type Vocabulary, defaultVocabulary } from '../model/schema.ts'
-
-/** One block as the catalog remembers it. */
-export interface ChainBlock {
-  readonly hash: Hash
-  readonly sequence: number
-  readonly systemTime: Instant
-  readonly kind: MetadataEvent['kind']
-  /** The log that this block or those before it were read from last; undefined before any. */
-  readonly log: string | undefined
-  /** Position in `log` after the last message this block and those before it consumed; -1 before any. */
-  readonly next: number
-  readonly checkpoint: Hash | undefined
-  /** Slices, rows up to and including this block. */
-  readonly sliceCount: number
-  readonly rows: number
-}
-
-export interface SliceRef {
-  readonly hash: Hash
-  /** First and last offset. */
-  readonly start: number
-  readonly end: number
-  readonly sizeBytes: number
-  readonly sequence: number
-}
+import { type ChainBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
 /** An aspect of the dataset and the sequence of the block that set it. */
 export interface Versioned<T> {
@@ -49,106 +25,177 @@ export interface Versioned<T> {
   readonly value: T
 }
 
+/** Blocks of one log: those with sequences from `start` to below `end`. */
+export interface LogSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** The slices of a chain up to some block, in chain order. */
+export class ChainSlices extends PackedList<SliceRef> {
+  readonly #packed: PackedBlocks
+
+  constructor(packed: PackedBlocks, length: () => number) {
+    super(length, (number) => packed.slice(number))
+    this.#packed = packed
+  }
+
+  /** Number of the slice with the row at `offset`, which must be there. */
+  numberWith(offset: number): number {
+    return this.#packed.sliceWith(offset)
+  }
+}
+
+/** What an object costs beside its blocks, and a decoded aspect beside its text. */
+const chainBytes = 2_000
+const bytesPerChar = 4
+
 export class DatasetChain {
   /** With the log and the partition that rows go to now. */
   readonly name: NameRecord
-  readonly blocks: ChainBlock[] = []
-  readonly slices: SliceRef[] = []
+  readonly #packed = new PackedBlocks()
+  readonly blocks: PackedList<ChainBlock> = new PackedList(
+    () => this.#packed.length,
+    (sequence) => this.#packed.block(sequence),
+  )
+  readonly slices = new ChainSlices(this.#packed, () => this.#packed.sliceCount)
   readonly schemas: Versioned<DataSchema>[] = []
   readonly vocabularies: Versioned<Vocabulary>[] = []
   readonly infos: Versioned<SetInfo>[] = []
   readonly licenses: Versioned<SetLicense>[] = []
   readonly attachments: Versioned<SetAttachments['attachments']>[] = []
   readonly sources: Versioned<AddPushSource>[] = []
-  readonly #sequenceOfHash = new Map<Hash, number>()
+  #aspectBytes = 0
+  /** The last block, which is asked for most. */
+  #head: ChainBlock | undefined
 
   constructor(name: NameRecord) {
     this.name = name
   }
 
+  /** Memory taken, roughly. */
+  get bytes(): number {
+    return chainBytes + this.#packed.bytes + this.#aspectBytes
+  }
+
   /** Sequence of the head; -1 before the first block. */
   get headSequence(): number {
-    return this.blocks.length - 1
+    return this.#packed.length - 1
   }
 
   get head(): ChainBlock {
-    return must(this.blocks.at(-1), 'a chain in the catalog has a head')
+    return must(this.#head, 'a chain in the catalog has a head')
   }
 
   /** Position after the last message of the dataset's log that is in the chain; -1 before any. */
   get next(): number {
-    const last = this.blocks.at(-1)
+    const last = this.#head
     return last !== undefined && last.log === this.name.log ? last.next : -1
   }
 
   /** Sequence of the block with this hash, or undefined when it is not in the chain. */
   sequenceOf(hash: Hash): number | undefined {
-    return this.#sequenceOfHash.get(hash)
+    return hash === this.#head?.hash ? this.headSequence : this.#packed.sequenceOf(hash)
+  }
+
+  /** True when a block names this slice or checkpoint. */
+  names(kind: 'slice' | 'checkpoint', hash: Hash): boolean {
+    return this.#packed.names(kind, hash)
+  }
+
+  /** The snapshot of the slices up to and including block `sequence`. */
+  slicesUpTo(sequence: number): ChainSlices {
+    const { sliceCount } = this.#packed.block(sequence)
+    return new ChainSlices(this.#packed, () => sliceCount)
+  }
+
+  /** How many AddData blocks there are; the n-th of them has checkpoint n. */
+  get dataCount(): number {
+    return this.#packed.dataCount
+  }
+
+  /** AddData block `number`, from 0; undefined when there are not so many. */
+  dataBlock(number: number): ChainBlock | undefined {
+    return number < this.dataCount ? this.#packed.block(this.#packed.dataBlock(number)) : undefined
+  }
+
+  /** The logs that the chain was read from, newest first. */
+  *logSpans(): Generator<LogSpan> {
+    for (let end = this.blocks.length; end > 0; ) {
+      const log = this.blocks.at(end - 1)?.log
+      const start = this.#packed.firstIndex((sequence) => this.blocks.at(sequence)?.log === log, 0, end)
+      if (log !== undefined) yield { start, end }
+      end = start
+    }
+  }
+
+  /** The block among `span` (default: all) that consumed log position `position`, or undefined while none has. */
+  blockAtPosition(position: number, span: LogSpan = { start: 0, end: this.blocks.length }): ChainBlock | undefined {
+    const { start, end } = span
+    const sequence = this.#packed.firstIndex((at) => this.#packed.nextAt(at) > position, start, end)
+    return sequence < end ? this.#packed.block(sequence) : undefined
+  }
+
+  /** Makes room for `length` blocks at once. */
+  reserve(length: number): void {
+    this.#packed.reserve(length)
   }
 
   /** Adds the next block. The caller has checked hash and links. Throws DecodeError, and then has changed nothing. */
   apply(hash: Hash, block: MetadataBlock): void {
     const sequence = Number(block.sequenceNumber)
-    assert(sequence === this.blocks.length, 'blocks are applied in order')
-    const last = this.blocks.at(-1)
-    let [log, next] = [last?.log, last?.next ?? -1]
-    let checkpoint = last?.checkpoint
-    if (block.event.kind === 'AddData') {
-      const data = block.event as AddData // narrowed by kind; ForeignEvent never has this kind
+    const { systemTime, event } = block
+    assert(sequence === this.#packed.length, 'blocks are applied in order')
+    let { log, next, checkpoint } = this.#head ?? { log: undefined, next: -1, checkpoint: undefined }
+    let slice: Omit<SliceRef, 'sequence'> | undefined
+    if (event.kind === 'AddData') {
+      const data = event as AddData // narrowed by kind; ForeignEvent never has this kind
       const position = logPositionOf(data.newSourceState)
       if (position !== undefined) ({ log, next } = position)
       checkpoint = data.newCheckpoint?.physicalHash ?? checkpoint
-      if (data.newData !== undefined) this.slices.push(sliceRef(data.newData, sequence))
+      if (data.newData !== undefined) slice = sliceOf(data.newData)
     }
-    this.#applyAspect(sequence, block.event)
-    const slice = this.slices.at(-1)
-    this.#sequenceOfHash.set(hash, sequence)
-    this.blocks.push({
-      hash,
-      sequence,
-      systemTime: block.systemTime,
-      kind: block.event.kind,
-      log,
-      next,
-      checkpoint,
-      sliceCount: this.slices.length,
-      rows: slice === undefined ? 0 : slice.end + 1,
-    })
+    this.#packed.add({ hash, systemTime, kind: event.kind, log, next, checkpoint, slice })
+    this.#head = this.#packed.block(sequence)
+    this.#applyAspect(sequence, event)
   }
 
   #applyAspect(sequence: number, event: MetadataEvent): void {
     switch (event.kind) {
+      case 'AddData':
+        return
       case 'SetDataSchema':
         if (event.schema !== undefined) this.schemas.push({ sequence, value: event.schema })
-        return
+        break
       case 'SetVocab': {
         const { kind: _, ...names } = event
         this.vocabularies.push({ sequence, value: { ...defaultVocabulary, ...names } })
-        return
+        break
       }
       case 'SetInfo':
         this.infos.push({ sequence, value: event })
-        return
+        break
       case 'SetLicense':
         this.licenses.push({ sequence, value: event })
-        return
+        break
       case 'SetAttachments':
         this.attachments.push({ sequence, value: event.attachments })
-        return
+        break
       case 'AddPushSource':
         this.sources.push({ sequence, value: event })
-        return
+        break
       default:
     }
+    const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
+    this.#aspectBytes += bytesPerChar * JSON.stringify(event, plain).length
   }
 }
 
-function sliceRef(data: DataSlice, sequence: number): SliceRef {
+function sliceOf(data: DataSlice): Omit<SliceRef, 'sequence'> {
   return {
     hash: data.physicalHash,
     start: Number(data.offsetInterval.start),
     end: Number(data.offsetInterval.end),
     sizeBytes: Number(data.size),
-    sequence,
   }
 }

@@ -7,7 +7,8 @@ import { HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { checkpointKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { ChainBlock, DatasetChain } from './dataset-chain.ts'
+import type { DatasetChain } from './dataset-chain.ts'
+import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
 export interface DecidedOutcome {
@@ -42,8 +43,8 @@ export class Outcomes {
     batch: { readonly id: string; readonly position: number },
   ): Promise<DecidedOutcome | 'void' | undefined> {
     // A position says nothing of its log; an id does not come twice.
-    for (const log of logsOf(chain)) {
-      const block = blockAtPosition(chain, batch.position, log)
+    for (const span of chain.logSpans()) {
+      const block = chain.blockAtPosition(batch.position, span)
       if (block?.checkpoint === undefined) continue
       const outcome = findOutcome(await this.#checkpoint(chain, block.checkpoint), batch.id, batch.position)
       if (outcome !== undefined) return { outcome, block }
@@ -69,7 +70,7 @@ export class Outcomes {
 
   /** The n-th checkpoint belongs to the n-th AddData: the block is found by counting, then its own outcomes are read. */
   async #committedIn(chain: DatasetChain, at: { number: number; id: string }): Promise<DecidedOutcome | undefined> {
-    const block = chain.blocks.filter((one) => one.kind === 'AddData')[at.number]
+    const block = chain.dataBlock(at.number)
     if (block?.checkpoint === undefined) return undefined
     const outcome = findCommitted(await this.#checkpoint(chain, block.checkpoint), at.id)
     return outcome === undefined ? undefined : { outcome, block }
@@ -94,42 +95,4 @@ export class Outcomes {
     }
     return decodeCheckpoint(bytes)
   }
-}
-
-/** The logs that a chain was read from, newest first. */
-function* logsOf({ blocks }: DatasetChain): Generator<LogSpan> {
-  for (let end = blocks.length; end > 0; ) {
-    const log = blocks[end - 1]?.log
-    const start = firstIndex({ start: 0, end }, (at) => blocks[at]?.log === log)
-    if (log !== undefined) yield { start, end }
-    end = start
-  }
-}
-
-/** Blocks of one log: those from index `start` to below `end`. */
-interface LogSpan {
-  readonly start: number
-  readonly end: number
-}
-
-/** The block among `span` (default: all) that consumed log position `position`, or undefined while none has. */
-export function blockAtPosition(
-  chain: DatasetChain,
-  position: number,
-  span: LogSpan = { start: 0, end: chain.blocks.length },
-): ChainBlock | undefined {
-  const index = firstIndex(span, (at) => (chain.blocks[at]?.next ?? -1) > position)
-  return index < span.end ? chain.blocks[index] : undefined
-}
-
-/** First index of `span` from which on `holds` is true, by bisection; its end when there is none. */
-function firstIndex(span: LogSpan, holds: (index: number) => boolean): number {
-  let low = span.start
-  let high = span.end
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (holds(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
 }

@@ -4,7 +4,7 @@ import { must } from '../lib/assert.ts'
 import type { DatasetId, Hash, Instant, SetAttachments, SetInfo, SetLicense } from '../model/events.ts'
 import type { Visibility } from '../model/records.ts'
 import { type DataSchema, type Vocabulary, defaultVocabulary } from '../model/schema.ts'
-import type { DatasetChain, SliceRef, Versioned } from './dataset-chain.ts'
+import type { ChainSlices, DatasetChain, Versioned } from './dataset-chain.ts'
 
 export interface DatasetView {
   readonly id: DatasetId
@@ -12,7 +12,7 @@ export interface DatasetView {
   readonly visibility: Visibility
   readonly block: { readonly hash: Hash; readonly sequence: number; readonly systemTime: Instant }
   readonly rows: number
-  readonly slices: readonly SliceRef[]
+  readonly slices: ChainSlices
   readonly vocabulary: Vocabulary
   /** Absent before the first SetDataSchema. */
   readonly schema: DataSchema | undefined
@@ -25,7 +25,7 @@ export interface DatasetView {
 
 /** The dataset as of block `sequence` (default: the head). */
 export function viewOf(chain: DatasetChain, sequence: number = chain.headSequence): DatasetView {
-  const block = must(chain.blocks[sequence], 'the block is in the chain')
+  const block = must(chain.blocks.at(sequence), 'the block is in the chain')
   const schema = latest(chain.schemas, sequence)
   return {
     id: chain.name.id,
@@ -33,7 +33,7 @@ export function viewOf(chain: DatasetChain, sequence: number = chain.headSequenc
     visibility: chain.name.visibility,
     block: { hash: block.hash, sequence, systemTime: block.systemTime },
     rows: block.rows,
-    slices: chain.slices.slice(0, block.sliceCount),
+    slices: chain.slicesUpTo(sequence),
     vocabulary: latest(chain.vocabularies, sequence)?.value ?? defaultVocabulary,
     schema: schema?.value,
     schemaSequence: schema?.sequence ?? -1,

@@ -45,6 +45,16 @@ export const limitTable = {
     unit: 'bytes/s',
     text: 'inflated bytes that one token may send, averaged over 10 s; 0 means any number',
   },
+  catalogBytes: {
+    value: 256 * MiB,
+    unit: 'bytes',
+    text: 'what is remembered of chains; those not asked for longest are read from the store again when they are',
+  },
+  keyMemoryBytes: {
+    value: 128 * MiB,
+    unit: 'bytes',
+    text: 'what is remembered of idempotency keys; sets not asked for longest are read from the store again when they are',
+  },
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
   bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
   bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },

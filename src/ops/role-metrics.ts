@@ -30,7 +30,7 @@ export interface EngineLoad {
 }
 
 interface NewBlocks {
-  readonly chain: { readonly blocks: readonly { readonly systemTime: Instant }[] }
+  readonly chain: { readonly blocks: { readonly length: number; slice(start: number): readonly { readonly systemTime: Instant }[] } }
   readonly fromSequence: number
 }
 
@@ -77,7 +77,7 @@ export function measureEngine(metrics: Metrics, load: () => EngineLoad): void {
 export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs: () => number): void {
   let newestMs = 0
   catalog.onAdvance(({ chain, fromSequence }) => {
-    for (const { systemTime } of chain.blocks.slice(fromSequence === 0 ? -1 : fromSequence)) {
+    for (const { systemTime } of chain.blocks.slice(fromSequence === 0 ? chain.blocks.length - 1 : fromSequence)) {
       const timeMs = instantMs(systemTime)
       newestMs = Math.max(newestMs, timeMs)
       if (fromSequence > 0) metrics.blockAgeSeconds.observe(Math.max(0, nowMs() - timeMs) / 1000)

@@ -68,9 +68,9 @@ function isNamed(chain: DatasetChain, kind: ObjectKind, hash: Hash): boolean {
     case 'blocks':
       return chain.sequenceOf(hash) !== undefined
     case 'data':
-      return chain.slices.some((slice) => slice.hash === hash)
+      return chain.names('slice', hash)
     case 'checkpoints':
-      return chain.blocks.some((block) => block.checkpoint === hash)
+      return chain.names('checkpoint', hash)
   }
 }
 

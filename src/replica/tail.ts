@@ -65,7 +65,7 @@ async function answerTail(
     wantSchema: false,
     keyOrder: 'column',
     ascii: false,
-    skip: start - (view.slices[run.from]?.start ?? start),
+    skip: start - (view.slices.at(run.from)?.start ?? start),
     limit: end - start,
     signal,
   })
@@ -85,7 +85,5 @@ async function answerTail(
 
 /** Numbers of the slices with rows in `[start, end)`. */
 function slicesOf({ slices }: DatasetView, start: number, end: number): { from: number; to: number } {
-  const from = slices.findLastIndex((slice) => slice.start <= start)
-  const to = slices.findLastIndex((slice) => slice.start < end) + 1
-  return start < end ? { from: Math.max(0, from), to } : { from: 0, to: 0 }
+  return start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
 }

@@ -13,7 +13,7 @@ export function viewFiles(
   { from, to }: { from: number; to: number } = { from: 0, to: slices.length },
 ): EngineFiles {
   const path = (number: number): string => {
-    const slice = must(slices[number], 'a view has the slices of its chain up to its block')
+    const slice = must(slices.at(number), 'a view has the slices of its chain up to its block')
     return must(store.localPath(dataKey(id, slice.hash)), 'slices lie on the local disk')
   }
   return { list: id, from, to, path }

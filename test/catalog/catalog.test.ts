@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { blockAtPosition, Outcomes } from '../../src/catalog/outcomes.ts'
+import { Outcomes } from '../../src/catalog/outcomes.ts'
 import { viewOf } from '../../src/catalog/view.ts'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -70,7 +70,7 @@ describe('a catalog', () => {
 
   test('knows each block: rows, slices, positions, and what it can be asked for by hash', async () => {
     const chain = await chainOf(catalogOf(await storeWith(3)))
-    expect(chain.blocks.map(({ kind, rows, next }) => [kind, rows, next])).toEqual([
+    expect([...chain.blocks].map(({ kind, rows, next }) => [kind, rows, next])).toEqual([
       ['Seed', 0, -1],
       ['SetDataSchema', 0, -1],
       ['AddPushSource', 0, -1],
@@ -78,14 +78,14 @@ describe('a catalog', () => {
       ['AddData', 4, 6],
       ['AddData', 6, 8],
     ])
-    expect(chain.slices.map(({ start, end, sequence }) => [start, end, sequence])).toEqual([
+    expect([...chain.slices].map(({ start, end, sequence }) => [start, end, sequence])).toEqual([
       [0, 1, 3],
       [2, 3, 4],
       [4, 5, 5],
     ])
     expect(chain.sequenceOf(chain.head.hash)).toBe(5)
     expect(chain.sequenceOf('f1620')).toBeUndefined()
-    expect([3, 4, 5, 6, 7, 8].map((position) => blockAtPosition(chain, position)?.sequence)).toEqual([
+    expect([3, 4, 5, 6, 7, 8].map((position) => chain.blockAtPosition(position)?.sequence)).toEqual([
       3,
       4,
       4,
@@ -109,8 +109,8 @@ describe('a catalog', () => {
     ])
     await buildAll(log, store)
     const chain = await chainOf(catalogOf(store))
-    const views = chain.blocks.map(({ sequence }) => viewOf(chain, sequence))
-    expect(chain.blocks.map(({ kind }) => kind).join(' ')).toBe(
+    const views = [...chain.blocks].map(({ sequence }) => viewOf(chain, sequence))
+    expect([...chain.blocks].map(({ kind }) => kind).join(' ')).toBe(
       'Seed SetInfo SetDataSchema AddPushSource AddData SetDataSchema AddPushSource AddData',
     )
     expect(views.map(({ schema }) => schema?.fields.length)).toEqual([undefined, undefined, 6, 6, 6, 7, 7, 7])
@@ -163,10 +163,10 @@ describe('a catalog', () => {
 
 describe('a chain that is broken', () => {
   test.each([
-    ['a missing block', (chain: DatasetChain) => [blockKey(a, must(chain.blocks[4], 'a block').hash), undefined]],
+    ['a missing block', (chain: DatasetChain) => [blockKey(a, must(chain.blocks.at(4), 'a block').hash), undefined]],
     [
       'a damaged block',
-      (chain: DatasetChain) => [blockKey(a, must(chain.blocks[1], 'a block').hash), Uint8Array.of(1, 2)],
+      (chain: DatasetChain) => [blockKey(a, must(chain.blocks.at(1), 'a block').hash), Uint8Array.of(1, 2)],
     ],
     ['a missing commit below others', () => [commitKey(a, 4), undefined]],
     ['no first commit', () => [commitKey(a, 0), undefined]],
@@ -194,7 +194,7 @@ describe('a chain that is broken', () => {
   test('stands where it stood when what comes next cannot be read', async () => {
     const store = await storeWith(3)
     const whole = await chainOf(catalogOf(store))
-    const next = must(whole.blocks[5], 'a block').hash
+    const next = must(whole.blocks.at(5), 'a block').hash
     const commits = new Map<string, Uint8Array | undefined>([[commitKey(a, 5), undefined]])
     const objects = new Map(commits)
     const hidden = damaged(store, objects)

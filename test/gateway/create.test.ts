@@ -86,6 +86,6 @@ test('a dataset without schema gets it from its first batch, under its own vocab
   expect((await rig.rows('a/b', [{ when: '2026-01-01T00:00:00Z', n: 1 }])).status).toBe('committed')
   const { schema } = viewOf(chain)
   expect(schema?.fields.map(({ name }) => name)).toEqual(['offset', 'op', 'system_time', 'when', 'n'])
-  const kinds = chain.blocks.map(({ kind }) => kind)
+  const kinds = [...chain.blocks].map(({ kind }) => kind)
   expect(kinds).toEqual(['Seed', 'SetVocab', 'AddPushSource', 'SetDataSchema', 'AddPushSource', 'AddData'])
 })

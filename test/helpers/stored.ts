@@ -19,7 +19,7 @@ export async function readStored(store: ObjectStore): Promise<StoredDataset[]> {
   const datasets: StoredDataset[] = []
   for (const { alias } of await catalog.names()) {
     const chain = must(await catalog.byAlias(alias), 'a name has a chain')
-    const blocks = chain.blocks.map(({ sequence, hash }) => ({ sequence, hash }))
+    const blocks = [...chain.blocks].map(({ sequence, hash }) => ({ sequence, hash }))
     datasets.push({ alias: alias.toLowerCase(), blocks, rows: await rowsOf(store, chain) })
   }
   catalog.close()

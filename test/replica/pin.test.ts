@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { Reader, aliasOfParts, pinNames, pinnedList } from '../../src/replica/pin.ts'
+import { sha3Hash } from '../../src/codec/multihash.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import type { PinnedDataset } from '../../src/model/query.ts'
@@ -46,8 +48,8 @@ describe('names of a dataset that grows while they are looked up', () => {
   const chain = new DatasetChain({ id: 'did:odf:a', alias: 'acme/goods', log: 'x', partition: 0, visibility: 'public' })
   const grow = (): void => {
     const sequence = chain.headSequence + 1
-    chain.apply(`f1620${sequence}`, {
-      systemTime: '2026-01-01T00:00:00.000Z',
+    chain.apply(sha3Hash(utf8(String(sequence))), {
+      systemTime: '2026-01-01T00:00:00Z',
       sequenceNumber: BigInt(sequence),
       event: { kind: 'SetInfo', description: String(sequence) },
     })
