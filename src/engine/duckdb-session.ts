@@ -11,14 +11,14 @@ import { type Rendered, renderResult } from './duckdb-render.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
-import { type GateResult, gateStatement, notAllowed } from './gate.ts'
+import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
 import { engineVersion } from './identity.ts'
 import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
 import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
-import { checkStatementKind } from './statement-kind.ts'
+import { checkStatementKind, sampleClause } from './statement-kind.ts'
 import { child, list, text } from './tree.ts'
 
 /** A statement that the gate let through. */
@@ -188,23 +188,37 @@ function checkJob(statement: Statement, job: PlainJob): void {
   for (const table of statement.gate.tables) {
     assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
   }
-  const { volatile } = statement.gate
-  if (job.reproducible && volatile !== undefined) {
-    throw new NodeError(
-      'NotReproducible',
-      `${volatile.construct} gives another answer each time, so there can be no proof.`,
-      {
-        hint: 'Write a fixed value instead, or ask without a proof.',
-        ...(volatile.position && { position: volatile.position }),
-      },
-    )
-  }
+  if (job.reproducible) checkReproducible(statement)
   for (const name of statement.gate.sessionNames) {
     const isColumn = job.tables.some((table) =>
       table.schema?.fields.some((field) => asciiLower(field.name) === name.construct),
     )
     if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
   }
+}
+
+/** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
+function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statement): void {
+  if (volatile !== undefined) {
+    // The tree has no place for USING SAMPLE.
+    const position =
+      volatile.position ?? (volatile.construct === sampleConstruct ? sampleClause(sql.original) : undefined)
+    throw new NodeError(
+      'NotReproducible',
+      `${volatile.construct} gives another answer each time, so there can be no proof.`,
+      { hint: 'Write a fixed value instead, or ask without a proof.', ...(position && { position }) },
+    )
+  }
+  if (machineDependent === undefined) return
+  const { construct, position } = machineDependent
+  throw new NodeError(
+    'NotReproducible',
+    `The last digits of ${construct} depend on the machine, so there can be no proof.`,
+    {
+      hint: 'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
+      ...(position && { position }),
+    },
+  )
 }
 
 /** Two output columns of exactly one name have no place in a keyed layout. */

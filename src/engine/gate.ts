@@ -4,7 +4,7 @@
 
 import type { TextPosition } from '../model/errors.ts'
 import { NodeError } from '../model/errors.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import type { Construct, TableName } from './engine-job.ts'
 import {
@@ -13,17 +13,21 @@ import {
   allowedTableFunctions,
   clockNames,
   isDenied,
+  machineDependentFunctions,
   sessionNames,
   volatileFunctions,
 } from './function-policy.ts'
 import { asciiLower } from './lexer.ts'
 import { similarNames } from './similar-names.ts'
 import { child, list, location, present, text } from './tree.ts'
+import { families, type Rule, shapes } from './tree-grammar.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {
   readonly tables: readonly TableName[]
   readonly volatile: Construct | undefined
+  /** The first call of a function whose last digits depend on the machine. */
+  readonly machineDependent: Construct | undefined
   /** Bare columns that the engine takes for a call when no column has their name. */
   readonly sessionNames: readonly Construct[]
   /** Every alias and column name that the statement itself makes, ASCII lower case. */
@@ -36,23 +40,27 @@ export type Locate = (byteOffset: number) => TextPosition
 /** CTE names that an unqualified reference may mean here, ASCII lower case. */
 type Scope = ReadonlySet<string>
 
+/** A construct and its byte offset, where there is one. */
+interface Sighting {
+  readonly construct: string
+  readonly offset: number | undefined
+}
+
+/** Where a member stands: its name, its node's kind, and what is in scope there. */
+interface Place {
+  readonly kind: string
+  readonly name: string
+  readonly scope: Scope
+  readonly depth: number
+}
+
+/** How the gate calls every form of sampling. */
+export const sampleConstruct = 'a sample'
+
 const maxDepth = 1000
 const maxNodes = 400_000
 const maxCtes = 100
 
-const expressionClasses = new Set(
-  (
-    'BETWEEN CASE CAST COLLATE COLUMN_REF LAMBDA_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA ' +
-    'OPERATOR POSITIONAL_REFERENCE STAR SUBQUERY WINDOW TYPE'
-  ).split(' '),
-)
-/** Objects with a `type` that need no look of their own: their members are visited. */
-const plainTypes = new Set(
-  (
-    'SELECT_NODE SET_OPERATION_NODE JOIN SUBQUERY EMPTY EXPRESSION_LIST PIVOT LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ' +
-    'ORDER_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING'
-  ).split(' '),
-)
 /** Schemas that the engine brings along; no account has such a name. */
 const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
 
@@ -62,7 +70,7 @@ const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catal
  */
 export function gateStatement(node: JsonObject, locate: Locate): GateResult {
   const gate = new Gate(locate)
-  gate.visit(node, new Set(), 0)
+  gate.visit('query', node, new Set(), 0)
   return gate.result()
 }
 
@@ -71,7 +79,8 @@ class Gate {
   readonly #tables = new Map<string, TableName>()
   readonly #sessionNames: Construct[] = []
   readonly #aliases = new Set<string>()
-  #volatile: { construct: Construct; offset: number } | undefined
+  #volatile: Sighting | undefined
+  #machineDependent: Sighting | undefined
   #nodes = 0
   #ctes = 0
   /** Location of the closest ancestor that has one. */
@@ -84,36 +93,56 @@ class Gate {
   result(): GateResult {
     return {
       tables: [...this.#tables.values()],
-      volatile: this.#volatile?.construct,
+      volatile: this.#told(this.#volatile),
+      machineDependent: this.#told(this.#machineDependent),
       sessionNames: this.#sessionNames,
       aliases: this.#aliases,
     }
   }
 
-  visit(value: JsonValue, scope: Scope, depth: number): void {
-    if (value === null || typeof value !== 'object') return
-    if (Array.isArray(value)) {
-      for (const item of value) this.visit(item, scope, depth)
-      return
-    }
-    if (!(value instanceof Map)) return
+  /** Checks a node against a shape of the grammar, or a family of shapes, and all that it holds. */
+  visit(of: string, value: JsonValue, scope: Scope, depth: number): void {
+    if (!(value instanceof Map)) this.#deny(`a value in place of ${of}`)
     if (depth > maxDepth) this.#deny('nesting over 1,000 levels')
     if (++this.#nodes > maxNodes) this.#deny('a statement of over 400,000 parts')
     const outer = this.#near
     this.#near = location(value) ?? outer
-    this.#visitNode(value, scope, depth + 1)
+    const tag = families.get(of)
+    const kind = tag === undefined ? of : `${of} ${text(value, tag)}`
+    const shape = shapes.get(kind) ?? this.#denyKind(kind, value)
+    this.#noteAliases(value)
+    this.#judge(kind, value, scope)
+    const scopes = tag === 'type' && of === 'query' ? this.#queryScopes(value, scope, depth + 1) : undefined
+    for (const [name, member] of value) {
+      const rule = shape.get(name) ?? this.#deny(`${name.toUpperCase()} in ${kind}`)
+      if (scopes !== undefined && name === 'cte_map') continue
+      this.#check(rule, member, { kind, name, scope: scopes?.(name) ?? scope, depth: depth + 1 })
+    }
     this.#near = outer
   }
 
-  #visitNode(node: JsonObject, scope: Scope, depth: number): void {
-    this.#noteAliases(node)
-    if (node.has('class')) this.#visitExpression(node, scope, depth)
-    else if (typeof node.get('type') === 'string') this.#visitTyped(node, scope, depth)
-    else this.#visitMembers(node, scope, depth)
+  /** One member of a node against its rule. */
+  #check(rule: Rule, value: JsonValue, at: Place): void {
+    if (rule.is === 'node') {
+      if (value !== null || !rule.orNull) this.visit(rule.of, value, at.scope, at.depth)
+      return
+    }
+    if (rule.is === 'list') {
+      if (!Array.isArray(value)) this.#denyMember(value, at)
+      for (const item of value) this.#check(rule.of, item, at)
+      return
+    }
+    if (!holds(rule, value)) this.#denyMember(value, at, rule.is === 'one' ? rule.construct : undefined)
   }
 
-  #visitMembers(node: JsonObject, scope: Scope, depth: number): void {
-    for (const member of node.values()) this.visit(member, scope, depth)
+  /** Looks at what the grammar cannot say: names of tables, functions and columns, and what has no proof. */
+  #judge(kind: string, node: JsonObject, scope: Scope): void {
+    if (kind === 'table BASE_TABLE') this.#judgeTable(node, scope)
+    else if (kind === 'table call') this.#judgeTableFunction(node)
+    else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
+    else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
+    else if (kind === 'sample') this.#noteVolatile(sampleConstruct)
+    else if (kind === 'table JOIN' && text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
   }
 
   #noteAliases(node: JsonObject): void {
@@ -123,50 +152,30 @@ class Gate {
     }
   }
 
-  #visitTyped(node: JsonObject, scope: Scope, depth: number): void {
-    const type = text(node, 'type')
-    if (type === 'BASE_TABLE') return this.#visitTable(node, scope)
-    if (type === 'TABLE_FUNCTION') return this.#visitTableFunction(node, scope, depth)
-    if (type === 'RECURSIVE_CTE_NODE') return this.#visitRecursive(node, scope, depth)
-    if (type === 'SHOW_REF') this.#deny(showConstruct(text(node, 'show_type')))
-    if (!plainTypes.has(type) && !type.endsWith('_TYPE_INFO')) this.#deny(type)
-    if (text(node, 'pivot_enum') !== '') this.#deny('PIVOT over an enum')
-    if (text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
-    if (present(node, 'sample')) this.#noteVolatile('a sample')
-    const inner = this.#visitCtes(node, scope, depth)
-    for (const [name, member] of node) if (name !== 'cte_map') this.visit(member, inner, depth)
-  }
-
-  /** Visits the bodies of a node's CTEs, each with those before it in scope; returns the scope of the node itself. */
-  #visitCtes(node: JsonObject, scope: Scope, depth: number): Scope {
-    const map = child(node, 'cte_map')
-    if (map === undefined) return scope
+  /**
+   * Visits the bodies of a query's CTEs, each with those before it in scope; tells the scope of each other member.
+   * The anchor half of a recursive CTE does not see the CTE: there its name means the dataset.
+   */
+  #queryScopes(node: JsonObject, scope: Scope, depth: number): (member: string) => Scope {
     let inner = scope
-    for (const entry of list(map, 'map')) {
-      if (!(entry instanceof Map)) this.#deny('CTE_NODE')
-      if (++this.#ctes > maxCtes) this.#deny(`more than ${maxCtes} common table expressions`)
-      this.visit(entry.get('value') ?? null, inner, depth)
-      inner = new Set([...inner, asciiLower(text(entry, 'key'))])
+    const map = node.get('cte_map') ?? new Map()
+    for (const [name, entries] of map instanceof Map ? map : this.#deny('CTE_MAP')) {
+      if (name !== 'map' || !Array.isArray(entries)) this.#deny(`${name.toUpperCase()} in cte map`)
+      for (const entry of entries) {
+        if (++this.#ctes > maxCtes) this.#deny(`more than ${maxCtes} common table expressions`)
+        this.visit('cte entry', entry, inner, depth + 1)
+        if (entry instanceof Map) inner = new Set([...inner, asciiLower(text(entry, 'key'))])
+      }
     }
-    return inner
+    if (text(node, 'type') !== 'RECURSIVE_CTE_NODE') return () => inner
+    const own = new Set([...inner, asciiLower(text(node, 'cte_name'))])
+    return (member) => (['right', 'key_targets', 'modifiers'].includes(member) ? own : inner)
   }
 
-  /** The anchor half does not see the CTE: there its name means the dataset. */
-  #visitRecursive(node: JsonObject, scope: Scope, depth: number): void {
-    const own = new Set([...scope, asciiLower(text(node, 'cte_name'))])
-    const inner = this.#visitCtes(node, scope, depth)
-    for (const [name, member] of node) {
-      if (name === 'cte_map') continue
-      const seesItself = name === 'right' || name === 'key_targets' || name === 'modifiers'
-      this.visit(member, seesItself ? new Set([...own, ...inner]) : inner, depth)
-    }
-  }
-
-  #visitTable(node: JsonObject, scope: Scope): void {
+  #judgeTable(node: JsonObject, scope: Scope): void {
     const parts = [text(node, 'catalog_name'), text(node, 'schema_name'), text(node, 'table_name')].filter(Boolean)
     const name = parts.join('.')
     if (present(node, 'at_clause')) this.#deny('AT (time travel)', 'Pin a block with "datasets" in the request.')
-    if (present(node, 'sample')) this.#noteVolatile('a sample')
     const first = parts[0] ?? ''
     if (parts.length === 1 && scope.has(asciiLower(first))) return
     const key = JSON.stringify(parts)
@@ -181,26 +190,9 @@ class Gate {
     this.#tables.set(key, { parts, text: name, ...(position && { position }) })
   }
 
-  #visitTableFunction(node: JsonObject, scope: Scope, depth: number): void {
-    const call = child(node, 'function')
-    const name = call === undefined ? '' : text(call, 'function_name')
-    if (call === undefined || text(call, 'class') !== 'FUNCTION') this.#deny('TABLE_FUNCTION')
-    this.#near = location(call) ?? this.#near
+  #judgeTableFunction(call: JsonObject): void {
+    const name = text(call, 'function_name')
     if (!allowedTableFunctions.has(asciiLower(name))) this.#deny(`the table function ${name}`)
-    if (present(node, 'sample')) this.#noteVolatile('a sample')
-    for (const [member, value] of node) {
-      if (member === 'function') this.#visitMembers(call, scope, depth)
-      else this.visit(value, scope, depth)
-    }
-  }
-
-  #visitExpression(node: JsonObject, scope: Scope, depth: number): void {
-    const kind = text(node, 'class')
-    if (kind === 'PARAMETER') this.#deny('a parameter', 'Write the value into the statement.')
-    if (!expressionClasses.has(kind)) this.#deny(kind === '' ? 'an expression without a class' : kind)
-    if (kind === 'FUNCTION' || kind === 'WINDOW') this.#judgeFunction(node)
-    if (kind === 'COLUMN_REF') this.#judgeColumn(node)
-    this.#visitMembers(node, scope, depth)
   }
 
   #judgeFunction(node: JsonObject): void {
@@ -211,6 +203,7 @@ class Gate {
     const operands = list(node, 'children')
     if (aggregateByName.has(name)) this.#judgeAggregateName(operands[1], written)
     if (volatileFunctions.has(name) || (name === 'age' && operands.length === 1)) this.#noteVolatile(`${written}()`)
+    if (machineDependentFunctions.has(name)) this.#noteMachineDependent(written)
   }
 
   /** Refused by name, or not a function of this engine at all. */
@@ -230,6 +223,12 @@ class Gate {
     const name = constant === undefined ? '' : asciiLower(text(constant, 'value'))
     if (!aggregateFunctions.has(name)) this.#deny(`${written} with anything but the name of an aggregate`)
     if (volatileFunctions.has(name)) this.#noteVolatile(`${name}()`)
+    if (machineDependentFunctions.has(name)) this.#noteMachineDependent(name)
+  }
+
+  #noteMachineDependent(written: string): void {
+    const construct = /^\w/.test(written) ? `${written}()` : `the operator ${written}`
+    this.#machineDependent = earlier(this.#machineDependent, { construct, offset: this.#near })
   }
 
   #judgeColumn(node: JsonObject): void {
@@ -243,11 +242,14 @@ class Gate {
     }
   }
 
-  /** Keeps the first in reading order. */
   #noteVolatile(construct: string): void {
-    const offset = this.#near ?? Number.MAX_SAFE_INTEGER
-    if (this.#volatile !== undefined && this.#volatile.offset <= offset) return
-    this.#volatile = { construct: { construct, ...this.#positioned() }, offset }
+    this.#volatile = earlier(this.#volatile, { construct, offset: this.#near })
+  }
+
+  #told(found: Sighting | undefined): Construct | undefined {
+    if (found === undefined) return undefined
+    const { construct, offset } = found
+    return offset === undefined ? { construct } : { construct, position: this.#locate(offset) }
   }
 
   #position(): TextPosition | undefined {
@@ -259,9 +261,43 @@ class Gate {
     return position === undefined ? {} : { position }
   }
 
+  #denyKind(kind: string, node: JsonObject): never {
+    if (kind === 'table SHOW_REF') this.#deny(showConstruct(text(node, 'show_type')))
+    if (kind === 'expression PARAMETER') this.#deny('a parameter', 'Write the value into the statement.')
+    this.#deny(kind)
+  }
+
+  #denyMember(value: JsonValue, at: Place, construct?: string): never {
+    const held = typeof value === 'string' && value !== '' ? value.slice(0, 100) : at.name.toUpperCase()
+    this.#deny(construct ?? `${held} in ${at.kind}`)
+  }
+
   #deny(construct: string, hint?: string): never {
     throw notAllowed({ construct, ...this.#positioned() }, hint)
   }
+}
+
+/** True when a value without nodes in it is what the rule permits. */
+function holds(rule: Rule, value: JsonValue): boolean {
+  if (rule.is === 'text') return typeof value === 'string'
+  if (rule.is === 'number') return value instanceof JsonNumber
+  if (rule.is === 'one') return rule.of.includes(Array.isArray(value) && value.length === 0 ? '[]' : value)
+  return isConstant(value)
+}
+
+/** Text, number or boolean; the halves of a large integer; an empty list. */
+function isConstant(value: JsonValue): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value instanceof JsonNumber) return true
+  if (!(value instanceof Map)) return false
+  const names = [...value.keys()].join()
+  if (names === 'children') return list(value, 'children').length === 0 && Array.isArray(value.get('children'))
+  return names === 'upper,lower' && [...value.values()].every((half) => half instanceof JsonNumber)
+}
+
+/** The first in reading order; what has no place comes last. */
+function earlier(known: Sighting | undefined, found: Sighting): Sighting {
+  const end = Number.MAX_SAFE_INTEGER
+  return known !== undefined && (known.offset ?? end) <= (found.offset ?? end) ? known : found
 }
 
 function showConstruct(showType: string): string {

@@ -2,6 +2,7 @@
 // it one alone. (The engine's parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
 
 import { positionAt } from '../codec/text-position.ts'
+import type { TextPosition } from '../model/errors.ts'
 import { NodeError } from '../model/errors.ts'
 import { notAllowed } from './gate.ts'
 import { lexSql } from './lexer.ts'
@@ -32,4 +33,15 @@ export function checkStatementKind(sql: string): void {
   if (second !== undefined) {
     throw notAllowed({ construct: 'more than one statement', position: positionAt(sql, second.start) })
   }
+}
+
+/** Place of the first USING SAMPLE or TABLESAMPLE in a text. */
+export function sampleClause(sql: string): TextPosition | undefined {
+  const tokens = lexSql(sql)
+  const found = tokens.find(
+    (token, index) =>
+      token.kind === 'word' &&
+      (token.text === 'tablesample' || (token.text === 'using' && tokens[index + 1]?.text === 'sample')),
+  )
+  return found === undefined ? undefined : positionAt(sql, found.start)
 }
