@@ -46,7 +46,7 @@ export interface Adoption {
 }
 
 /** `signal` aborts with its reason: a log or store that takes no more would be waited for without end. */
-export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'share' | 'attemptPatienceMs'> & {
+export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'share' | 'attemptPatienceMs' | 'tellsHalts'> & {
   readonly signal: AbortSignal
 }
 
@@ -171,7 +171,7 @@ async function buildToEnd(deps: AdoptDeps, log: EventLog): Promise<readonly Buil
   const { clock, logger, signal } = deps
   const patience = log.kind === 'kafka' ? {} : { attemptPatienceMs: ownPatienceMs }
   const options = { openAgeMs: 0, waitAgeMs: 0, burstBlocks: Number.MAX_SAFE_INTEGER }
-  const builder = await startBuilder({ ...deps, log, options, ...patience })
+  const builder = await startBuilder({ ...deps, log, options, tellsHalts: false, ...patience })
   try {
     for (;;) {
       await clock.sleep(lookMs)

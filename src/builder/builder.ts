@@ -33,6 +33,8 @@ export interface BuilderDeps {
   readonly metrics?: Metrics | undefined
   /** How long the next part of a large batch is waited for; default 15 minutes. */
   readonly attemptPatienceMs?: number
+  /** False where the log must not grow for the sake of floors alone; default true. */
+  readonly tellsHalts?: boolean
   /** Says which partitions to build; without it all. */
   readonly share?: PartitionShare | undefined
 }
@@ -44,6 +46,8 @@ export interface BuilderHalt {
   readonly dataset?: DatasetId
   readonly reason: string
   readonly what: string
+  /** The message at fault, where an operator may end the halt by rejecting it. */
+  readonly message?: number
 }
 
 export interface BuilderStatus {
@@ -162,6 +166,7 @@ function haltsOf(partition: Partition): BuilderHalt[] {
     dataset: id,
     reason: stopped?.reason ?? '',
     what: stopped?.what ?? '',
+    ...(stopped?.message === undefined ? {} : { message: stopped.message }),
   }))
   return halt === undefined ? datasets : [{ partition: number, ...halt }, ...datasets]
 }

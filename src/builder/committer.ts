@@ -1,18 +1,20 @@
 // Commits plans: one dataset's in order, several datasets at a time. Faults of the store are waited out; a block that
 // cannot be built halts its dataset; a chain that another builder has continued differently is read again.
 
-import { AssertionFailed, assert } from '../lib/assert.ts'
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
+import { HaltError } from '../model/errors.ts'
 import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
 import type { Cause } from './cause.ts'
 import { storeCommit } from './commit.ts'
+import type { ChainTip } from './chain-tip.ts'
 import { type BlockPlan, planBytes } from './dataset-state.ts'
+import { isFault } from './fault.ts'
 import type { NameIndex } from './name-index.ts'
 import { type DatasetHalt, firstUncommitted, type Slot } from './slot.ts'
 
@@ -32,6 +34,8 @@ export interface CommitterDeps {
   readonly names: NameIndex
   readonly build: BuildDeps
   readonly signal: AbortSignal
+  /** The message at fault when a plan cannot be built on top of `tip`. Throws what log and store throw. */
+  readonly culpritOf: (plan: BlockPlan, tip: ChainTip) => Promise<number>
   readonly metrics?: Metrics | undefined
   readonly earliestNextCutInMs: (dataset: string) => number
   readonly onHalt: (slot: Slot, halt: DatasetHalt) => void
@@ -171,23 +175,24 @@ export class Committer {
   async #commit(slot: Slot, plan: BlockPlan): Promise<void> {
     let built: BuiltCommit | undefined
     let faults = 0
+    let halt: HaltError | undefined
     let retryMs = firstRetryMs
     while (!this.#deps.signal.aborted) {
       try {
+        if (halt !== undefined) return this.#halt(slot, plan, halt, await this.#deps.culpritOf(plan, slot.tip))
         built ??= await buildCommit(plan, slot.tip, this.#deps.build)
         return await this.#store(slot, plan, built)
       } catch (error) {
         if (this.#deps.signal.aborted) return
         // Messages that are gone may have been committed by another builder: the chain tells.
         if (error instanceof HaltError && error.reason === 'LogTruncated') return this.giveUp(slot, plan.firstChange)
-        if (error instanceof HaltError) return this.#halt(slot, plan, error)
-        if (isFault(error) && ++faults === 2) {
-          return this.#halt(
-            slot,
-            plan,
-            new HaltError('PoisonBlock', `block ${plan.sequence} cannot be built: ${String(error)}`, error),
-          )
+        if (halt !== undefined && (error instanceof HaltError || isFault(error))) return this.#halt(slot, plan, halt)
+        if (error instanceof HaltError && error.reason !== 'ChainBroken') return this.#halt(slot, plan, error)
+        if (error instanceof HaltError) halt = error
+        else if (isFault(error) && ++faults === 2) {
+          halt = new HaltError('PoisonBlock', `block ${plan.sequence} cannot be built: ${String(error)}`, error)
         }
+        if (halt !== undefined) continue
         this.#deps.logger.warn(
           { err: error, dataset: slot.id, sequence: plan.sequence },
           'a commit failed and is tried again',
@@ -235,19 +240,11 @@ export class Committer {
     )
   }
 
-  #halt(slot: Slot, plan: BlockPlan, error: HaltError): void {
+  #halt(slot: Slot, plan: BlockPlan, error: HaltError, message?: number): void {
     this.drop(slot)
-    this.#deps.onHalt(slot, { reason: error.reason, what: error.what, position: plan.firstChange })
+    const position = plan.firstChange
+    if (message === undefined) return this.#deps.onHalt(slot, { reason: error.reason, what: error.what, position })
+    const what = `${error.what} (because of message ${message})`
+    this.#deps.onHalt(slot, { reason: error.reason, what, position, message })
   }
-}
-
-/** True for errors that come back with the same plan: not those of the store or the log. */
-function isFault(error: unknown): boolean {
-  return (
-    error instanceof DecodeError ||
-    error instanceof AssertionFailed ||
-    error instanceof TypeError ||
-    error instanceof RangeError ||
-    error instanceof ReferenceError
-  )
 }

@@ -102,6 +102,8 @@ export interface WholeRows {
   /** Latest accept time among its messages. */
   readonly atMs: number
   readonly positions: readonly number[]
+  /** Why an operator has rejected these rows, in his words and with his name; then `summary` says nothing. */
+  readonly rejection?: string | undefined
 }
 
 /** The state after a dataset's creation, read at `position`. */

@@ -173,7 +173,8 @@ const duplicate: Verdict = { kind: 'duplicate' }
 
 /** Judges each batch by its bytes and the chain's state; changes nothing. */
 function judge(state: DatasetState, whole: WholeRows): Judgement {
-  const fault = payloadFault(whole)
+  const { rejection } = whole
+  const fault = rejection ?? payloadFault(whole)
   const fit: Fit =
     fault === undefined
       ? fitSchema({
@@ -191,6 +192,7 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
       if (earlier === batch.bodyHash) return duplicate
       return rejected('IdempotencyKeyReused', 'The idempotency key was used for another body.')
     }
+    if (rejection !== undefined) return rejected('InvalidRequest', rejection)
     if (fault !== undefined) return rejected('MalformedBody', `The rows cannot be read: ${fault}.`)
     if (fit.kind === 'conflict') return rejected('SchemaConflict', `The rows do not fit the dataset: ${fit.reason}.`)
     if (batch.after !== undefined && hasMoved(state, batch.after, rows)) {

@@ -1,23 +1,25 @@
 // The builder of one partition: three loops around a session. Reading takes messages; cutting writes cuts; keeping
 // writes floors, ends attempts whose parts stopped coming, and lets go of what is no longer needed.
 
-import { sha3Hash } from '../codec/multihash.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError, type HaltReason } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
-import type { FloorRecord } from '../model/records.ts'
-import { newestFloor, putFloor } from '../store/claims.ts'
+import type { DatasetId } from '../model/events.ts'
+import { newestFloor } from '../store/claims.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { Rejects } from '../store/rejects.ts'
 import { AttemptWatch } from './attempt-watch.ts'
 import type { Compressor } from './built-slice.ts'
 import { Committer } from './committer.ts'
+import { findCulprit } from './find-culprit.ts'
+import { FloorKeeper } from './floor-keeper.ts'
 import type { Governor } from './governor.ts'
 import { LogWriter } from './log-writer.ts'
 import type { NameIndex } from './name-index.ts'
+import { Rejections } from './rejections.ts'
 import { checkFloor } from './resume.ts'
 import { Session } from './session.ts'
 import { openBytes, openRows, type Slot } from './slot.ts'
@@ -26,7 +28,6 @@ import { readPayload } from './whole-rows.ts'
 const keepMs = 5_000
 const retryMs = 1_000
 const cutEntriesMost = 4_000
-const anchorsKept = 64
 
 export interface PartitionDeps {
   readonly log: EventLog
@@ -41,6 +42,8 @@ export interface PartitionDeps {
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
   readonly attemptPatienceMs?: number
+  /** False where the log must not grow for the sake of floors alone. */
+  readonly tellsHalts?: boolean
 }
 
 interface Running {
@@ -55,28 +58,30 @@ export class Partition {
   readonly #writer: LogWriter
   readonly #stop = new AbortController()
   readonly #watch: AttemptWatch
-  readonly #anchors = new Map<number, Promise<Hash>>()
+  readonly #keeper: FloorKeeper
+  readonly #rejections: Rejections
   #running: Running | undefined
   /** End of the log when the session began: no cuts before it is reached. */
   #backlogEnd = Number.POSITIVE_INFINITY
   #wake = new AbortController()
   #turn: Promise<unknown> = Promise.resolve()
-  #floor = 0
   #end: number | undefined
   /** The floor at which reading was last begun. */
   #tried = 0
   #lostRaces = 0
-  halt: { readonly reason: HaltReason; readonly what: string } | undefined
+  halt: { readonly reason: HaltReason; readonly what: string; readonly message?: number } | undefined
 
   constructor(number: number, deps: PartitionDeps) {
     this.number = number
     this.#deps = deps
     this.#watch = new AttemptWatch(deps.attemptPatienceMs)
     this.#writer = new LogWriter(deps.log, number, deps.clock)
+    this.#keeper = new FloorKeeper({ ...deps, partition: number, writer: this.#writer })
+    this.#rejections = new Rejections({ ...deps, partition: number })
   }
 
   get position(): number {
-    return this.#running?.session.position ?? this.#floor
+    return this.#running?.session.position ?? this.#keeper.floor
   }
 
   /** True once resuming has succeeded. */
@@ -85,12 +90,12 @@ export class Partition {
   }
 
   get floor(): number {
-    return this.#floor
+    return this.#keeper.floor
   }
 
   /** Messages from the floor to the end of the log, which was looked at some seconds ago at most. */
   get lag(): number | undefined {
-    return this.#end === undefined ? undefined : Math.max(0, this.#end - this.#floor)
+    return this.#end === undefined ? undefined : Math.max(0, this.#end - this.#keeper.floor)
   }
 
   /** True once the session has reached what the log held when it began. */
@@ -175,9 +180,12 @@ export class Partition {
       } catch (error) {
         if (this.#stop.signal.aborted) return
         if (error instanceof HaltError && !(await this.#hasNewerFloor(error))) {
-          this.halt = { reason: error.reason, what: error.what }
+          const message = this.#running?.session.unreadable
+          this.halt = { reason: error.reason, what: error.what, ...(message === undefined ? {} : { message }) }
           logger.error({ partition: this.number, reason: error.reason }, error.message)
-          return
+          if (message === undefined || !(await this.#rejections.awaitAt(message, this.#stop.signal))) return
+          this.halt = undefined
+          continue
         }
         logger.warn({ err: error, partition: this.number }, 'reading begins again at the floor')
         await clock.sleep(retryMs, this.#stop.signal)
@@ -200,10 +208,10 @@ export class Partition {
     const halted = record?.halted ?? []
     const replay = halted.filter(({ position }) => position >= start)
     const from = Math.min(floor, ...replay.map(({ position }) => position))
-    this.#floor = floor
+    this.#keeper.floor = floor
     this.#end = end
     this.#backlogEnd = end
-    const running = this.#newSession({ floor, position: from })
+    const running = this.#newSession({ floor, position: from, rejects: await this.#rejections.read() })
     for (const { dataset, position } of halted) {
       if (position >= start) continue
       const error = new HaltError('LogTruncated', `message ${position} is needed and gone`)
@@ -213,22 +221,38 @@ export class Partition {
     return { floor, from, replay: new Set(replay.map(({ dataset }) => dataset)) }
   }
 
-  #newSession(start: { floor: number; position: number }): Running {
-    const { log, compressor } = this.#deps
+  /** Goes on with datasets whose halt an operator has ended. */
+  async #takeRejections(session: Session): Promise<void> {
+    if (!this.haltedSlots.some(({ halt }) => halt?.message !== undefined)) return
+    const rejects = await this.#rejections.read()
+    const running = this.#running
+    if (running?.session !== session) return
+    session.rejects = rejects
+    for (const slot of session.release()) {
+      this.#deps.logger.info({ dataset: slot.id, partition: this.number }, 'an operator has ended a halt')
+      void this.#rebase(running, slot)
+    }
+  }
+
+  #newSession(start: { floor: number; position: number; rejects: Rejects }): Running {
+    const { log, store, compressor } = this.#deps
     const partition = this.number
+    const build = {
+      log: log.id,
+      partition,
+      compressor,
+      readPayload: (positions: readonly number[]) => readPayload(log, partition, positions),
+      anchorAt: (position: number) => this.#keeper.anchorAt(position),
+    }
     const stop = new AbortController()
     const committer = new Committer({
       ...this.#deps,
       signal: stop.signal,
-      build: {
-        log: log.id,
-        partition,
-        compressor,
-        readPayload: (positions) => readPayload(log, partition, positions),
-        anchorAt: (position) => this.#anchorAt(position),
-      },
+      build,
+      culpritOf: (plan, tip) =>
+        findCulprit({ store, build, source: { log, partition, rejects: session.rejects } }, plan, tip),
       earliestNextCutInMs: (dataset) => this.earliestNextCutInMs(dataset),
-      onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.what), halt.position),
+      onHalt: (slot, halt) => session.halt(slot, new HaltError(halt.reason, halt.what), halt.position, halt.message),
       onStale: (slot) => void this.#rebase(running, slot),
     })
     const session = new Session({ ...this.#deps, partition, committer, onDue: () => this.#ring() }, start)
@@ -321,6 +345,11 @@ export class Partition {
       void this.#readEnd()
       try {
         await this.#keep()
+        const session = this.#running?.session
+        if (session !== undefined) {
+          await this.#takeRejections(session)
+          if (this.#deps.tellsHalts !== false && this.isCaughtUp) await this.#keeper.tellHalts(session)
+        }
         await this.#endStaleAttempts()
         void this.#inTurn(async (session) => session.dropIdle())
       } catch (error) {
@@ -337,33 +366,10 @@ export class Partition {
     }
   }
 
-  /** Writes the floor if it has risen, and lets the log go of what is below it. */
+  /** Writes the floor, if anything has been read. */
   async #keep(): Promise<void> {
-    const { log, store } = this.#deps
     const session = this.#running?.session
-    if (session === undefined) return
-    const newest = (await newestFloor(store, log.id, this.number))?.position ?? 0
-    const position = session.committedTo()
-    if (position > newest) {
-      const record: FloorRecord = {
-        log: log.id,
-        partition: this.number,
-        position,
-        anchor: await this.#anchorAt(position - 1),
-        halted: [...this.#haltedAt()],
-      }
-      await putFloor(store, record)
-      this.#floor = position
-      session.floor = position
-      const kept = Math.min(position, ...record.halted.map((halted) => halted.position))
-      await log.release(this.number, kept)
-    }
-  }
-
-  *#haltedAt(): Generator<FloorRecord['halted'][number]> {
-    for (const { id, halt } of this.haltedSlots) {
-      if (halt !== undefined) yield { dataset: id, position: halt.position, reason: halt.reason }
-    }
+    if (session !== undefined) await this.#keeper.keep(session)
   }
 
   async #endStaleAttempts(): Promise<void> {
@@ -375,23 +381,5 @@ export class Partition {
     for (const { dataset, attempt } of this.#watch.expired(states, this.#deps.clock.monotonicMs())) {
       await this.#writer.abort(dataset, attempt)
     }
-  }
-
-  /** Hash of a message; kept for a few, because one cut ends blocks of many datasets. */
-  #anchorAt(position: number): Promise<Hash> {
-    let anchor = this.#anchors.get(position)
-    if (anchor === undefined) {
-      anchor = this.#deps.log.get(this.number, position).then((message) => {
-        if (message === undefined) throw new HaltError('LogTruncated', `message ${position} is needed and gone`)
-        return sha3Hash(message)
-      })
-      this.#anchors.set(position, anchor)
-      anchor.catch(() => this.#anchors.delete(position))
-      for (const oldest of this.#anchors.keys()) {
-        if (this.#anchors.size <= anchorsKept) break
-        this.#anchors.delete(oldest)
-      }
-    }
-    return anchor
   }
 }

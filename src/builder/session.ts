@@ -5,25 +5,27 @@ import { nextTurn } from '../lib/turn.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog, LogEntry } from '../log/event-log.ts'
-import { decodeMessage } from '../log/message-codec.ts'
-import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { DecodedMessage } from '../log/message-codec.ts'
+import type { CreateHeader, CutHeader, RowsHeader } from '../log/messages.gen.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { FloorRecord } from '../model/records.ts'
 import { newestFloor, putName } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { type Rejects, rejectionOf } from '../store/rejects.ts'
 import { adoptChain } from './adopt-chain.ts'
 import { noCause, withMessage } from './cause.ts'
 import { emptyTip } from './chain-tip.ts'
 import type { Committer } from './committer.ts'
-import { attemptKey, type DatasetState, stateBytes } from './dataset-state.ts'
-import { completesAttempt, foldAbort, foldCreation, foldCut, type FoldResult, foldRows } from './fold.ts'
+import { stateBytes } from './dataset-state.ts'
+import { isFault } from './fault.ts'
+import { foldCreation, foldCut, type FoldResult } from './fold.ts'
+import { type DatasetMessage, decodeEntry, foldMessage } from './fold-message.ts'
 import type { Governor } from './governor.ts'
 import { type LoadedDataset, loadDataset } from './load-dataset.ts'
 import type { NameIndex } from './name-index.ts'
 import { adoptionsOf, checkAnchor } from './resume.ts'
 import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
-import { wholeAttempt, wholeMessage } from './whole-rows.ts'
 
 /** Work on messages goes on at most this long before the event loop turns. */
 const turnMs = 5
@@ -52,12 +54,20 @@ export class Session {
   floor: number
   /** Position of the next message to take. */
   position: number
+  /** The message that stopped the partition, because it cannot be read. */
+  unreadable: number | undefined
+  /** What operators have rejected, as far as this session knows. */
+  rejects: Rejects
   foreignMessages = 0
   #uses = 0
   #isRebasing = false
 
-  constructor(deps: SessionDeps, start: { readonly floor: number; readonly position: number }) {
+  constructor(
+    deps: SessionDeps,
+    start: { readonly floor: number; readonly position: number; readonly rejects: Rejects },
+  ) {
     this.#deps = deps
+    this.rejects = start.rejects
     this.floor = start.floor
     this.position = start.position
   }
@@ -139,15 +149,30 @@ export class Session {
     }
   }
 
-  /** Stops one dataset; the others go on. */
-  halt(slot: Slot, error: HaltError, position: number): void {
+  /** Stops one dataset; the others go on. `message` is the one at fault, where one is. */
+  halt(slot: Slot, error: HaltError, position: number, message?: number): void {
     const first = Math.min(position, firstUncommitted(slot) ?? position)
     this.#deps.committer.drop(slot)
-    slot.halt = { reason: error.reason, what: error.what, position: first }
+    const { reason, what } = error
+    slot.halt = { reason, what, position: first, ...(message === undefined ? {} : { message }) }
     slot.isStale = false
     slot.holdFrom = undefined
     this.#deps.governor.forget(slot.id)
-    this.#deps.logger.error({ dataset: slot.id, reason: error.reason, position: first }, error.message)
+    this.#deps.logger.error({ dataset: slot.id, reason: error.reason, position: first, message }, error.message)
+  }
+
+  /** Datasets whose halt an operator has ended: they are stale now, and their chains have to be read again. */
+  release(): Slot[] {
+    const released: Slot[] = []
+    for (const slot of this.#slots.values()) {
+      const { halt } = slot
+      if (halt?.message === undefined || this.rejects.get(halt.message)?.dataset !== slot.id) continue
+      slot.halt = undefined
+      slot.isStale = true
+      slot.holdFrom = halt.position
+      released.push(slot)
+    }
+    return released
   }
 
   /** Halts a dataset that the floor lists as halted and whose messages are gone. */
@@ -180,8 +205,9 @@ export class Session {
     }
   }
 
-  async #take({ position, bytes }: LogEntry, filter: Filter): Promise<void> {
-    const message = decodeMessage(bytes)
+  async #take(entry: LogEntry, filter: Filter): Promise<void> {
+    const { position } = entry
+    const message = this.#decode(entry)
     if (message.kind === 'foreign') {
       this.foreignMessages++
       return
@@ -191,7 +217,21 @@ export class Session {
     if (filter !== undefined && !filter(header.dataset)) return
     const slot = this.#slots.get(header.dataset) ?? (await this.#load(header.dataset))
     slot.lastUsed = ++this.#uses
-    await this.#guard(slot, position, () => this.#takeOwn(slot, position, { header, payload }))
+    await this.#guard(slot, position, () =>
+      header.kind === 'create'
+        ? this.#takeCreation(slot, position, header)
+        : this.#takeOwn(slot, { position, header, payload }),
+    )
+  }
+
+  #decode(entry: LogEntry): DecodedMessage {
+    try {
+      return decodeEntry(this.rejects, entry)
+    } catch (error) {
+      if (!(error instanceof HaltError) || error.reason !== 'LogDamaged') throw error
+      this.unreadable = entry.position
+      throw new HaltError(error.reason, `${error.what} (message ${entry.position})`, error)
+    }
   }
 
   async #takeCut(header: CutHeader, position: number, filter: Filter): Promise<void> {
@@ -226,37 +266,23 @@ export class Session {
     }
   }
 
-  async #takeOwn(
-    slot: Slot,
-    position: number,
-    message: { readonly header: Exclude<MessageHeader, CutHeader>; readonly payload: Uint8Array },
-  ): Promise<void> {
-    const { header, payload } = message
+  async #takeOwn(slot: Slot, message: DatasetMessage): Promise<void> {
+    const { position, header } = message
     const { state } = slot
-    if (header.kind === 'create') return this.#takeCreation(slot, position, header)
     if (state === undefined) throw lostChain(slot.id)
     if (position < state.next) return this.#retell(slot)
-    if (header.kind === 'abort') return this.#after(slot, foldAbort(state, header, position))
-    await this.#after(slot, await this.#foldRows(state, position, { header, payload }), { position, header })
-  }
-
-  async #foldRows(
-    state: DatasetState,
-    position: number,
-    message: { readonly header: RowsHeader; readonly payload: Uint8Array },
-  ): Promise<FoldResult> {
     const { log, partition } = this.#deps
-    const { header } = message
-    if (header.part === undefined) {
-      return foldRows(state, { position, header, whole: wholeMessage(position, message) })
+    let result: FoldResult
+    try {
+      result = await foldMessage({ log, partition, rejects: this.rejects }, state, message)
+    } catch (error) {
+      if (!isFault(error)) throw error
+      // Once more from the chain: the memory may have been short.
+      if (!this.#isRebasing) return this.#deps.committer.giveUp(slot, position)
+      const what = `message ${position} cannot be taken: ${String(error)}`
+      return this.halt(slot, new HaltError('PoisonBlock', what, error), position, position)
     }
-    if (!completesAttempt(state, header)) return foldRows(state, { position, header, whole: undefined })
-    const attempt = state.attempts.get(attemptKey(header.part.attempt))
-    return foldRows(state, {
-      position,
-      header,
-      whole: await wholeAttempt(log, partition, { position, attempt, last: message }),
-    })
+    await this.#after(slot, result, header.kind === 'rows' ? { position, header } : undefined)
   }
 
   async #takeCreation(slot: Slot, position: number, header: CreateHeader): Promise<void> {
@@ -269,6 +295,8 @@ export class Session {
       await putName(store, { id, alias, log: log.id, partition, visibility })
       return this.#retell(slot)
     }
+    const rejection = rejectionOf(this.rejects, slot.id, [position])
+    if (rejection !== undefined) return logger.warn({ dataset: slot.id, position }, rejection)
     const created = foldCreation(header, position)
     if (created === undefined) {
       logger.warn({ dataset: slot.id, position }, 'a creation is dropped: its schema cannot be stored')

@@ -11,6 +11,8 @@ export interface DatasetHalt {
   readonly reason: HaltReason
   readonly what: string
   readonly position: number
+  /** The message at fault, where one is: an operator may reject it. */
+  readonly message?: number
 }
 
 export interface Slot {

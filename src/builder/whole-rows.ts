@@ -1,4 +1,5 @@
-// All rows of a message, or of a large batch whose parts are read again from the log: what the fold judges.
+// All rows of a message, or of a large batch whose parts are read again from the log: what the fold judges. Rows that an
+// operator has rejected are not looked into: whatever is wrong with them may be why.
 
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
@@ -33,12 +34,15 @@ export async function* readPayload(
   for (const position of positions) yield (await readRowsMessage(log, partition, position)).payload
 }
 
-/** A message that is whole by itself. */
-export function wholeMessage(position: number, { header, payload }: RowsMessage): WholeRows {
+const notLookedInto: PayloadSummary = { columns: [], rows: 0 }
+
+/** A message that is whole by itself. `rejection`: why an operator has rejected it. */
+export function wholeMessage(position: number, { header, payload }: RowsMessage, rejection?: string): WholeRows {
   return {
     batches: header.batches ?? [],
     schema: header.schema,
-    summary: summarise(payload),
+    summary: rejection === undefined ? summarise(payload) : notLookedInto,
+    rejection,
     payloadBytes: payload.length,
     atMs: Date.parse(header.at),
     positions: [position],
@@ -55,9 +59,14 @@ function summarise(payload: Uint8Array): PayloadSummary {
 export async function wholeAttempt(
   log: EventLog,
   partition: number,
-  at: { readonly position: number; readonly attempt: OpenAttempt | undefined; readonly last: RowsMessage },
+  at: {
+    readonly position: number
+    readonly attempt: OpenAttempt | undefined
+    readonly last: RowsMessage
+    readonly rejection?: string | undefined
+  },
 ): Promise<WholeRows> {
-  const { position, attempt, last } = at
+  const { position, attempt, last, rejection } = at
   const positions = attempt?.positions ?? []
   const summariser = new PayloadSummariser()
   let first: RowsHeader | undefined
@@ -67,14 +76,15 @@ export async function wholeAttempt(
   for (const each of [...positions, position]) {
     const { header, payload } = each === position ? last : await readRowsMessage(log, partition, each)
     first ??= header
-    summariser.push(payload)
+    if (rejection === undefined) summariser.push(payload)
     payloadBytes += payload.length
     atMs = Math.max(atMs, Date.parse(header.at))
   }
   return {
     batches: first?.batches ?? [],
     schema: first?.schema,
-    summary: summariser.end(),
+    summary: rejection === undefined ? summariser.end() : notLookedInto,
+    rejection,
     payloadBytes,
     atMs,
     positions: [...positions, position],

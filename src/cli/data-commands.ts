@@ -2,15 +2,17 @@
 // a command runs.
 
 import { type Command, Option } from 'commander'
+import type { OptionRow } from '../index.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify.ts'
+import { serveOption, serveOptionsOf } from './node-commands.ts'
 import { collect, durationMs, positiveNumber, type Runner, wholeNumber } from './options.ts'
 
 // Commander has checked arguments and options against what is declared here: each cast below names that declaration.
 
-export function addDatasetCommands(program: Command, runner: Runner): void {
+export function addDatasetCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const dataset = program.command('dataset').description('make and look at datasets')
   dataset
     .command('create <name>')
@@ -56,6 +58,26 @@ export function addDatasetCommands(program: Command, runner: Runner): void {
         return logDataset(context, String(name), options as LogOptions) // as declared above
       }),
     )
+  addRejectCommand(dataset, runner, table)
+}
+
+/** `dataset reject`, with those options of the table that say where the store is. */
+function addRejectCommand(dataset: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const rows = table.filter(({ name }) => /^(?:data|store)$/.test(name))
+  const command = dataset
+    .command('reject <name>')
+    .description('end the halt of a dataset by one message: its records are rejected for ever, in the name of who says so')
+    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
+    .requiredOption('--reason <text>', 'told to those whose records these are')
+    .option('--config <file>', 'JSON file with options by name, as of serve')
+  for (const row of rows) command.addOption(serveOption(row))
+  command.action(
+    runner(async (context, [name], options) => {
+      const { reject } = await import('./commands/reject.ts')
+      const what = { dataset: String(name), position: Number(options['position']), reason: String(options['reason']) }
+      return reject(context, { ...serveOptionsOf(rows, options), what })
+    }),
+  )
 }
 
 const ingestHelp = `

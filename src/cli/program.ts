@@ -57,7 +57,7 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
     }
   addServeCommand(program, runner, entry.optionTable)
   addInstallationCommands(program, runner, entry.optionTable)
-  addDatasetCommands(program, runner)
+  addDatasetCommands(program, runner, entry.optionTable)
   addIngestCommand(program, runner)
   addDataCommands(program, runner)
   addStreamsCommands(program, runner, entry.optionTable)

@@ -173,13 +173,15 @@ async function checkFloors(
         findings.push(fail('floors', `The floor of log ${id}, partition ${partition}, is damaged.`, fsckHint))
         continue
       }
-      for (const { dataset, reason } of floor.halted) {
+      for (const { dataset, reason, message } of floor.halted) {
         const alias = names.find((name) => name.id === dataset)?.alias ?? dataset
         findings.push(
           warn(
             'halts',
             `${alias} is halted: ${reason}. It is read, and takes no rows.`,
-            'The log of the builder says why; docs/errors.md what helps.',
+            message === undefined
+              ? 'The log of the builder says why; docs/halts.md what ends it.'
+              : `The log of the builder says why. To give up what is in message ${message}: proofstream dataset reject ${alias} --position ${message} --reason TEXT`,
           ),
         )
       }

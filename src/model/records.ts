@@ -25,6 +25,16 @@ export interface CommitRecord {
   readonly next: number
 }
 
+/** A dataset that a builder has stopped. */
+export interface HaltedDataset {
+  readonly dataset: DatasetId
+  /** Its first message that is in no block. */
+  readonly position: number
+  readonly reason: string
+  /** The message that is at fault, where one is: an operator may reject it. */
+  readonly message?: number
+}
+
 /** `progress/<log>/<partition>/<position>`: everything below `position` is committed, of every dataset but the halted. */
 export interface FloorRecord {
   readonly log: string
@@ -32,7 +42,20 @@ export interface FloorRecord {
   readonly position: number
   /** sha3-256 multihash of the message at position - 1; absent at position 0. */
   readonly anchor?: Hash
-  readonly halted: readonly { readonly dataset: DatasetId; readonly position: number; readonly reason: string }[]
+  readonly halted: readonly HaltedDataset[]
+}
+
+/**
+ * `rejects/<log>/<partition>/<position>`: an operator's word that the message there is in no block. Without a dataset it
+ * is of a message that nobody can read.
+ */
+export interface RejectRecord {
+  readonly dataset?: DatasetId
+  readonly reason: string
+  /** Who said so. */
+  readonly by: string
+  /** RFC 3339, UTC. */
+  readonly at: string
 }
 
 /**
@@ -49,7 +72,7 @@ export interface AdoptionRecord {
     readonly end?: number
   }[]
   /** Datasets whose messages from `position` on are given up. */
-  readonly halted: FloorRecord['halted']
+  readonly halted: readonly HaltedDataset[]
   /** Messages of the old log's datasets lie at these positions or above. */
   readonly begin: readonly number[]
 }

@@ -36,7 +36,7 @@ export type Claim<T> = { readonly outcome: 'won' } | { readonly outcome: 'lost';
 /** Floors kept per partition; older ones are deleted, for only the newest counts. */
 const floorsKept = 16
 
-async function claim<T>(
+export async function claim<T>(
   store: ObjectStore,
   key: string,
   codec: { bytes: Uint8Array; decode: (b: Uint8Array) => T },

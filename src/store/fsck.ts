@@ -8,6 +8,7 @@ import type { FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
 import { listNames, newestFloor, readLog, readName } from './claims.ts'
 import { readSuccessors, type Successors } from './fsck-adoptions.ts'
 import { type CheckedDataset, checkDataset } from './fsck-dataset.ts'
+import { checkRejects } from './fsck-rejects.ts'
 import type { DatasetReport, FsckProgress, Problem, ProblemKind, StoreReport } from './fsck-report.ts'
 import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -24,6 +25,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const add = (kind: ProblemKind, message: string): unknown => problems.push({ kind, message })
   const logs = await readLogs(store, add)
   const successors = await readSuccessors(store, logs, add)
+  await checkRejects(store, logs, add)
   const names = await readNames(store, logs, add)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
@@ -148,8 +150,9 @@ async function checkFloors(store: ObjectStore, chains: Chains, add: AddProblem):
 /** A floor and the chains of its partition speak of the same log: where they meet, they name the same message. */
 function checkFloor(floor: FloorRecord, { positions, ids }: Chains, add: AddProblem): void {
   const { log, partition, position, anchor, halted } = floor
-  for (const { dataset } of halted) {
-    if (!ids.has(dataset))
+  for (const { dataset, message } of halted) {
+    // A halted creation has not come to be stored.
+    if (!ids.has(dataset) && message === undefined)
       add('RecordDisagrees', `the floor of ${log}/${partition} halts ${dataset}, which is not stored`)
   }
   for (const { id, position: read } of positions) {

@@ -48,6 +48,7 @@ export const logsPrefix = 'logs'
 export const tokensPrefix = 'tokens'
 export const floorsPrefix = 'progress'
 export const adoptionsPrefix = 'adoptions'
+export const rejectsRoot = 'rejects'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -127,6 +128,16 @@ export function progressKey(logId: string, partition: number, position: number):
   return `${progressPrefix(logId, partition)}/${number('a log position', position)}`
 }
 
+/** `rejects/<log>/<partition>`: the messages of one partition that operators have rejected. */
+export function rejectsPrefix(logId: string, partition: number): string {
+  return `${rejectsRoot}/${segment('a log id', logId)}/${number('a partition', partition)}`
+}
+
+/** `rejects/<log>/<partition>/<position>`, plain decimal. */
+export function rejectKey(logId: string, partition: number, position: number): string {
+  return `${rejectsPrefix(logId, partition)}/${number('a log position', position)}`
+}
+
 /** `tokens/<id>`: one access token's record (its hash, never its text). */
 export function tokenKey(id: string): string {
   return `${tokensPrefix}/${segment('a token id', id)}`
@@ -137,7 +148,7 @@ export function secretKey(name: string): string {
   return `secrets/${segment('the name of a secret', name)}`
 }
 
-/** The number that a plain decimal name of `commits/` or `progress/` stands for, or undefined when it is none. */
+/** The number that a plain decimal name of `commits/`, `progress/` or `rejects/` stands for, or undefined when it is none. */
 export function numberOfName(name: string): number | undefined {
   const value = numberPattern.test(name) ? Number(name) : Number.NaN
   return Number.isSafeInteger(value) ? value : undefined

@@ -7,11 +7,19 @@ import { equalBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { isName } from '../model/names.ts'
-import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
+import type {
+  AdoptionRecord,
+  CommitRecord,
+  FloorRecord,
+  LogRecord,
+  NameRecord,
+  RejectRecord,
+} from '../model/records.ts'
 
 const idPattern = /^did:odf:fed01[0-9a-f]{64}$/
 const logKindPattern = /^(?:file|kafka|memory)$/
 const hashPattern = /^f1620[0-9a-f]{64}$/
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const numberPattern = /^(?:0|[1-9][0-9]*)$/
 
 export function encodeNameRecord(record: NameRecord): Uint8Array {
@@ -80,10 +88,12 @@ export function decodeFloorRecord(bytes: Uint8Array): FloorRecord {
 function haltedOf(read: Members): FloorRecord['halted'] {
   return read.list('halted').map((item) => {
     const entry = membersOf('halted dataset', item)
+    const message = entry.optionalNatural('message')
     return {
       dataset: entry.text('dataset', idPattern),
       position: entry.natural('position'),
       reason: entry.text('reason'),
+      ...(message === undefined ? {} : { message }),
     }
   })
 }
@@ -124,6 +134,23 @@ export function decodeLogRecord(bytes: Uint8Array): LogRecord {
   const record: LogRecord = { id: read.text('id'), kind, partitions: read.natural('partitions') }
   if (record.partitions === 0) throw read.fault('partitions is 0')
   return read.done(record, encodeLogRecord)
+}
+
+export function encodeRejectRecord(record: RejectRecord): Uint8Array {
+  return canonicalBytes(fromPlain(record))
+}
+
+/** Throws `DecodeError`. */
+export function decodeRejectRecord(bytes: Uint8Array): RejectRecord {
+  const read = open('rejection of an operator', bytes)
+  const dataset = read.optionalText('dataset', idPattern)
+  const record: RejectRecord = {
+    ...(dataset === undefined ? {} : { dataset }),
+    reason: read.text('reason'),
+    by: read.text('by'),
+    at: read.text('at', timePattern),
+  }
+  return read.done(record, encodeRejectRecord)
 }
 
 /** The members of one object, each taken by name and type. */

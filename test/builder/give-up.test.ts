@@ -33,6 +33,7 @@ function committerOf(onStale: (slot: Slot) => void): Committer {
     signal: new AbortController().signal,
     earliestNextCutInMs: () => 0,
     onHalt: () => {},
+    culpritOf: async () => 0,
     onStale,
   })
 }

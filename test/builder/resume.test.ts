@@ -239,7 +239,7 @@ describe('a chain that does not fit the log halts its dataset', () => {
     }
     const { builder } = await buildAll(log, store, { compressor: poisoned, clock: fastClock(100) })
     expect(builder.status().halted).toMatchObject([
-      { dataset: a, reason: 'PoisonBlock', what: 'block 3 cannot be built: RangeError: a bug' },
+      { dataset: a, reason: 'PoisonBlock', what: 'block 3 cannot be built: RangeError: a bug (because of message 2)' },
     ])
     expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ position: 4, halted: [{ dataset: a, position: 2 }] })
     await buildAll(log, store)
