@@ -24,6 +24,7 @@ import { type DatasetMessage, decodeEntry, foldMessage } from './fold-message.ts
 import type { Governor } from './governor.ts'
 import { type LoadedDataset, loadDataset } from './load-dataset.ts'
 import type { NameIndex } from './name-index.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { adoptionsOf, checkAnchor } from './resume.ts'
 import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
 
@@ -60,6 +61,7 @@ export class Session {
   rejects: Rejects
   foreignMessages = 0
   #uses = 0
+  readonly #ahead = new ReadAhead({ read: (id) => this.#read(id), decode: (entry) => this.#decode(entry) })
   #isRebasing = false
 
   constructor(
@@ -84,11 +86,12 @@ export class Session {
   async takeAll(entries: readonly LogEntry[], filter: Filter): Promise<void> {
     const { clock } = this.#deps
     let turnAtMs = clock.monotonicMs() + turnMs
-    for (const entry of entries) {
-      if (entry.position !== this.position) {
-        throw new HaltError('LogDamaged', `message ${entry.position} comes where ${this.position} should`)
+    const isNew = (id: DatasetId): boolean => !this.#slots.has(id) && filter?.(id) !== false
+    for (const { position, message } of this.#ahead.messages(entries, isNew)) {
+      if (position !== this.position) {
+        throw new HaltError('LogDamaged', `message ${position} comes where ${this.position} should`)
       }
-      await this.#take(entry, filter)
+      await this.#take(position, message(), filter)
       this.position++
       if (clock.monotonicMs() >= turnAtMs) {
         await nextTurn()
@@ -144,7 +147,7 @@ export class Session {
     for await (const entries of log.read(partition, from, { follow: false })) {
       for (const entry of entries) {
         if (entry.position >= this.position) return
-        await this.#take(entry, (id) => id === slot.id)
+        await this.#take(entry.position, this.#decode(entry), (id) => id === slot.id)
       }
     }
   }
@@ -205,9 +208,7 @@ export class Session {
     }
   }
 
-  async #take(entry: LogEntry, filter: Filter): Promise<void> {
-    const { position } = entry
-    const message = this.#decode(entry)
+  async #take(position: number, message: DecodedMessage, filter: Filter): Promise<void> {
     if (message.kind === 'foreign') {
       this.foreignMessages++
       return
@@ -337,23 +338,27 @@ export class Session {
 
   async #load(id: DatasetId): Promise<Slot> {
     const slot = newSlot(id, emptyTip)
-    await this.#fill(slot)
+    await this.#fill(slot, this.#ahead.take(id))
     this.#slots.set(id, slot)
     return slot
   }
 
   /** Reads the chain into the slot; a chain that cannot be gone on with halts it. */
-  async #fill(slot: Slot): Promise<void> {
+  async #fill(slot: Slot, reading = this.#read(slot.id)): Promise<void> {
     try {
-      const loaded: LoadedDataset | undefined = await loadDataset(this.#deps.store, slot.id)
+      const loaded = await reading
       if (loaded === undefined) return
-      const { state, tip } = await this.#fitted(loaded)
-      slot.state = state
-      slot.tip = tip
+      slot.state = loaded.state
+      slot.tip = loaded.tip
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
       this.halt(slot, error, this.position)
     }
+  }
+
+  async #read(id: DatasetId): Promise<LoadedDataset | undefined> {
+    const loaded = await loadDataset(this.#deps.store, id)
+    return loaded === undefined ? undefined : this.#fitted(loaded)
   }
 
   /** The dataset as this log goes on with it. Throws HaltError `LogRegressed`, `LogReplaced` when it cannot. */

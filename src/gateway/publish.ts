@@ -232,6 +232,11 @@ function traced(rows: RowsToPublish | undefined): { readonly traceparent?: strin
   return rows?.traceparent === undefined ? {} : { traceparent: rows.traceparent }
 }
 
+/** What a batch takes in the header of its message: with long keys more than its rows. */
+function headerBytesOf(batch: BatchEntry): number {
+  return Buffer.byteLength(JSON.stringify(batch)) + 1
+}
+
 /** Groups in order of first appearance; one dataset and one set of columns per group; bounded bytes and batches. */
 function groupByDataset(waiting: readonly Waiting[]): Waiting[][] {
   const groups: Waiting[][] = []
@@ -242,14 +247,15 @@ function groupByDataset(waiting: readonly Waiting[]): Waiting[][] {
     open.set(dataset, ofDataset)
     // Rows that bring a schema stand alone: others must not depend on whether it is taken.
     const held = schema === undefined ? ofDataset.get(fields) : undefined
-    if (held !== undefined && held.bytes + one.bytes <= partBytes && held.group.length < groupBatches) {
+    const bytes = one.bytes + headerBytesOf(one.rows.batch)
+    if (held !== undefined && held.bytes + bytes <= partBytes && held.group.length < groupBatches) {
       held.group.push(one)
-      held.bytes += one.bytes
+      held.bytes += bytes
       continue
     }
     const group = [one]
     groups.push(group)
-    if (schema === undefined) ofDataset.set(fields, { group, bytes: one.bytes })
+    if (schema === undefined) ofDataset.set(fields, { group, bytes })
   }
   return groups
 }

@@ -1,5 +1,6 @@
 // What the publisher writes: which batches share a message, and how a large one is cut.
 
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeArrowStream } from '../../src/codec/arrow-ipc.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
@@ -89,8 +90,8 @@ test('batches with other columns, or that bring a schema, have messages of their
   expect(messages.map(({ payload }) => decodeArrowStream(payload).columns.length)).toEqual([3, 4, 4, 4])
 })
 
-test('a message holds at most a part of bytes, and 1,024 batches', async () => {
-  const three = await publishAll([rowsFor('a'), rowsFor('a'), rowsFor('a')], partBytes / 2)
+test('a message holds at most a part of bytes, headers included, and 1,024 batches', async () => {
+  const three = await publishAll([rowsFor('a'), rowsFor('a'), rowsFor('a')], partBytes / 2 - 1_000)
   expect(three.places).toEqual(['0.0', '0.1', '1.0'])
   const many = await publishAll(Array.from({ length: 1025 }, () => rowsFor('a')))
   expect(many.messages.map(({ header }) => header.batches?.length)).toEqual([1024, 1])
@@ -136,4 +137,29 @@ test('a large batch that took more than five minutes has an unknown outcome', as
   await spool.append(new Uint8Array(9))
   await expect(publisher.large(rowsFor('a'), spool)).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
   await spool.discard()
+})
+
+test('no message is larger than a log takes, whatever the keys are', async () => {
+  const key = fc.string({ unit: fc.constantFrom('a', '"', '\\', 'ü', '\u0001'), minLength: 1, maxLength: 255 })
+  const kinds = fc.record({
+    keys: fc.array(key, { minLength: 1, maxLength: 4 }),
+    rows: fc.integer({ min: 1, max: 40 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(kinds, fc.integer({ min: 1, max: 2_500 }), async ({ keys, rows }, count) => {
+      const log = openMemoryLog()
+      const publisher = new Publisher({ log, clock: systemClock })
+      const columns = decodeArrowStream(rowsPayload(rows, 0, userFields))
+      const bytes = 40 * rows
+      const places = Array.from({ length: count }, (_, i) => {
+        const batch = { ...batchOf({ rows, key: `${i}` }, datasetId('a')), key: keys[i % keys.length] ?? '' }
+        return publisher.small(rowsFor('a', { batch }), columns, bytes)
+      })
+      await Promise.all(places)
+      for await (const entries of log.read(0, 0, { follow: false })) {
+        for (const message of entries) expect(message.bytes.length).toBeLessThan(512 * 1024)
+      }
+    }),
+    { numRuns: 8, examples: [[{ keys: ['k'.repeat(255)], rows: 10 }, 2_048]] },
+  )
 })
