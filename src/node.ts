@@ -21,6 +21,7 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import { lockDirectory } from './log/directory-lock.ts'
 import type { EventLog } from './log/event-log.ts'
+import { nodeFileSystem as logFiles } from './log/file-system.ts'
 import type { PartitionShare } from './log/partition-share.ts'
 import type { Role } from './model/roles.ts'
 import { createLogger } from './ops/create-logger.ts'
@@ -28,6 +29,7 @@ import { Health } from './ops/health.ts'
 import { Metrics } from './ops/metrics.ts'
 import { measureCatalog, measureEngine } from './ops/role-metrics.ts'
 import { packageVersion } from './ops/package-version.ts'
+import { SpaceWatch } from './ops/space-watch.ts'
 import { Objects } from './replica/objects.ts'
 import { ObjectCheck } from './replica/object-check.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
@@ -161,7 +163,7 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
     store,
     objects: new Objects(store, check),
     tokens,
-    health: createHealth(parts, engine),
+    health: createHealth(parts, engine, openSpaceWatch(parts)),
     metrics: measured(parts, engine),
     clock: systemClock,
     logger,
@@ -196,8 +198,18 @@ async function serveGateway(parts: Running, tokens: TokenRegistry): Promise<Gate
   return openGateway(parts, { ...parts, ...own })
 }
 
+/** Watches the volumes of a process that writes. */
+function openSpaceWatch({ log, store, builder, paths, opened, ...shared }: Running): SpaceWatch | undefined {
+  if (log === undefined) return undefined
+  const logVolume = { name: 'log', freeSpace: () => logFiles.freeSpace(paths.log) }
+  const volumes = [...(log.kind === 'file' ? [logVolume] : []), { name: 'store', freeSpace: () => store.freeSpace() }]
+  const space = new SpaceWatch({ ...shared, volumes, openBytes: () => builder?.openBytes() ?? 0 })
+  opened.push(async () => space.close())
+  return space
+}
+
 /** What each role must have to be ready. */
-function createHealth(parts: Running, engine: Engine | undefined): Health {
+function createHealth(parts: Running, engine: Engine | undefined, space: SpaceWatch | undefined): Health {
   const { builder, store, log, share, watch } = parts
   const health = new Health()
   if (builder !== undefined) {
@@ -211,6 +223,7 @@ function createHealth(parts: Running, engine: Engine | undefined): Health {
     })
   }
   if (log !== undefined) health.add('log', parts.logFault)
+  if (space !== undefined) health.add('space', () => space.reason())
   if (watch !== undefined) health.add('retention', () => watch.fault())
   if (engine !== undefined) health.add('engine', () => engine.fault())
   if (engine !== undefined && log === undefined) {

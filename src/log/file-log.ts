@@ -240,10 +240,11 @@ class FileLog implements EventLog {
     try {
       this.#space.used(await this.#writer.write(messages))
     } catch (error) {
-      const full = error instanceof NodeError && error.kind === 'StorageFull'
-      if (!full) this.#fail(error)
-      this.#answer(group, first, full ? storageFull(error) : outcomeUnknown(error))
-      if (!full) this.#refuseQueue()
+      // A refusal: what is not shown is not stored, and the log goes on.
+      if (error instanceof NodeError) return this.#answer(group, first, error)
+      this.#fail(error)
+      this.#answer(group, first, outcomeUnknown(error))
+      this.#refuseQueue()
       return
     }
     this.#answer(group, first)
@@ -278,8 +279,8 @@ class FileLog implements EventLog {
   }
 }
 
-function storageFull(cause?: unknown): NodeError {
-  return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.', { cause })
+function storageFull(): NodeError {
+  return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.')
 }
 
 function outcomeUnknown(cause: unknown): NodeError {

@@ -3,7 +3,7 @@
 
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { isFull, type LogFile } from './file-system.ts'
+import { hasCode, isFull, type LogFile } from './file-system.ts'
 import { frameHeaderBytes, writeFrame } from './frame.ts'
 import { createSegment, type LogDirectory, noteFailure, type RecoveredLog } from './recover-log.ts'
 import { Segment } from './segment.ts'
@@ -17,6 +17,8 @@ export class SegmentWriter {
   #file: LogFile
   /** Offset in the last segment where the next frame goes; all before it is durable. */
   #offset: number
+  /** First position of a segment that could not be made whole and may be there. */
+  #unfinished: number | undefined
 
   constructor(at: LogDirectory, recovered: RecoveredLog, tail: Tail) {
     this.#at = at
@@ -41,10 +43,12 @@ export class SegmentWriter {
 
   /**
    * Stores messages from the tail's end on, durably, and shows them to readers segment by segment. Returns the bytes
-   * written. Throws NodeError `StorageFull` when the volume is full: what the tail does not show is not stored.
-   * After any other error nothing may be written any more: what the tail does not show may or may not be stored.
+   * written. Throws NodeErrors `StorageFull` when the volume is full, `LogUnavailable` while no file can be opened: what
+   * the tail does not show is not stored. After any other error nothing may be written any more: what the tail does not
+   * show may or may not be stored.
    */
   async write(messages: readonly Uint8Array[]): Promise<number> {
+    await this.#removeUnfinished()
     let written = 0
     for (let done = 0; done < messages.length; ) {
       let count = this.#fitting(messages, done)
@@ -92,24 +96,29 @@ export class SegmentWriter {
       this.#file = file
       this.#offset = 0
     } catch (error) {
-      if (!isFull(error)) throw await this.#failed(error)
-      await this.#removeUnfinished(this.#tail.end)
-      throw full(error)
+      const refusal = refusalOf(error)
+      if (refusal === undefined) throw await this.#failed(error)
+      this.#unfinished = this.#tail.end
+      await this.#removeUnfinished()
+      throw refusal
     }
   }
 
   /**
-   * Durably removes a segment that the volume had no room for: a smaller message may still fit into the one before it,
-   * and would be looked for in the one that bears its position.
+   * Durably removes a segment that could not be made whole, before anything is written: a smaller message may still fit
+   * into the one before it, and would be looked for in the one that bears its position.
    */
-  async #removeUnfinished(first: number): Promise<void> {
+  async #removeUnfinished(): Promise<void> {
+    if (this.#unfinished === undefined) return
     const { files, directory } = this.#at
     try {
-      await files.remove(new Segment(files, directory, first).path)
+      await files.remove(new Segment(files, directory, this.#unfinished).path)
       await files.syncDirectory(directory)
     } catch (error) {
+      if (isOutOfFiles(error)) throw outOfFiles(error)
       throw await this.#failed(error)
     }
+    this.#unfinished = undefined
   }
 
   async #writeRun(messages: readonly Uint8Array[]): Promise<number> {
@@ -173,6 +182,25 @@ export class SegmentWriter {
   }
 }
 
+/** What a failure to begin a segment means where the log can go on; undefined for all others. */
+function refusalOf(error: unknown): NodeError | undefined {
+  if (isFull(error)) return full(error)
+  return isOutOfFiles(error) ? outOfFiles(error) : undefined
+}
+
+/** True when this process, or the machine, has as many files open as it may. */
+function isOutOfFiles(error: unknown): boolean {
+  return hasCode(error, 'EMFILE', 'ENFILE')
+}
+
+function outOfFiles(cause: unknown): NodeError {
+  return new NodeError('LogUnavailable', 'The log cannot open a file: too many are open; nothing was stored.', {
+    hint: 'Send it again in a moment. An operator can raise the limit of open files (ulimit -n).',
+    retryAfterSeconds: 1,
+    cause,
+  })
+}
+
 function full(cause: unknown): NodeError {
-  return new NodeError('StorageFull', 'The volume of the log is full.', { cause })
+  return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.', { cause })
 }

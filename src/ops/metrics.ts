@@ -1,6 +1,7 @@
 // Prometheus metrics of the node, `proofstream_*`. They name no dataset.
 
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import type { FreeSpace } from '../lib/space.ts'
 import { Histogram } from './histogram.ts'
 
 export class Metrics {
@@ -119,6 +120,27 @@ export class Metrics {
         for (const { partition, openMs } of ages()) gauge.set({ partition }, openMs / 1000)
       },
     })
+  }
+
+  /** Adds, at each scrape, what the volumes that rows need have left, by what lies there. */
+  watchSpace(free: () => ReadonlyMap<string, FreeSpace>): void {
+    const add = (name: string, help: string, read: (space: FreeSpace) => number | undefined): void => {
+      const gauge = new Gauge({
+        name: `proofstream_free_${name}`,
+        help,
+        labelNames: ['volume'],
+        registers: [this.#registry],
+        collect: () => {
+          gauge.reset()
+          for (const [volume, space] of free()) {
+            const value = read(space)
+            if (value !== undefined) gauge.set({ volume }, value)
+          }
+        },
+      })
+    }
+    add('bytes', 'Bytes that the volume of log or store has left.', ({ bytes }) => bytes)
+    add('inodes', 'Files that it may still take, where it has a bound.', ({ inodes }) => inodes)
   }
 
   get contentType(): string {

@@ -4,8 +4,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AttemptWatch } from '../../src/builder/attempt-watch.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { openMemoryStore } from '../../src/store/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'
-import { datasetId, TestWriter } from './support.ts'
+import { datasetId, quickCuts, start, TestWriter, until } from './support.ts'
 
 function governorOf(options: Partial<CutOptions> = {}): Governor {
   const all = { ...defaultCutOptions, ...options }
@@ -219,4 +222,25 @@ test('an attempt whose parts stop coming is named after 15 minutes', async () =>
   expect(watch.expired([fold.state], 46 * minute)).toEqual(named)
   await fold.take(writer.abort(dataset, large.attempt))
   expect(watch.expired([fold.state], 90 * minute)).toEqual([])
+})
+
+test('a block comes soon after the log has refused its cut', async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const dataset = datasetId('a')
+  await log.append(0, [writer.create(dataset, 'acme/a')])
+  const append = log.append.bind(log)
+  let refused = 0
+  log.append = async (...call) => {
+    if (call[2]?.useReserve === true && refused++ === 0) throw new NodeError('LogUnavailable', 'for a moment')
+    return append(...call)
+  }
+  const { builder } = await start(log, openMemoryStore(), { options: quickCuts })
+  await append(0, [writer.rows(dataset, [{ rows: 1 }])])
+  await until('the rows are open', () => builder.openRows() === 1 || refused > 1)
+  const startedMs = performance.now()
+  await until('the block is there', () => builder.openRows() === 0)
+  expect(performance.now() - startedMs).toBeLessThan(5_000)
+  expect(refused).toBeGreaterThan(1)
+  await builder.stop()
 })

@@ -316,3 +316,37 @@ describe('a full volume', () => {
     expect(await log.append(0, [message(34)])).toBe(33)
   })
 })
+
+describe('without descriptors for another file', () => {
+  test.each([
+    ['create', 'EMFILE'],
+    ['create', 'ENFILE'],
+    ['syncDirectory', 'EMFILE'],
+  ] as const)('at %s (%s) the log refuses, loses nothing, and goes on when there are some', async (operation, code) => {
+    const disk = new SimulatedDisk()
+    let failed = false
+    const log = await openFileLog(options(disk, { onFailure: () => (failed = true) }))
+    for (let i = 0; i < 33; i++) await log.append(0, [message(i)])
+    disk.before = (one) => {
+      if (one === operation) throw systemError(code)
+    }
+    for (let tries = 0; tries < 3; tries++) {
+      await expect(log.append(0, [message(33)])).rejects.toMatchObject({ kind: 'LogUnavailable' })
+    }
+    disk.before = () => {}
+    expect(await log.append(0, [message(34)])).toBe(33)
+    expect(failed).toBe(false)
+    await log.close()
+    disk.crash(() => false)
+    const again = await openFileLog(options(disk))
+    expect((await readAll(again)).length).toBe(34)
+  })
+})
+
+test('rows are refused while few more files can be made', async () => {
+  const disk = new SimulatedDisk()
+  const log = await openFileLog(options(disk))
+  disk.freeInodes = 9_999
+  await expect(log.append(0, [message(0)])).rejects.toMatchObject({ kind: 'StorageFull' })
+  expect(await log.append(0, [message(0)], { useReserve: true })).toBe(0)
+})
