@@ -8,6 +8,7 @@ import { NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import { type Rendered, renderResult } from './duckdb-render.ts'
+import { keepByteOrderMarks } from './duckdb-text.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
@@ -249,6 +250,7 @@ export async function openSession(settings: ChildSettings): Promise<DuckDbSessio
   const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
   for (const sql of [...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
     await connection.run(sql)
+  keepByteOrderMarks()
   return new DuckDbSession(connection, settings)
 }
 

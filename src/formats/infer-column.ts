@@ -3,6 +3,7 @@
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
+import { badName, columnNameFault } from '../model/schema-rules.ts'
 import { reservedName, systemNames } from './column-plan.ts'
 import { exactNumber, type NumberScan, scaledInteger } from './number-scan.ts'
 import type { CsvHeader, Inferred, InferOptions } from './reader.ts'
@@ -12,7 +13,6 @@ import { valueClass } from './value-class.ts'
 export const sampleRecords = 10_000
 /** From this many records on, integers in all of them are integers by nature. */
 const manyRecords = 1000
-const maxNameBytes = 255
 /** 2^53, from which on doubles have gaps. */
 const exactLimit = 2n ** 53n
 
@@ -127,21 +127,6 @@ function newColumn(name: string): SampledColumn {
 
 /** Throws NodeError `InvalidColumnName` for a name that no column may have. */
 export function checkColumnName(name: string): void {
-  const shown = name.slice(0, 60)
-  let why: string | undefined
-  if (name === '') why = 'A column name is empty.'
-  else if (new TextEncoder().encode(name).length > maxNameBytes)
-    why = `The column name '${shown}…' is longer than ${maxNameBytes} bytes.`
-  else if (Array.from(name).some(isControl))
-    why = `The column name '${JSON.stringify(shown).slice(1, -1)}' has a control character.`
-  if (why !== undefined) {
-    throw new NodeError('InvalidColumnName', `${why} Nothing was stored.`, {
-      hint: `Column names have 1 to ${maxNameBytes} bytes of UTF-8 without control characters.`,
-    })
-  }
-}
-
-function isControl(char: string): boolean {
-  const code = char.codePointAt(0) ?? 0
-  return code < 0x20 || (code >= 0x7f && code < 0xa0)
+  const fault = columnNameFault(name)
+  if (fault !== undefined) throw badName(name, fault)
 }

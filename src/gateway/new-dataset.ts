@@ -3,13 +3,14 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { viewOf } from '../catalog/view.ts'
 import { eventFromJson, schemaFromJson } from '../codec/odf-json.ts'
+import { demandReadBack } from '../codec/read-back.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
 import { sameValue } from '../lib/same-value.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
 import { type DataSchema, type Field, type Vocabulary, defaultVocabulary, innerType } from '../model/schema.ts'
-import { checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
+import { badName, checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
 import type { NewDataset } from './create-dataset.ts'
 import { declaredSchema } from './shape.ts'
 
@@ -86,6 +87,7 @@ function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number
   const full = declaredSchema(fields, vocabulary)
   // Two event-time columns that differ in case are found here.
   checkColumns(full.fields)
+  demandReadBack(full)
   return extra === undefined ? full : { ...full, extra }
 }
 
@@ -100,8 +102,10 @@ function checkEventTime(field: Field): void {
 function vocabularyOf(value: JsonValue): CreateVocabulary {
   const { kind: _, ...names } = eventFromJson('SetVocab', value, 'vocab')
   const all = Object.values({ ...defaultVocabulary, ...names })
-  const fault = all.map((name) => columnNameFault(name)).find((reason) => reason !== undefined)
-  if (fault !== undefined) throw new NodeError('InvalidColumnName', `vocab: ${fault}.`)
+  for (const name of all) {
+    const fault = columnNameFault(name)
+    if (fault !== undefined) throw badName(name, fault)
+  }
   if (new Set(all.map(foldAscii)).size < all.length) throw invalid('vocab: two system columns have one name.')
   return names
 }

@@ -4,6 +4,7 @@
 import type { Readable } from 'node:stream'
 import { createSha3256 } from '../codec/native-crypto.ts'
 import { hashText, sha3Hash } from '../codec/multihash.ts'
+import { demandReadBack } from '../codec/read-back.ts'
 import { createInferrer, createReader, fillEventTime } from '../formats/formats.ts'
 import type { BodyFormat } from '../formats/formats.ts'
 import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/reader.ts'
@@ -252,15 +253,16 @@ async function infer(source: BodySource, { vocabulary, shape }: Target, spool: S
   return inferrer.finish()
 }
 
-/** The target's shape with the columns that were inferred; the same one when there are none. */
+/** The target's shape with the columns that were inferred; the same one when there are none. Throws `InvalidColumnName`. */
 function shapeWith(inferred: Inferred, { vocabulary, shape }: Target): Shape {
-  if (shape === undefined) {
-    const eventTime = { type: inferred.eventTimeType, position: inferred.eventTimePosition }
-    return shapeOf(fullSchema(inferred.fields, vocabulary, eventTime), -1, vocabulary)
-  }
-  if (inferred.added.length === 0) return shape
-  const schema = { ...shape.schema, fields: [...shape.schema.fields, ...inferred.added] }
-  return shapeOf(schema, shape.schemaSequence, vocabulary)
+  if (shape !== undefined && inferred.added.length === 0) return shape
+  const eventTime = { type: inferred.eventTimeType, position: inferred.eventTimePosition }
+  const schema =
+    shape === undefined
+      ? fullSchema(inferred.fields, vocabulary, eventTime)
+      : { ...shape.schema, fields: [...shape.schema.fields, ...inferred.added] }
+  demandReadBack(schema)
+  return shapeOf(schema, shape?.schemaSequence ?? -1, vocabulary)
 }
 
 function readerOf(

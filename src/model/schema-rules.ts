@@ -102,12 +102,16 @@ function incompatible(name: string, how: string): SchemaChange {
   return { kind: 'incompatible', reason: `column ${JSON.stringify(name)} ${how}` }
 }
 
-/** Why `name` cannot name a column, or undefined when it can: 1 to 255 bytes of UTF-8 without control characters. */
+/**
+ * Why `name` cannot name a column, or undefined when it can: 1 to 255 bytes of UTF-8 without control characters and not
+ * with a byte order mark first, which readers drop.
+ */
 export function columnNameFault(name: string): string | undefined {
   if (name === '') return 'is empty'
   if (/\p{Surrogate}/u.test(name)) return 'is not well-formed Unicode'
   if (utf8(name).length > maxNameBytes) return `is longer than ${maxNameBytes} bytes`
   if (/\p{Cc}/u.test(name)) return 'contains a control character'
+  if (name.startsWith('\ufeff')) return 'begins with a byte order mark (U+FEFF)'
   return undefined
 }
 
@@ -148,7 +152,7 @@ export function checkColumns(fields: readonly Field[]): void {
   const seen = new Map<string, string>()
   for (const { name, type } of fields) {
     const fault = columnNameFault(name)
-    if (fault !== undefined) throw new NodeError('InvalidColumnName', `The column name ${excerpt(name)} ${fault}.`)
+    if (fault !== undefined) throw badName(name, fault)
     const folded = foldAscii(name)
     const other = seen.get(folded)
     if (other !== undefined) {
@@ -175,6 +179,20 @@ export function checkColumns(fields: readonly Field[]): void {
   }
 }
 
+/** The error for a name that no column may have; `fault` is why. */
+export function badName(name: string, fault: string): NodeError {
+  return new NodeError('InvalidColumnName', `The column name ${excerpt(name)} ${fault}. Nothing was stored.`, {
+    hint: `Column names have 1 to ${maxNameBytes} bytes of UTF-8 without control characters, and no byte order mark at the start.`,
+  })
+}
+
+/** Short, and with what cannot be seen written as an escape. */
 function excerpt(name: string): string {
-  return JSON.stringify(name.length <= 80 ? name : `${name.slice(0, 80)}…`)
+  return visible(name.length <= 80 ? name : `${name.slice(0, 80)}…`)
+}
+
+function visible(name: string): string {
+  return JSON.stringify(name).replaceAll(/[\u007f-\u009f\ufeff]/g, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }

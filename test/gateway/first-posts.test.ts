@@ -80,23 +80,31 @@ describe('first posts at the same moment', () => {
     ['that give a dataset its columns', {}, true, 1],
     ['that give a dataset its columns, at two gateways', {}, true, 2],
     ['that add columns, at two gateways', { unknownFields: 'add' }, true, 2],
-  ] as const)('%s: what is accepted is committed', async (_, query, isMade, gateways) => {
-    await fc.assert(
-      fc.asyncProperty(sent, async (posts) => {
-        const first = await rigOf().build()
-        const rigs = [first]
-        for (let i = 1; i < gateways; i++) rigs.push(rigOf({ log: first.log, store: first.store, apart: true }))
-        if (isMade) await first.gateway.create({ alias, visibility: 'public' })
-        await race(rigs, posts, query)
-        for (const rig of rigs.splice(0)) await rig.stop()
-      }),
-      { numRuns: 6 },
-    )
-  }, 120_000)
+  ] as const)(
+    '%s: what is accepted is committed',
+    async (_, query, isMade, gateways) => {
+      await fc.assert(
+        fc.asyncProperty(sent, async (posts) => {
+          const first = await rigOf().build()
+          const rigs = [first]
+          for (let i = 1; i < gateways; i++) rigs.push(rigOf({ log: first.log, store: first.store, apart: true }))
+          if (isMade) await first.gateway.create({ alias, visibility: 'public' })
+          await race(rigs, posts, query)
+          for (const rig of rigs.splice(0)) await rig.stop()
+        }),
+        { numRuns: 6 },
+      )
+    },
+    120_000,
+  )
 
   test('bring no two datasets into the log: one creation is under way', async () => {
     const rig = await rigOf().build()
-    const statuses = await race([rig], Array.from({ length: 40 }, () => 'integer' as const), create)
+    const statuses = await race(
+      [rig],
+      Array.from({ length: 40 }, () => 'integer' as const),
+      create,
+    )
     expect(new Set(statuses)).toEqual(new Set(['committed']))
     expect((await rig.headers()).filter(({ kind }) => kind === 'create')).toHaveLength(1)
   })
