@@ -4,7 +4,7 @@
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
 import { jsonText, parseJson } from '../codec/json.ts'
 import { assert, must } from '../lib/assert.ts'
-import { NodeError } from '../model/errors.ts'
+import { NodeError, type TextPosition } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import { type Rendered, renderResult } from './duckdb-render.ts'
@@ -18,9 +18,10 @@ import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
+import { firstDifference, printable, type Renamed } from './printable.ts'
 import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
 import { checkStatementKind, sampleClause } from './statement-kind.ts'
-import { child, list, text } from './tree.ts'
+import { child, list, location, text } from './tree.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -34,6 +35,7 @@ interface Statement {
 interface Plan {
   /** Output names of the caller's own text. */
   readonly names: readonly string[]
+  readonly types: readonly string[]
   /** The rewritten statement. */
   readonly sql: string
 }
@@ -72,6 +74,8 @@ export class DuckDbSession {
     const plan = await this.#plan(statement, job, tables)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
+    const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
+    if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
     return { ...(await renderResult(result, options)), schema }
   }
@@ -116,24 +120,45 @@ export class DuckDbSession {
   /** Prepares the caller's own text (names, syntax and name errors come from there), then rewrites its tree. */
   async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
     const prepared = await this.#guard(statement.sql, async () => await this.#connection.prepare(statement.sql.text))
-    const names = Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnName(index))
+    const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
+    const names = columns.map((index) => prepared.columnName(index))
+    const types = columns.map((index) => String(prepared.columnType(index)))
     prepared.destroySync()
     const ordered = job.reproducible ? withTotalOrder(statement.node, names.length) : statement.node
+    const { node, renamed } = printable(ordered)
+    await this.#keepNames(renamed)
     const window = `SELECT * FROM (SELECT 1) AS answer LIMIT ${job.limit + 1} OFFSET ${job.skip}`
     const frame = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', window))
-    putInFrame(frame, ordered)
+    const whole = putInFrame(frame, node)
     const sql = await this.#scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(frame))
-    await this.#checkRewritten(sql, statement.gate)
-    return { names, sql }
+    await this.#checkRewritten(sql, whole, statement)
+    return { names, types, sql }
   }
 
-  /** The text that will run passes the gate too, so that a fault in the engine's printer cannot get around it. */
-  async #checkRewritten(sql: string, original: GateResult): Promise<void> {
+  /** Gives columns whose text has changed the names that the engine would have given them. */
+  async #keepNames(renamed: readonly Renamed[]): Promise<void> {
+    if (renamed.length === 0) return
+    const frame = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', 'SELECT 1'))
+    const texts = renamed.map(({ original }) => jsonText(withColumn(frame, original)))
+    const print =
+      "SELECT to_json(list(json_deserialize_sql(value ->> '$') ORDER BY id))::VARCHAR FROM json_each($1::VARCHAR)"
+    const printed = parseJson(await this.#scalar(print, jsonText(texts)))
+    assert(Array.isArray(printed) && printed.length === renamed.length, 'each column is printed')
+    for (const [index, { written }] of renamed.entries()) {
+      const select = printed[index]
+      assert(typeof select === 'string' && select.startsWith('SELECT '), 'a column prints as a SELECT')
+      written.set('alias', select.slice('SELECT '.length))
+    }
+  }
+
+  /** What will run is what was meant: its tree is the one that was printed, and passes the gate by itself. */
+  async #checkRewritten(sql: string, meant: JsonObject, statement: Statement): Promise<void> {
     checkStatementKind(sql)
-    const quoted = { original: sql, text: sql, inserted: [] }
-    const gate = gateStatement(await this.#parse(quoted), (offset) => positionOfByte(quoted, offset))
-    const allowed = new Set(original.tables.map((table) => JSON.stringify(table.parts)))
-    const same = gate.tables.every((table) => allowed.has(JSON.stringify(table.parts)))
+    const node = await this.#parse({ original: sql, text: sql, inserted: [] })
+    const lost = firstDifference(meant, node)
+    if (lost !== undefined) throw unfaithful(kindOf(lost), placeOf(lost, statement.sql))
+    const allowed = new Set(statement.gate.tables.map((table) => JSON.stringify(table.parts)))
+    const same = gateStatement(node).tables.every((table) => allowed.has(JSON.stringify(table.parts)))
     assert(same, 'the rewritten statement names the datasets of the original')
   }
 
@@ -176,12 +201,41 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
 }
 
-/** Puts a node where the frame has its inner `SELECT 1`. */
-function putInFrame(frame: JsonObject, node: JsonValue): void {
-  const [statement] = list(frame, 'statements')
-  const select = statement instanceof Map ? child(statement, 'node') : undefined
-  const from = select === undefined ? undefined : child(select, 'from_table')
+function topNode(tree: JsonObject): JsonObject {
+  const [statement] = list(tree, 'statements')
+  return must(statement instanceof Map ? child(statement, 'node') : undefined, 'the frame is one statement')
+}
+
+/** Puts a node where the frame has its inner `SELECT 1`; returns the top node. */
+function putInFrame(frame: JsonObject, node: JsonValue): JsonObject {
+  const top = topNode(frame)
+  const from = child(top, 'from_table')
   must(from === undefined ? undefined : child(from, 'subquery'), 'the frame selects from a subquery').set('node', node)
+  return top
+}
+
+/** The frame `SELECT 1` with another column. */
+function withColumn(frame: JsonObject, column: JsonObject): JsonObject {
+  const [statement] = list(frame, 'statements')
+  const node = new Map(topNode(frame)).set('select_list', [column])
+  return new Map(frame).set('statements', [new Map(statement instanceof Map ? statement : []).set('node', node)])
+}
+
+/** The refusal of what the engine would print as something else. */
+function unfaithful(what: string, position?: TextPosition): NodeError {
+  return notAllowed(
+    { construct: `${what} in a form that does not survive rewriting`, ...(position && { position }) },
+    "Write its constants as CAST of their text, such as CAST('1e3' AS DOUBLE).",
+  )
+}
+
+function kindOf(node: JsonObject): string {
+  return text(node, 'class') || text(node, 'type') || 'something'
+}
+
+function placeOf(node: JsonObject, sql: QuotedSql): TextPosition | undefined {
+  const offset = location(node)
+  return offset === undefined ? undefined : positionOfByte(sql, offset)
 }
 
 function checkJob(statement: Statement, job: PlainJob): void {

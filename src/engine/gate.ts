@@ -34,8 +34,8 @@ export interface GateResult {
   readonly aliases: ReadonlySet<string>
 }
 
-/** Maps a byte offset in the statement to a place in the text as sent. */
-export type Locate = (byteOffset: number) => TextPosition
+/** Maps a byte offset in the statement to a place in the text as sent, where the two have to do with one another. */
+type Locate = (byteOffset: number) => TextPosition | undefined
 
 /** CTE names that an unqualified reference may mean here, ASCII lower case. */
 type Scope = ReadonlySet<string>
@@ -68,7 +68,7 @@ const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catal
  * Judges one statement (the `node` of json_serialize_sql). Throws NodeError `QueryNotAllowed`,
  * `DatasetNotFound` (a name that can be no dataset's), `SqlUnknownName` (a function).
  */
-export function gateStatement(node: JsonObject, locate: Locate): GateResult {
+export function gateStatement(node: JsonObject, locate: Locate = () => undefined): GateResult {
   const gate = new Gate(locate)
   gate.visit('query', node, new Set(), 0)
   return gate.result()
@@ -249,7 +249,8 @@ class Gate {
   #told(found: Sighting | undefined): Construct | undefined {
     if (found === undefined) return undefined
     const { construct, offset } = found
-    return offset === undefined ? { construct } : { construct, position: this.#locate(offset) }
+    const position = offset === undefined ? undefined : this.#locate(offset)
+    return { construct, ...(position && { position }) }
   }
 
   #position(): TextPosition | undefined {

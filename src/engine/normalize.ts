@@ -5,10 +5,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import { allowedMacros, rowSetMacros } from './function-policy.ts'
 import { asciiLower } from './lexer.ts'
-import { child, list, present, text } from './tree.ts'
-
-/** What the engine writes for "no place". */
-const nowhere = '18446744073709551615'
+import { child, list, nowhere, present, text } from './tree.ts'
 
 /**
  * The node with a total order over its `columns` output columns. A scan that only filters and projects one dataset

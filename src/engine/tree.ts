@@ -3,6 +3,9 @@
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 
+/** What the engine writes for "no place". */
+export const nowhere = '18446744073709551615'
+
 /** The object at `name`, or undefined. */
 export function child(node: JsonObject, name: string): JsonObject | undefined {
   const value = node.get(name)

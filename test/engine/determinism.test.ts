@@ -141,7 +141,7 @@ describe('mathematics of the machine', () => {
   const more = ['log', 'log10', 'log2', 'sin', 'sinh', 'tan', 'tanh', 'entropy', 'geomean', 'geometric_mean']
   const lists = ['list_entropy', 'list_skewness', 'list_kurtosis', 'list_kurtosis_pop']
 
-  test.each<[expression: string, construct: string]>([
+  test.each<[string, string]>([
     ...[...one, ...more].map((name): [string, string] => [`${name}(0.5)`, `${name}()`]),
     ...lists.map((name): [string, string] => [`${name}([1, 2, 3, 4, 5])`, `${name}()`]),
     ['acosh(1.5)', 'acosh()'],

@@ -1,0 +1,183 @@
+// Between the rewritten tree and its text: constants that the engine's printer would turn into others are written as
+// casts of their text, and the tree of the printed text is compared with the tree that was printed. Pure.
+
+import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { child, list, nowhere, text } from './tree.ts'
+
+/** A column of a SELECT whose text, and so its name, the casts have changed. */
+export interface Renamed {
+  readonly original: JsonObject
+  readonly written: JsonObject
+}
+
+/** The tree with constants that survive printing, and the columns that would lose their names by it. */
+export function printable(node: JsonObject): { readonly node: JsonObject; readonly renamed: readonly Renamed[] } {
+  const renamed: Renamed[] = []
+  return { node: writtenMembers(node, renamed), renamed }
+}
+
+function written(value: JsonValue, renamed: Renamed[]): JsonValue {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => written(item, renamed))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (!(value instanceof Map)) return value
+  return text(value, 'class') === 'CONSTANT' ? writtenConstant(value) : writtenMembers(value, renamed)
+}
+
+/** The same object where nothing changes. */
+function writtenMembers(node: JsonObject, renamed: Renamed[]): JsonObject {
+  const members = [...node].map(([name, member]) => [name, written(member, renamed)] as const)
+  if (members.every(([name, member]) => member === node.get(name))) return node
+  const changed = new Map(members)
+  if (text(node, 'type') === 'SELECT_NODE') noteRenamed(node, changed, renamed)
+  return changed
+}
+
+function noteRenamed(node: JsonObject, changed: JsonObject, renamed: Renamed[]): void {
+  const columns = list(changed, 'select_list')
+  for (const [index, original] of list(node, 'select_list').entries()) {
+    const column = columns[index]
+    if (!(original instanceof Map && column instanceof Map) || original === column) continue
+    // A star stands for many columns, which one alias cannot name.
+    if (text(original, 'alias') === '' && !holdsStar(original)) renamed.push({ original, written: column })
+  }
+}
+
+function holdsStar(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(holdsStar)
+  if (!(value instanceof Map)) return false
+  return text(value, 'class') === 'STAR' || [...value.values()].some(holdsStar)
+}
+
+/**
+ * The printer writes the DOUBLE 1e3 as 1000.0, which is a DECIMAL, the DECIMAL(1,0) 1. as the INTEGER 1, 00.5 as a
+ * DECIMAL of another width, and a BOOLEAN as a word that is read as a cast.
+ */
+function writtenConstant(constant: JsonObject): JsonObject {
+  const value = child(constant, 'value') ?? new Map()
+  const type = child(value, 'type') ?? new Map()
+  const plain = value.get('value') ?? null
+  const id = text(type, 'id')
+  if (id === 'DOUBLE' && plain instanceof JsonNumber) return castOf(constant, plain.token, type)
+  if (id === 'BOOLEAN' && typeof plain === 'boolean') return castOf(constant, plain ? 't' : 'f', type)
+  const decimal = id === 'DECIMAL' ? decimalOf(plain, child(type, 'type_info')) : undefined
+  return decimal === undefined || decimal.survives ? constant : castOf(constant, decimal.text, type)
+}
+
+/** The text of a DECIMAL, and whether it is read as the same type again. */
+function decimalOf(value: JsonValue, info: JsonObject | undefined): { text: string; survives: boolean } | undefined {
+  const unscaled = integerText(value)
+  const scale = Number(numberText(info?.get('scale')))
+  if (unscaled === undefined || !Number.isSafeInteger(scale)) return undefined
+  const digits = unscaled.replace('-', '').padStart(scale + 1, '0')
+  const point = digits.length - scale
+  const written = `${digits.slice(0, point)}.${digits.slice(point)}`
+  const survives = scale > 0 && String(digits.length) === numberText(info?.get('width'))
+  return { text: unscaled.startsWith('-') ? `-${written}` : written, survives }
+}
+
+function numberText(value: JsonValue | undefined): string {
+  return value instanceof JsonNumber ? value.token : ''
+}
+
+/** Digits of an integer, in one piece or in 64-bit halves. */
+function integerText(value: JsonValue): string | undefined {
+  if (value instanceof JsonNumber) return value.token
+  const [upper, lower] = value instanceof Map ? [value.get('upper'), value.get('lower')] : []
+  if (!(upper instanceof JsonNumber && lower instanceof JsonNumber)) return undefined
+  return String((BigInt(upper.token) << 64n) + BigInt(lower.token))
+}
+
+function castOf(constant: JsonObject, digits: string, type: JsonObject): JsonObject {
+  const varchar = new Map<string, JsonValue>([
+    ['id', 'VARCHAR'],
+    ['type_info', null],
+  ])
+  const value = new Map<string, JsonValue>([
+    ['type', varchar],
+    ['is_null', false],
+    ['value', digits],
+  ])
+  const inner = new Map(constant).set('alias', '').set('query_location', new JsonNumber(nowhere)).set('value', value)
+  return new Map<string, JsonValue>([
+    ['class', 'CAST'],
+    ['type', 'OPERATOR_CAST'],
+    ['alias', text(constant, 'alias')],
+    ['query_location', constant.get('query_location') ?? new JsonNumber(nowhere)],
+    ['child', inner],
+    ['cast_type', type],
+    ['try_cast', false],
+  ])
+}
+
+/**
+ * Where two trees say different things: the innermost node of the first that has a name, or undefined. Places in the
+ * text are left out. Two forms count as one: the engine prints VALUES in the place of a table as a subquery that
+ * selects all of them, and GROUP BY with its expressions in the order in which its sets name them.
+ */
+export function firstDifference(one: JsonObject, other: JsonObject): JsonObject | undefined {
+  return canonicalText(one) === canonicalText(other) ? undefined : innermostDifference(one, other)
+}
+
+function innermostDifference(one: JsonObject, other: JsonObject): JsonObject {
+  for (const [name, member] of one) {
+    const against = other.get(name) ?? null
+    if (name === 'query_location' || canonicalText(member) === canonicalText(against)) continue
+    const pairs = Array.isArray(member) && Array.isArray(against) ? zip(member, against) : [[member, against] as const]
+    for (const [left, right] of pairs) {
+      if (canonicalText(left) === canonicalText(right)) continue
+      if (left instanceof Map && right instanceof Map) {
+        const inner = innermostDifference(left, right)
+        return inner.has('class') || inner.has('type') ? inner : one
+      }
+    }
+  }
+  return one
+}
+
+function zip(one: readonly JsonValue[], other: readonly JsonValue[]): (readonly [JsonValue, JsonValue])[] {
+  return one.map((item, index) => [item, other[index] ?? null])
+}
+
+/** A text that is the same for trees that say the same. */
+function canonicalText(value: JsonValue): string {
+  if (value instanceof JsonNumber) return value.token
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (!(value instanceof Map)) return JSON.stringify(value)
+  const values = wrappedValues(value)
+  if (values !== undefined) return canonicalText(values)
+  const grouped = text(value, 'type') === 'SELECT_NODE' ? withGroupTexts(value) : value
+  const members: string[] = []
+  for (const [name, member] of grouped) {
+    if (name !== 'query_location') members.push(`${JSON.stringify(name)}:${canonicalText(member)}`)
+  }
+  return `{${members.sort().join(',')}}`
+}
+
+/** The VALUES list inside `(SELECT * FROM (VALUES …) valueslist) valueslist`. */
+function wrappedValues(node: JsonObject): JsonObject | undefined {
+  if (text(node, 'type') !== 'SUBQUERY' || text(node, 'alias') !== 'valueslist' || node.has('class')) return undefined
+  const select = child(child(node, 'subquery') ?? new Map(), 'node')
+  const values = select === undefined ? undefined : child(select, 'from_table')
+  if (values === undefined || text(values, 'type') !== 'EXPRESSION_LIST') return undefined
+  const rest = [...(select ?? new Map())].filter(([name]) => name !== 'from_table')
+  const bare = list(node, 'column_name_alias').length === 0 && node.get('sample') === null
+  return bare && canonicalText(new Map(rest)) === selectAll ? values : undefined
+}
+
+/** Canonical text of `SELECT *` without its table. */
+const selectAll =
+  '{"aggregate_handling":"STANDARD_HANDLING","cte_map":{"map":[]},"group_expressions":[],"group_sets":[],' +
+  '"having":null,"modifiers":[],"qualify":null,"sample":null,"select_list":[{"alias":"","class":"STAR",' +
+  '"columns":false,"exclude_list":[],"expr":null,"qualified_exclude_list":[],"relation_name":"","rename_list":[],' +
+  '"replace_list":[],"type":"STAR"}],"type":"SELECT_NODE","where_clause":null}'
+
+/** Sets of grouping expressions name them by number: here by text, each set and the whole in one order. */
+function withGroupTexts(select: JsonObject): JsonObject {
+  const expressions = list(select, 'group_expressions').map(canonicalText)
+  const sets = list(select, 'group_sets').map((set) =>
+    (Array.isArray(set) ? set : []).map((index) => expressions[Number(canonicalText(index))] ?? '').sort(),
+  )
+  return new Map(select).set('group_expressions', expressions.toSorted()).set('group_sets', sets)
+}
