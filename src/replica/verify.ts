@@ -1,5 +1,6 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
+import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { datasetIdBytes } from '../codec/did.ts'
@@ -15,7 +16,8 @@ import {
 import { checkProof } from '../proof/check.ts'
 import { hashCanonical } from '../proof/commitment.ts'
 import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
-import { type MayRead, Reader, aliasOfParts } from './pin.ts'
+import { type Caller, askingOf } from './caller.ts'
+import { Reader, aliasOfParts } from './pin.ts'
 import { type ReplicaDeps, bindQuery, execute } from './query.ts'
 
 export interface VerifyAnswer {
@@ -28,7 +30,7 @@ export interface VerifyAnswer {
 export async function verifyProof(
   deps: ReplicaDeps & { readonly trustedSigners: readonly string[] },
   body: JsonValue,
-  caller: { readonly mayRead: MayRead; readonly signal: AbortSignal },
+  caller: Caller,
 ): Promise<VerifyAnswer> {
   const proof = readProofBody(body)
   const request = readInput(proof.input)
@@ -77,11 +79,7 @@ function checkEngine(dialect: string, ours: string): boolean {
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
-async function checkPins(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: { readonly mayRead: MayRead },
-): Promise<void> {
+async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<void> {
   const reader = new Reader(deps.catalog, caller.mayRead)
   for (const pin of request.datasets ?? []) {
     if (pin.blockHash === undefined) {
@@ -113,10 +111,10 @@ async function reExecute(
   deps: ReplicaDeps,
   request: QueryRequest,
   proof: ProofBody,
-  caller: { readonly mayRead: MayRead; readonly signal: AbortSignal },
+  caller: Caller,
 ): Promise<Uint8Array> {
   const pinned = new Set((request.datasets ?? []).map((pin) => pin.alias.toLowerCase()))
-  const analysis = await deps.engine.analyze(request.query, caller.signal)
+  const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   for (const name of analysis.tables) {
     const alias = aliasOfParts(name.parts)
     if (!pinned.has(alias.toLowerCase())) {
@@ -128,17 +126,16 @@ async function reExecute(
     }
   }
   try {
-    const reader = new Reader(deps.catalog, caller.mayRead)
-    const bound = await bindQuery(deps, request, { reader, signal: caller.signal })
+    const bound = await bindQuery(deps, request, caller)
     const execution = await execute(deps, request, {
       bound,
-      signal: caller.signal,
+      caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText: textOf(proof.input, 'schemaFormat'),
       ascii: true,
       reproducible: true,
     })
-    return execution.output
+    return concatBytes(execution.output)
   } catch (error) {
     if (error instanceof NodeError && error.kind === 'NotReproducible') {
       throw new NodeError('VerificationFailed::NotReproducible', error.message, error.details)
