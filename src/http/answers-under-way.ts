@@ -1,15 +1,15 @@
 // Answers on their way: their bytes are counted from when the engine hands them over until the connection has taken
 // them, so that clients who do not read cannot fill the memory of the node.
 
-import type { AnswerRoom } from '../engine/engine-job.ts'
 import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
+import type { Caller } from '../replica/caller.ts'
 
 /** An answer of up to so many bytes needs room in the node, not in its caller's share: a connection holds as much. */
 export const smallAnswerBytes = 64 * 1024
 
 /** Room for one request's answer, from which it is freed when the request is over. */
-export interface OpenRoom extends AnswerRoom {
+export type OpenRoom = Caller['room'] & {
   /** Idempotent. */
   close(): void
 }
