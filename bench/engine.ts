@@ -44,6 +44,8 @@ const engine = await openEngine({
   memoryBytes: 1024 ** 3,
   resultBytes: 256 * 1024 ** 2,
   queueLimit: 4,
+  callerSharePercent: 100,
+  isOpen: () => true,
   dataRoots: [root],
   logger: silentLogger,
   clock: systemClock,
@@ -58,20 +60,21 @@ const schema = {
 }
 
 async function ask(sql: string, options: Partial<EngineJob> = {}): Promise<number> {
-  const analysis = await engine.analyze(sql)
-  const answer = await engine.run({
+  const by = { caller: { key: ['bench'], mayRead: () => true }, signal: new AbortController().signal }
+  const analysis = await engine.analyze(sql, by)
+  const job = {
     analysis,
-    tables: analysis.tables.map(({ parts }) => ({ parts, files: listed, schema })),
+    tables: analysis.tables.map(({ parts }) => ({ parts, dataset: root, files: listed, schema })),
     reproducible: false,
-    dataFormat: 'JsonAoa',
+    dataFormat: 'JsonAoa' as const,
     wantSchema: true,
-    keyOrder: 'canonical',
+    keyOrder: 'canonical' as const,
     ascii: false,
     skip: 0,
     limit: 100,
-    signal: new AbortController().signal,
     ...options,
-  })
+  }
+  const answer = await engine.run(job, by)
   return answer.data.length
 }
 

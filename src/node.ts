@@ -146,7 +146,7 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: config.anonymousRead })
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
-  const engine = has(config, 'replica') ? await openEngine(engineOptions(config, paths, logger)) : undefined
+  const engine = has(config, 'replica') ? await openEngine(engineOptions(parts)) : undefined
   if (engine !== undefined) opened.push(() => engine.close())
   const check = new ObjectCheck(store)
   const app = await createServer({
@@ -247,14 +247,16 @@ function measured({ metrics, announcements, builder, watch }: Running, engine: E
   return metrics
 }
 
-function engineOptions(config: Config, paths: DataPaths, logger: Logger): Parameters<typeof openEngine>[0] {
-  const { limits } = config
+function engineOptions({ config, paths, logger, catalog }: Running): Parameters<typeof openEngine>[0] {
+  const { limits, anonymousRead } = config
   return {
     processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
     queryMs: limits.queryMs,
     memoryBytes: limits.queryMemoryBytes,
     resultBytes: limits.resultBytes,
     queueLimit: limits.queuedQueries,
+    callerSharePercent: limits.callerQueryShare,
+    isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
     dataRoots: [paths.store],
     logger,
     clock: systemClock,

@@ -108,6 +108,12 @@ export class Catalog {
     return alias === undefined ? undefined : this.#names.get(alias)
   }
 
+  /** The name of the dataset with this DID if the catalog holds it already; no IO. */
+  heldName(id: DatasetId): NameRecord | undefined {
+    const alias = this.#aliasOfId.get(id)
+    return alias === undefined ? undefined : this.#names.get(alias)
+  }
+
   /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
   known(alias: string): DatasetChain | undefined {
     const name = this.#names.get(foldAscii(alias))

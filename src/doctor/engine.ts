@@ -17,24 +17,27 @@ export const checkEngine: Check = async ({ limits }) => {
       memoryBytes: limits.queryMemoryBytes,
       resultBytes: limits.resultBytes,
       queueLimit: 1,
+      callerSharePercent: 100,
+      isOpen: () => true,
       dataRoots: [],
       logger: silentLogger,
       clock: systemClock,
     })
     try {
       const signal = AbortSignal.timeout(answerWithinMs)
-      const answer = await engine.run({
-        analysis: await engine.analyze('select 6 * 7', signal),
+      const by = { caller: { key: ['doctor'], mayRead: () => true }, signal }
+      const job = {
+        analysis: await engine.analyze('select 6 * 7', by),
         tables: [],
         reproducible: false,
-        dataFormat: 'JsonAoa',
+        dataFormat: 'JsonAoa' as const,
         wantSchema: false,
-        keyOrder: 'column',
+        keyOrder: 'column' as const,
         ascii: false,
         skip: 0,
         limit: 1,
-        signal,
-      })
+      }
+      const answer = await engine.run(job, by)
       const text = decodeUtf8(answer.data)
       if (text !== '[[42]]') return [fail('engine', `DuckDB says that 6 * 7 is ${text.slice(0, 100)}.`, reinstall)]
     } finally {

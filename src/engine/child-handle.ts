@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Analysis, EngineAnswer } from './engine-job.ts'
+import type { Analysis, AnswerRoom, EngineAnswer } from './engine-job.ts'
 import { SentLists } from './file-lists.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 import { outOfMemory } from './sql-errors.ts'
@@ -19,9 +19,11 @@ export type Outcome = { kind: 'analysis'; analysis: Analysis } | { kind: 'answer
 export interface JobLimits {
   readonly queryMs: number
   readonly signal: AbortSignal | undefined
+  readonly room?: AnswerRoom
 }
 
 interface Pending {
+  readonly room: AnswerRoom | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: NodeError) => void
 }
@@ -38,6 +40,8 @@ export class ChildHandle {
   readonly #settings: ChildSettings
   readonly #lists = new SentLists()
   readonly #exited: Promise<void>
+  /** Ids of the datasets that its memory may show. */
+  readonly read = new Set<string>()
   /** True once the engine stood. */
   started = false
   #pending: Pending | undefined
@@ -104,7 +108,7 @@ export class ChildHandle {
     const id = this.#nextId++
     const done = new AbortController()
     const outcome = new Promise<Outcome>((resolve, reject) => {
-      this.#pending = { resolve, reject }
+      this.#pending = { resolve, reject, room: limits.room }
     })
     void this.#clock.sleep(limits.queryMs, done.signal).then(() => {
       if (!done.signal.aborted) this.kill(timedOut(limits.queryMs))
@@ -154,13 +158,27 @@ export class ChildHandle {
       case 'analysis':
         return this.#settle((pending) => pending.resolve({ kind: 'analysis', analysis: message.analysis }))
       case 'answer':
-        this.#incoming = { data: new Uint8Array(message.dataBytes), filled: 0, head: message }
-        return this.#takePiece(message.first)
+        return this.#begin(message)
       case 'piece':
         return this.#takePiece(message.bytes)
       case 'failed':
         return this.#fail(message.error)
     }
+  }
+
+  /** Takes an answer in if there is room for it. */
+  #begin(head: Incoming['head']): void {
+    const hasRest = head.first.length < head.dataBytes
+    try {
+      this.#pending?.room?.take(head.dataBytes)
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      if (hasRest) this.#send({ kind: 'rest', id: head.id, wanted: false })
+      return this.#settle((pending) => pending.reject(error))
+    }
+    if (hasRest) this.#send({ kind: 'rest', id: head.id, wanted: true })
+    this.#incoming = { data: new Uint8Array(head.dataBytes), filled: 0, head }
+    this.#takePiece(head.first)
   }
 
   #takePiece(bytes: Uint8Array): void {

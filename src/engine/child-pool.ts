@@ -1,42 +1,56 @@
-// The engine processes and the queue before them: each takes one query at a time, the warmest first; a dead one is
-// replaced at once; who waits too long or finds the queue full is told that the node is saturated.
+// The engine processes of a lane: starts them, replaces dead ones, and chooses one for each query. A process that has
+// read a dataset serves only callers who may read it, as rights are now: whatever its memory shows is theirs to see.
 
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { cancelled, ChildHandle, type JobLimits, type Outcome } from './child-handle.ts'
-import type { Analysis, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
-import { patternOf, type SentLists } from './file-lists.ts'
-import type { ChildSettings, ToChild } from './messages.ts'
+import { ChildHandle } from './child-handle.ts'
+import type { EngineCaller, EngineOptions } from './engine-job.ts'
+import { patternOf } from './file-lists.ts'
+import type { ChildSettings } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 
 const mebibyte = 1024 * 1024
 /** A process that fails to start is tried again after this time. */
 const restartMs = 1000
-/** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
-const leastWaitMs = 10_000
+/** A process that has read so many datasets is replaced: who may read them all is asked for each query. */
+const readMost = 1024
 
-/** A message for the process that will get it, which holds some lists of files already. */
-type MakeMessage = (id: number, lists: SentLists) => ToChild
+export interface PoolSize {
+  /** Processes at work at the same time, as a rule. */
+  readonly slots: number
+  /** Processes that stand ready beyond those at work. */
+  readonly spares: number
+}
 
-interface Waiter {
-  readonly take: (child: ChildHandle) => void
-  readonly refuse: (error: NodeError) => void
+/** A query that needs a process. */
+export interface ProcessWanted {
+  readonly caller: EngineCaller
+  /** Ids of the datasets that it reads. */
+  readonly reads: readonly string[]
+  /** Processes that must stay ready for others. */
+  readonly leave: number
 }
 
 export class ChildPool {
   readonly #options: EngineOptions
+  readonly #size: PoolSize
   readonly #settings: ChildSettings
+  readonly #onReady: () => void
   readonly #children = new Set<ChildHandle>()
-  /** Last in, first out: the same few processes stay warm. */
-  readonly #idle: ChildHandle[] = []
-  readonly #queue: Waiter[] = []
+  /** The most recently used is last: the same few processes stay warm. New ones come first. */
+  #idle: ChildHandle[] = []
   #running = 0
-  /** The last process that should have replaced another did not start. */
+  #starting = 0
+  /** The last process that was started did not stand. */
   #isBroken = false
   #closed = false
 
-  constructor(options: EngineOptions) {
+  /** Calls `onReady` when a process may be had that could not be had before. */
+  constructor(options: EngineOptions, size: PoolSize, onReady: () => void) {
+    assert(size.slots > 0, 'a lane has a process')
     this.#options = options
+    this.#size = size
+    this.#onReady = onReady
     const { memoryBytes, resultBytes, dataRoots } = options
     const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
     // The engine compares the pattern of a path with these before it looks for files.
@@ -44,14 +58,18 @@ export class ChildPool {
     this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots: roots }
   }
 
-  /** Starts all processes; resolves when the first is ready. Throws NodeError `Internal`. */
+  /** Starts the first process and waits for it; the others follow by themselves. Throws NodeError `Internal`. */
   async start(): Promise<void> {
-    assert(this.#options.processes > 0, 'an engine has a process')
-    await Promise.any(Array.from({ length: this.#options.processes }, async () => await this.#spawn())).catch(
-      (error: unknown) => {
-        throw error instanceof AggregateError ? error.errors[0] : error
-      },
-    )
+    this.#starting++
+    try {
+      await this.#spawn()
+    } catch (error) {
+      this.#closed = true
+      throw error
+    } finally {
+      this.#starting--
+    }
+    this.fill()
   }
 
   /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
@@ -60,122 +78,108 @@ export class ChildPool {
     return this.#isBroken && !runs ? 'no process of the query engine starts' : undefined
   }
 
-  /** Queries that run, and those that wait for a process. */
-  get load(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#running, waiting: this.#queue.length }
+  /** A process for the query, which comes back with `release`; undefined when it has to wait for one. */
+  take(wanted: ProcessWanted): ChildHandle | undefined {
+    this.#idle = this.#idle.filter(({ usable }) => usable)
+    if (this.#idle.length <= wanted.leave) return undefined
+    const child = this.#choose(wanted)
+    if (child === undefined) {
+      this.#makeRoom()
+      this.fill()
+      return undefined
+    }
+    this.#idle.splice(this.#idle.indexOf(child), 1)
+    for (const dataset of wanted.reads) child.read.add(dataset)
+    this.#running++
+    this.fill()
+    return child
   }
 
-  async analyze(sql: string, signal: AbortSignal | undefined): Promise<Analysis> {
-    const outcome = await this.#perform((id) => ({ kind: 'analyze', id, sql }), signal)
-    assert(outcome.kind === 'analysis', 'an analysis was asked for')
-    return outcome.analysis
-  }
-
-  async run(job: Omit<EngineJob, 'signal'>, signal: AbortSignal): Promise<EngineAnswer> {
-    const message: MakeMessage = (id, lists) => ({ kind: 'run', id, job: { ...job, ...lists.plain(job.tables) } })
-    const outcome = await this.#perform(message, signal)
-    assert(outcome.kind === 'answer', 'an answer was asked for')
-    return outcome.answer
+  release(child: ChildHandle): void {
+    this.#running--
+    if (child.usable && child.read.size <= readMost) this.#idle.push(child)
+    else child.kill(draining())
+    this.fill()
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const waiter of this.#queue.splice(0)) waiter.refuse(draining())
     const children = [...this.#children]
     for (const child of children) child.kill(draining())
     await Promise.all(children.map(async (child) => await child.exited))
   }
 
-  async #perform(job: MakeMessage, signal: AbortSignal | undefined): Promise<Outcome> {
-    const limits: JobLimits = { queryMs: this.#options.queryMs, signal }
-    const child = await this.#acquire(limits)
-    this.#running++
+  /**
+   * Of the processes that have read nothing but what the caller may read: for open data the last one used of those that
+   * have read nothing else; for other data one that knows it, else a new one if another is left.
+   */
+  #choose({ caller, reads }: ProcessWanted): ChildHandle | undefined {
+    const fitting = this.#idle.filter(({ read }) => [...read].every((id) => this.#isOpen(id) || caller.mayRead(id)))
+    const clean = fitting.filter((child) => this.#isClean(child))
+    const others = fitting.filter((child) => !clean.includes(child))
+    const guarded = reads.filter((id) => !this.#isOpen(id))
+    if (guarded.length === 0) return clean.at(-1) ?? others.at(-1)
+    const knowing = others.findLast(({ read }) => guarded.every((id) => read.has(id)))
+    return knowing ?? (clean.length > 1 ? clean[0] : (others.at(-1) ?? clean[0]))
+  }
+
+  #isOpen(dataset: string): boolean {
+    return this.#options.isOpen(dataset)
+  }
+
+  /** It has read only what anyone may read. */
+  #isClean({ read }: ChildHandle): boolean {
+    return [...read].every((id) => this.#isOpen(id))
+  }
+
+  /** Starts what is missing. Where a slot is free, a process is kept ready for whoever comes. */
+  fill(): void {
+    if (this.#closed) return
+    const { slots, spares } = this.#size
+    if (spares > 0 && this.#running < slots) this.#makeRoom()
+    const wanted = Math.max(slots, this.#running) + spares
+    // Those that die in a row are replaced no faster than this: starting them must not take the machine from others.
+    const startingMost = Math.ceil(slots / 2)
+    const usable = [...this.#children].filter((child) => child.usable && child.started).length
+    for (let have = usable + this.#starting; have < wanted && this.#starting < startingMost; have++) void this.#start()
+  }
+
+  /** Where every idle process has read what not everyone may, the one used longest ago is given up for a new one. */
+  #makeRoom(): void {
+    if (this.#starting > 0 || this.#idle.some((child) => this.#isClean(child))) return
+    this.#idle.shift()?.kill(draining())
+  }
+
+  async #start(): Promise<void> {
+    this.#starting++
     try {
-      return await child.perform(job, limits)
+      await this.#spawn()
     } catch (error) {
-      // A cancelled query ends with whatever the interrupted engine said.
-      if (signal?.aborted) throw cancelled()
-      if (error instanceof NodeError && error.kind === 'Internal') {
-        this.#options.logger.error({ reason: reasonOf(error.details.cause) }, 'a query failed inside the engine')
-      }
-      throw error
+      if (this.#closed) return
+      this.#isBroken = true
+      const cause = error instanceof NodeError ? error.details.cause : error
+      this.#options.logger.error({ reason: reasonOf(cause) }, 'an engine process did not start')
+      await this.#options.clock.sleep(restartMs)
     } finally {
-      this.#running--
-      this.#release(child)
+      this.#starting--
     }
-  }
-
-  async #acquire({ queryMs, signal }: JobLimits): Promise<ChildHandle> {
-    if (this.#closed) throw draining()
-    if (signal?.aborted) throw cancelled()
-    const idle = this.#takeIdle()
-    if (idle !== undefined) return idle
-    if (this.#queue.length >= this.#options.queueLimit) throw saturated('The queue of queries is full.')
-    const left = new AbortController()
-    const waiting = new Promise<ChildHandle>((take, refuse) => {
-      const waiter = { take, refuse }
-      this.#queue.push(waiter)
-      const leave = (error: NodeError): void => {
-        const at = this.#queue.indexOf(waiter)
-        if (at >= 0) this.#queue.splice(at, 1)
-        refuse(error)
-      }
-      void this.#options.clock.sleep(Math.max(queryMs, leastWaitMs), left.signal).then(() => {
-        if (!left.signal.aborted) leave(saturated('No query process became free in time.'))
-      })
-      signal?.addEventListener('abort', () => leave(cancelled()), { once: true, signal: left.signal })
-    })
-    try {
-      return await waiting
-    } finally {
-      left.abort()
-    }
-  }
-
-  #takeIdle(): ChildHandle | undefined {
-    for (;;) {
-      const child = this.#idle.pop()
-      if (child === undefined || child.usable) return child
-    }
-  }
-
-  #release(child: ChildHandle): void {
-    if (!child.usable) child.kill(draining())
-    if (this.#closed || !child.usable) return
-    const waiter = this.#queue.shift()
-    if (waiter === undefined) this.#idle.push(child)
-    else waiter.take(child)
+    this.fill()
   }
 
   async #spawn(): Promise<void> {
     const child = new ChildHandle(this.#settings, this.#options.clock)
     this.#children.add(child)
-    void child.exited.then(() => this.#replace(child))
+    void child.exited.then(() => {
+      this.#children.delete(child)
+      this.fill()
+    })
     await child.ready()
-    this.#release(child)
-  }
-
-  /** Starts another process for one that died; one that never stood is tried again after a while. */
-  async #replace(dead: ChildHandle): Promise<void> {
-    this.#children.delete(dead)
-    if (this.#closed) return
-    if (!dead.started) await this.#options.clock.sleep(restartMs)
-    if (this.#closed) return
-    try {
-      await this.#spawn()
-      this.#isBroken = false
-    } catch (error) {
-      this.#isBroken = true
-      const cause = error instanceof NodeError ? error.details.cause : error
-      this.#options.logger.error({ reason: reasonOf(cause) }, 'an engine process did not start')
-    }
+    this.#isBroken = false
+    this.#idle.unshift(child)
+    this.#onReady()
   }
 }
 
-function draining(): NodeError {
+export function draining(): NodeError {
   return new NodeError('Draining', 'The node is shutting down.', { retryAfterSeconds: 5 })
-}
-
-function saturated(message: string): NodeError {
-  return new NodeError('Saturated', message, { retryAfterSeconds: 1 })
 }

@@ -14,6 +14,8 @@ const watchEveryMs = 25
 
 let session: DuckDbSession | undefined
 let busy = false
+/** Told whether the rest of an answer is wanted. */
+let onRest: ((wanted: boolean) => void) | undefined
 /** Memory above which a process is not used again. */
 let wornBytes = Number.POSITIVE_INFINITY
 
@@ -29,6 +31,7 @@ process.on('SIGTERM', () => undefined)
 async function receive(message: ToChild): Promise<void> {
   if (message.kind === 'settings') return await start(message.settings)
   if (message.kind === 'interrupt') return session?.interrupt()
+  if (message.kind === 'rest') return onRest?.(message.wanted)
   busy = true
   try {
     await answer(message)
@@ -50,7 +53,7 @@ async function start(settings: ChildSettings): Promise<void> {
   await send({ kind: 'ready' })
 }
 
-async function answer(message: Extract<ToChild, { id: number }>): Promise<void> {
+async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' }>): Promise<void> {
   const { id } = message
   if (session === undefined) throw new NodeError('Internal', 'The query engine has not started.')
   if (message.kind === 'analyze') {
@@ -65,7 +68,9 @@ async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
   const all = packed(done.pieces)
   const first = all.next().value ?? new Uint8Array()
+  const rest = new Promise<boolean>((resolve) => (onRest = resolve))
   await send({ kind: 'answer', id, rows, truncated, schema, dataBytes: bytes, first })
+  if (first.length === bytes || !(await rest)) return
   for (const piece of all) await send({ kind: 'piece', id, bytes: piece })
 }
 

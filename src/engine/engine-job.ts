@@ -1,5 +1,5 @@
 // What goes into the engine and comes out of it: statements and what the gate found in them, tables, jobs, answers,
-// options. Plain data but for the signal of a job. engine.ts is the door.
+// options; who asks. engine.ts is the door.
 
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -47,6 +47,8 @@ export interface EngineFiles {
 /** The data behind a name of the statement. */
 export interface EngineTable {
   readonly parts: readonly string[]
+  /** Id of the dataset that the files are of. */
+  readonly dataset: string
   readonly files: EngineFiles
   /** Latest full schema (system columns included); undefined: the four system columns alone. */
   readonly schema: DataSchema | undefined
@@ -66,7 +68,28 @@ export interface EngineJob {
   readonly ascii: boolean
   readonly skip: number
   readonly limit: number
+}
+
+/** Who asks. */
+export interface EngineCaller {
+  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
+  readonly key: readonly string[]
+  /** Whether the caller may read a dataset, as rights are now. */
+  mayRead(dataset: string): boolean
+}
+
+/** Where the bytes of a caller's answers are counted. */
+export interface AnswerRoom {
+  /** An answer of so many bytes is about to be taken in. Throws NodeError `Saturated`. */
+  take(bytes: number): void
+}
+
+/** How a job is asked for. */
+export interface Asking {
+  readonly caller: EngineCaller
   readonly signal: AbortSignal
+  /** Absent: the answer is not for a caller. */
+  readonly room?: AnswerRoom
 }
 
 export interface EngineAnswer {
@@ -80,7 +103,7 @@ export interface EngineAnswer {
 }
 
 export interface EngineOptions {
-  /** Child processes, each with one query at a time. */
+  /** Queries of callers at the same time, each in a process of its own. */
   readonly processes: number
   readonly queryMs: number
   /** For the engine's own buffers; the process is killed at half as much again (at least 512 MiB more). */
@@ -88,6 +111,10 @@ export interface EngineOptions {
   readonly resultBytes: number
   /** Queries that may wait for a free process. */
   readonly queueLimit: number
+  /** Of the room in that queue that others leave free, what one caller may take. */
+  readonly callerSharePercent: number
+  /** Whether anyone at all may read a dataset, as things are now. */
+  readonly isOpen: (dataset: string) => boolean
   /** Directories that the children may read. */
   readonly dataRoots: readonly string[]
   readonly logger: Logger

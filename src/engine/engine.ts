@@ -1,9 +1,10 @@
 // The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
 // are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
 
-import { ChildPool } from './child-pool.ts'
-import type { Analysis, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
+import { assert } from '../lib/assert.ts'
+import type { Analysis, Asking, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
 import { dialect, engineVersion, normalizerVersion } from './identity.ts'
+import { Lane, type Work } from './lane.ts'
 
 export interface Engine {
   readonly name: 'duckdb'
@@ -15,13 +16,18 @@ export interface Engine {
    * Parses and gates a statement. Throws NodeError `SqlSyntax` and `QueryNotAllowed` with positions, and
    * `QueryTimeout`, `Saturated`, `Internal`.
    */
-  analyze(sql: string, signal?: AbortSignal): Promise<Analysis>
+  analyze(sql: string, by?: Asking): Promise<Analysis>
   /**
    * Runs a statement to its end and renders the answer. Throws NodeError `SqlUnknownName`, `SqlValue`, `SqlSyntax`,
    * `DuplicateColumn`, `NotReproducible`, `QueryNotAllowed`, `ResultTooLarge`, `QueryTimeout`, `Saturated`, `Internal`;
    * an aborted signal ends the query with `QueryTimeout`.
    */
-  run(job: EngineJob): Promise<EngineAnswer>
+  run(job: EngineJob, by: Asking): Promise<EngineAnswer>
+  /**
+   * The same for a statement that no caller had a word in: it has a process of its own and never waits for callers'
+   * queries. Callers take turns here too.
+   */
+  runOwn(sql: string, job: Omit<EngineJob, 'analysis'>, by: Asking): Promise<EngineAnswer>
   /** Why no statement can run, or undefined. */
   fault(): string | undefined
   /** Queries that run, and those that wait for a process. */
@@ -34,32 +40,54 @@ export interface Engine {
 const keptAnalyses = 256
 const keptCharacters = 4096
 
+/** Who may read nothing but what is open, and is never in a hurry. */
+const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
+
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const pool = new ChildPool(options)
-  await pool.start()
+  const queries = new Lane(options, { slots: options.processes, spares: 1 })
+  const own = new Lane(options, { slots: 1, spares: 0 })
+  await queries.start()
+  own.fill()
   const analyses = new Map<string, Analysis>()
+  const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> => {
+    const known = analyses.get(sql)
+    if (known !== undefined) return known
+    const outcome = await lane.perform({ message: (id) => ({ kind: 'analyze', id, sql }), reads: [] }, by)
+    assert(outcome.kind === 'analysis', 'an analysis was asked for')
+    if (sql.length <= keptCharacters) {
+      if (analyses.size >= keptAnalyses) analyses.clear()
+      analyses.set(sql, outcome.analysis)
+    }
+    return outcome.analysis
+  }
   return {
     name: 'duckdb',
     version: engineVersion,
     normalizerVersion,
     dialect,
-    analyze: async (sql, signal) => {
-      const known = analyses.get(sql)
-      if (known !== undefined) return known
-      const analysis = await pool.analyze(sql, signal)
-      if (sql.length <= keptCharacters) {
-        if (analyses.size >= keptAnalyses) analyses.clear()
-        analyses.set(sql, analysis)
-      }
-      return analysis
+    analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
+    run: async (job, by) => await run(queries, job, { by, reads: job.tables.map(({ dataset }) => dataset) }),
+    runOwn: async (sql, job, by) => {
+      const analysis = await analyze(own, sql, by)
+      // What a process has read cannot be asked out of it by statements that only say which rows they want.
+      return await run(own, { ...job, analysis }, { by, reads: [] })
     },
-    run: async (job) => {
-      const { signal, ...plain } = job
-      return await pool.run(plain, signal)
+    fault: () => queries.fault() ?? own.fault(),
+    load: () => ({ running: queries.running + own.running, waiting: queries.waiting + own.waiting }),
+    close: async () => {
+      await Promise.all([queries.close(), own.close()])
     },
-    fault: () => pool.fault(),
-    load: () => pool.load,
-    close: async () => await pool.close(),
   }
+}
+
+async function run(
+  lane: Lane,
+  job: EngineJob,
+  { by, reads }: { readonly by: Asking; readonly reads: readonly string[] },
+): Promise<EngineAnswer> {
+  const message: Work['message'] = (id, lists) => ({ kind: 'run', id, job: { ...job, ...lists.plain(job.tables) } })
+  const outcome = await lane.perform({ message, reads }, by)
+  assert(outcome.kind === 'answer', 'an answer was asked for')
+  return outcome.answer
 }

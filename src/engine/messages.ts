@@ -18,8 +18,8 @@ export interface PlainTable {
   readonly last: string | undefined
 }
 
-/** A job as it travels; its signal stays with the parent. */
-export interface PlainJob extends Omit<EngineJob, 'signal' | 'tables'> {
+/** A job as it travels. */
+export interface PlainJob extends Omit<EngineJob, 'tables'> {
   readonly tables: readonly PlainTable[]
   /** Drop all lists of files first. */
   readonly forget: boolean
@@ -37,6 +37,8 @@ export type ToChild =
   | { readonly kind: 'analyze'; readonly id: number; readonly sql: string }
   | { readonly kind: 'run'; readonly id: number; readonly job: PlainJob }
   | { readonly kind: 'interrupt' }
+  /** Whether the rest of an answer is to be sent. */
+  | { readonly kind: 'rest'; readonly id: number; readonly wanted: boolean }
 
 export interface PlainError {
   readonly kind: ErrorKind
@@ -48,7 +50,10 @@ export interface PlainError {
   readonly broken: boolean
 }
 
-/** What `first` lacks of `data` comes in pieces after the answer, so that the parent's loop never stalls on one message. */
+/**
+ * What `first` lacks of `data` comes in pieces, so that the parent's loop never stalls on one message, and only when the
+ * parent has said that it has room for it.
+ */
 export type FromChild =
   | { readonly kind: 'ready' }
   | { readonly kind: 'unusable'; readonly reason: string }

@@ -8,5 +8,6 @@ export function clientSignal(reply: FastifyReply): AbortSignal {
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort()
   })
+  if (reply.raw.closed) controller.abort()
   return controller.signal
 }

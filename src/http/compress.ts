@@ -1,7 +1,9 @@
 // Answers in br or gzip for who accepts them. Stored objects are never compressed: their bytes are their identity.
 
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { type Transform, pipeline } from 'node:stream'
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { PiecesStream } from './answer.ts'
 import { addVary } from './origin-rules.ts'
 
 /** Below this a header costs more than compression saves. */
@@ -20,14 +22,25 @@ type Encoding = keyof typeof encoders
 /** The tag of the compressed form ends in this: it is another representation (RFC 9110 §8.8.3). */
 const tagSuffix: Readonly<Record<Encoding, string>> = { br: '-br', gzip: '-gz' }
 
-/** Compresses JSON and text that is in memory and large enough. */
+const streamEncoders = {
+  br: (): Transform => createBrotliCompress(brotliOptions),
+  gzip: (): Transform => createGzip(),
+} as const
+
+/** Compresses JSON and text that is in memory and large enough; what leaves as a stream, piece by piece. */
 export function registerCompression(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const inMemory = typeof payload === 'string' || payload instanceof Uint8Array
-    if (!inMemory || payload.length < leastBytes || !isText(reply)) return done(null, payload)
+    const isStream = payload instanceof PiecesStream
+    if (!(isStream || (inMemory && payload.length >= leastBytes)) || !isText(reply)) return done(null, payload)
     addVary(reply, 'Accept-Encoding')
     const encoding = acceptedEncoding(request.headers['accept-encoding'])
     if (encoding === undefined) return done(null, payload)
+    if (isStream) {
+      announce(reply, encoding)
+      // Whoever reads the encoded stream sees why it ends early.
+      return done(null, pipeline(payload, streamEncoders[encoding](), () => {}))
+    }
     encoders[encoding](typeof payload === 'string' ? Buffer.from(payload) : payload, (error, bytes) => {
       if (error !== null) return done(error)
       announce(reply, encoding)

@@ -1,5 +1,6 @@
 // What routes are given: the roles and the rules they speak for.
 
+import type { ServerResponse } from 'node:http'
 import type { Principal } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -13,6 +14,7 @@ import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Objects } from '../replica/objects.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
+import type { AnswersUnderWay } from './answers-under-way.ts'
 
 /** What the node says of its log. */
 export interface LogFacts {
@@ -61,7 +63,12 @@ export interface HttpContext {
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
 /** What routes of the replica are given. */
-export type ReplicaContext = HttpContext & { readonly replica: ReplicaDeps }
+export type ReplicaContext = HttpContext & {
+  readonly replica: ReplicaDeps
+  readonly answers: AnswersUnderWay
+  /** Closes the connection when its client does not read. */
+  readonly watchReader: (response: ServerResponse) => void
+}
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
+import { AnswersUnderWay } from './answers-under-way.ts'
 import { registerAuthentication } from './authenticate.ts'
 import { answerBrokenRequest } from './broken-requests.ts'
 import { closeGently } from './close-gently.ts'
@@ -30,6 +31,7 @@ import { registerReceipts } from './routes/receipts.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerVerify } from './routes/verify.ts'
 import { registerSlowBodies } from './slow-bodies.ts'
+import { registerSlowReaders } from './slow-readers.ts'
 
 const maxParamChars = 1500
 
@@ -101,7 +103,10 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     for (const register of [registerDatasets, registerMetadata, registerObjects, registerBlocks]) register(app, context)
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
-    for (const register of [registerQuery, registerVerify, registerTail]) register(app, { ...context, replica })
+    const answers = new AnswersUnderWay(context.limits)
+    context.metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
+    const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
+    for (const register of [registerQuery, registerVerify, registerTail]) register(app, own)
   } else registerAbsent(app, 'replica')
 }
 

@@ -24,6 +24,14 @@ export const limitTable = {
   queryMemoryBytes: { value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
   concurrentQueries: { value: 0, unit: 'queries', text: 'queries at the same time; 0 means one per core' },
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
+  callerQueryShare: {
+    value: 50,
+    unit: 'percent',
+    text: 'of what other callers leave free of queuedQueries, what one caller may take',
+  },
+  answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
+  callerAnswerShare: { value: 25, unit: 'percent', text: 'of answerBytes, what one caller may take with several answers' },
+  answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
   openIngestBytes: {
     value: 512 * MiB,
     unit: 'bytes',

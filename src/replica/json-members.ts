@@ -1,12 +1,15 @@
 // Answers put together from members that are JSON text already.
 
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { utf8 } from '../lib/bytes.ts'
 
-/** A JSON object; the caller orders the names. */
-export function jsonMembers(list: readonly (readonly [name: string, json: Uint8Array])[]): Uint8Array {
+/** JSON text: whole, or in parts that follow one another, so that large ones are not copied. */
+export type JsonText = Uint8Array | readonly Uint8Array[]
+
+/** A JSON object, in parts; the caller orders the names. */
+export function jsonMembers(list: readonly (readonly [name: string, json: JsonText])[]): Uint8Array[] {
   const parts: Uint8Array[] = []
   for (const [index, [name, value]] of list.entries()) {
-    parts.push(utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`), value)
+    parts.push(utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`), ...(value instanceof Uint8Array ? [value] : value))
   }
-  return concatBytes([utf8('{'), ...parts, utf8('}')])
+  return [utf8('{'), ...parts, utf8('}')]
 }

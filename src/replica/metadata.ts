@@ -5,7 +5,7 @@ import type { DatasetView } from '../catalog/view.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { fromPlain, jsonText } from '../codec/json.ts'
 import { schemaBytes } from '../codec/schema-formats.ts'
-import { utf8 } from '../lib/bytes.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { NodeError } from '../model/errors.ts'
 import type { SchemaFormat } from '../model/query.ts'
@@ -57,7 +57,7 @@ export async function answerMetadata(
     output.push(['schema', schemaBytes(view.schema, asked.schemaFormat)])
     output.push(['schemaFormat', utf8(JSON.stringify(asked.schemaFormat))])
   }
-  return { body: jsonMembers([['output', jsonMembers(output)]]), view }
+  return { body: concatBytes(jsonMembers([['output', jsonMembers(output)]])), view }
 }
 
 /** An aspect as an ordinary value, or undefined where it was never set. */

@@ -3,7 +3,7 @@
 import { canonicalBytes } from '../codec/canonical-json.ts'
 import { fromPlain } from '../codec/json.ts'
 import { schemaBytes } from '../codec/schema-formats.ts'
-import { utf8 } from '../lib/bytes.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -13,17 +13,18 @@ import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type MayRead, Reader, checkPinAliases, pinNames, pinUnused, pinnedList } from './pin.ts'
+import { type Caller, askingOf } from './caller.ts'
+import { Reader, checkPinAliases, pinNames, pinUnused, pinnedList } from './pin.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/view.ts'
 import { answerTag } from './answer-tag.ts'
-import { jsonMembers } from './json-members.ts'
+import { type JsonText, jsonMembers } from './json-members.ts'
 import type { ObjectCheck } from './object-check.ts'
 import { viewFiles } from './view-files.ts'
 
 export interface QueryAnswer {
-  /** The whole JSON body. Canonical when it holds a proof. */
-  readonly body: Uint8Array
+  /** The whole JSON body, in parts. Canonical when it holds a proof. */
+  readonly body: readonly Uint8Array[]
   /** Rows were left out because of `limit`. */
   readonly truncated: boolean
 }
@@ -40,7 +41,7 @@ export interface ReplicaDeps {
 
 /** What came out: the output as it is hashed. */
 export interface Execution {
-  readonly output: Uint8Array
+  readonly output: readonly Uint8Array[]
   readonly truncated: boolean
 }
 
@@ -76,49 +77,51 @@ export interface OpenQuery {
 export async function openQuery(
   deps: ReplicaDeps,
   request: QueryRequest,
-  mayRead: MayRead,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
-  const reader = new Reader(deps.catalog, mayRead)
-  await checkPinAliases(reader, request.datasets ?? [])
-  const bound = await bindQuery(deps, request, { reader, signal })
+  await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
+  const bound = await bindQuery(deps, request, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   return {
     tag: bound.analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
-    answer: async () => await answerBound(deps, request, { bound, input, signal }),
+    answer: async () => await answerBound(deps, request, { bound, input, caller }),
   }
 }
 
 async function answerBound(
   deps: ReplicaDeps,
   request: QueryRequest,
-  { bound, input, signal }: { bound: BoundQuery; input: object; signal: AbortSignal },
+  { bound, input, caller }: { bound: BoundQuery; input: object; caller: Caller },
 ): Promise<QueryAnswer> {
   const withProof = request.include.includes('Proof')
-  const { output, truncated } = await execute(deps, request, {
+  const { output: parts, truncated } = await execute(deps, request, {
     bound,
-    signal,
+    caller,
     withSchema: request.include.includes('Schema') || request.includeAbsent,
     schemaFormatText: request.schemaFormat,
     ascii: withProof,
     reproducible: withProof,
     tellsTruncation: true,
   })
-  if (!request.include.includes('Input')) return { body: jsonMembers([['output', output]]), truncated }
+  if (!request.include.includes('Input')) return { body: jsonMembers([['output', parts]]), truncated }
   const inputBytes = canonicalBytes(fromPlain(input))
-  const echoed: [string, Uint8Array][] = [
-    ['input', inputBytes],
-    ['output', output],
-  ]
-  if (!withProof) return { body: jsonMembers(echoed), truncated }
+  if (!withProof) {
+    const members: [string, JsonText][] = [
+      ['input', inputBytes],
+      ['output', parts],
+    ]
+    return { body: jsonMembers(members), truncated }
+  }
+  const output = concatBytes(parts)
   const subQueries = utf8('[]')
   const { commitment, proof } = signProof(commit({ input: inputBytes, output, subQueries }), deps.nodeKey)
   return {
     body: jsonMembers([
       ['commitment', canonicalBytes(fromPlain(commitment))],
-      ...echoed,
+      ['input', inputBytes],
+      ['output', output],
       ['proof', canonicalBytes(fromPlain(proof))],
       ['subQueries', subQueries],
     ]),
@@ -127,23 +130,22 @@ async function answerBound(
 }
 
 /** Gates a statement and pins its names. */
-export async function bindQuery(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: { readonly reader: Reader; readonly signal: AbortSignal },
-): Promise<BoundQuery> {
+export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
   const sqlBytes = utf8(request.query).length
   if (sqlBytes > deps.limits.sqlBytes) {
     throw new NodeError('BodyTooLarge', `The statement has ${sqlBytes} bytes; ${deps.limits.sqlBytes} are allowed.`, {
       limit: { name: 'sqlBytes', value: deps.limits.sqlBytes, unit: 'bytes' },
     })
   }
-  const analysis = await deps.engine.analyze(request.query, caller.signal)
-  const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
-  const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
+  const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
+  const reader = new Reader(deps.catalog, caller.mayRead)
+  const bindings = await pinNames(reader, analysis.tables, request.datasets)
+  const pinned = pinnedList(bindings, await pinUnused(reader, request.datasets ?? [], bindings))
   const views = bindings.map(({ view }) => view)
   for (const view of views) await deps.check.slices(view)
-  const tables = bindings.map(({ parts, view }) => ({ parts, files: viewFiles(deps.store, view), schema: view.schema }))
+  const tables = bindings.map(({ parts, view }) => {
+    return { parts, dataset: view.id, files: viewFiles(deps.store, view), schema: view.schema }
+  })
   return { analysis, tables, views, pinned }
 }
 
@@ -151,21 +153,21 @@ export async function bindQuery(
 export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
-  order: OutputSpelling & { readonly bound: BoundQuery; readonly signal: AbortSignal },
+  order: OutputSpelling & { readonly bound: BoundQuery; readonly caller: Caller },
 ): Promise<Execution> {
   const { analysis, tables, views } = order.bound
-  const running = deps.engine.run({
+  const job = {
     analysis,
     tables,
     reproducible: order.reproducible,
     dataFormat: request.dataFormat,
     wantSchema: order.withSchema,
-    keyOrder: 'canonical',
+    keyOrder: 'canonical' as const,
     ascii: order.ascii,
     skip: request.skip,
     limit: request.limit,
-    signal: order.signal,
-  })
+  }
+  const running = deps.engine.run(job, askingOf(deps.catalog, order.caller))
   const answer = await running.catch((error: unknown) => deps.check.blame(error, views))
   const parts: [string, Uint8Array][] = [
     ['data', answer.data],

@@ -7,7 +7,8 @@ import type { DataFormat, SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { answerTag } from './answer-tag.ts'
 import { jsonMembers } from './json-members.ts'
-import { type MayRead, Reader, viewAt } from './pin.ts'
+import { type Caller, askingOf } from './caller.ts'
+import { Reader, viewAt } from './pin.ts'
 import type { QueryAnswer, ReplicaDeps } from './query.ts'
 import { viewFiles } from './view-files.ts'
 
@@ -31,44 +32,42 @@ export interface OpenTail {
   /** Names the bytes of the answer. */
   readonly tag: string
   /** Rows `[rows - skip - limit, rows - skip)`. */
-  answer(signal: AbortSignal): Promise<QueryAnswer>
+  answer(): Promise<QueryAnswer>
 }
 
 /** Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
-export async function openTail(deps: ReplicaDeps, request: TailRequest, mayRead: MayRead): Promise<OpenTail> {
-  const chain = await new Reader(deps.catalog, mayRead).need(request.alias)
+export async function openTail(deps: ReplicaDeps, request: TailRequest, caller: Caller): Promise<OpenTail> {
+  const chain = await new Reader(deps.catalog, caller.mayRead).need(request.alias)
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const head = view.block.hash
   const { skip, limit, dataFormat, schemaFormat } = request
   return {
     head,
     tag: answerTag(deps.engine.dialect, { tail: head, skip, limit, dataFormat, schemaFormat }),
-    answer: async (signal) => await answerTail(deps, request, { view, signal }),
+    answer: async () => await answerTail(deps, request, { view, caller }),
   }
 }
 
 async function answerTail(
   deps: ReplicaDeps,
   request: TailRequest,
-  { view, signal }: { view: DatasetView; signal: AbortSignal },
+  { view, caller }: { view: DatasetView; caller: Caller },
 ): Promise<QueryAnswer> {
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
   const run = slicesOf(view, start, end)
   await deps.check.slices(view, run)
-  const analysis = await deps.engine.analyze(tailStatement, signal)
-  const running = deps.engine.run({
-    analysis,
-    tables: [{ parts: ['tail'], files: viewFiles(deps.store, view, run), schema: view.schema }],
+  const job = {
+    tables: [{ parts: ['tail'], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
     reproducible: true,
     dataFormat: request.dataFormat,
     wantSchema: false,
-    keyOrder: 'column',
+    keyOrder: 'column' as const,
     ascii: false,
     skip: start - (view.slices.at(run.from)?.start ?? start),
     limit: end - start,
-    signal,
-  })
+  }
+  const running = deps.engine.runOwn(tailStatement, job, askingOf(deps.catalog, caller))
   const answer = await running.catch((error: unknown) => deps.check.blame(error, [view]))
   const parts: [string, Uint8Array][] = [
     ['data', answer.data],

@@ -1,5 +1,6 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
+import { concatBytes } from '../lib/bytes.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
@@ -16,7 +17,8 @@ import {
 import { checkProof } from '../proof/check.ts'
 import { hashCanonical } from '../proof/commitment.ts'
 import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
-import { type MayRead, Reader, aliasOfParts } from './pin.ts'
+import { type Caller, askingOf } from './caller.ts'
+import { Reader, aliasOfParts } from './pin.ts'
 import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts'
 
 export interface VerifyAnswer {
@@ -29,7 +31,7 @@ export interface VerifyAnswer {
 export async function verifyProof(
   deps: ReplicaDeps & { readonly trustedSigners: readonly string[] },
   body: JsonValue,
-  caller: { readonly mayRead: MayRead; readonly signal: AbortSignal },
+  caller: Caller,
 ): Promise<VerifyAnswer> {
   const proof = readProofBody(body)
   const request = readInput(proof.input)
@@ -37,9 +39,9 @@ export async function verifyProof(
   const proofEngine = proofEngineOf(request.queryDialect, deps.engine.dialect)
   checkLimit(request.limit, deps.limits.resultRows)
   await checkPins(deps, request, caller)
-  const run = reExecute(deps, request, { proof, proofEngine, ...caller })
+  const run = reExecute(deps, request, caller, { proof, proofEngine })
   const { output } = await (proofEngine.isOurs ? run : run.catch((error: unknown) => blameVersion(error, proofEngine)))
-  const actual = hashCanonical(output)
+  const actual = hashCanonical(concatBytes(output))
   if (actual !== proof.commitment.outputHash) {
     if (!proofEngine.isOurs) throw inconclusive(proofEngine, 'got another output')
     throw new NodeError(
@@ -117,11 +119,7 @@ function checkLimit(limit: number, most: number): void {
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
-async function checkPins(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: { readonly mayRead: MayRead },
-): Promise<void> {
+async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<void> {
   const reader = new Reader(deps.catalog, caller.mayRead)
   for (const pin of request.datasets ?? []) {
     if (pin.blockHash === undefined) {
@@ -152,19 +150,11 @@ async function checkPins(
 async function reExecute(
   deps: ReplicaDeps,
   request: QueryRequest,
-  {
-    proof,
-    proofEngine,
-    ...caller
-  }: {
-    readonly proof: ProofBody
-    readonly proofEngine: ProofEngine
-    readonly mayRead: MayRead
-    readonly signal: AbortSignal
-  },
+  caller: Caller,
+  { proof, proofEngine }: { readonly proof: ProofBody; readonly proofEngine: ProofEngine },
 ): Promise<Execution> {
   const pinned = new Set((request.datasets ?? []).map((pin) => pin.alias.toLowerCase()))
-  const analysis = await deps.engine.analyze(request.query, caller.signal)
+  const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   for (const name of analysis.tables) {
     const alias = aliasOfParts(name.parts)
     if (!pinned.has(alias.toLowerCase())) {
@@ -176,11 +166,10 @@ async function reExecute(
     }
   }
   try {
-    const reader = new Reader(deps.catalog, caller.mayRead)
-    const bound = await bindQuery(deps, request, { reader, signal: caller.signal })
+    const bound = await bindQuery(deps, request, caller)
     return await execute(deps, request, {
       bound,
-      signal: caller.signal,
+      caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText: textOf(proof.input, 'schemaFormat'),
       ascii: true,

@@ -8,7 +8,7 @@ function table(list: string, from: number, to: number, asked: number[] = []): En
     asked.push(number)
     return `/${list}/${number}`
   }
-  return { parts: ['a/b'], schema: undefined, files: { list, from, to, path } }
+  return { parts: ['a/b'], dataset: list, schema: undefined, files: { list, from, to, path } }
 }
 
 test('a list travels once, then only what it grew by', () => {

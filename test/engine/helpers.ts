@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { EngineFiles, EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
+import type { Asking, EngineCaller, EngineFiles, EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
 import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -30,6 +30,8 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
     memoryBytes: 512 * 1024 * 1024,
     resultBytes: 64 * 1024 * 1024,
     queueLimit: 4,
+    callerSharePercent: 100,
+    isOpen: () => true,
     dataRoots: [root],
     logger: silentLogger,
     clock: systemClock,
@@ -68,6 +70,17 @@ export type AskOptions = Partial<Omit<EngineJob, 'analysis' | 'tables'>> & {
   readonly tables?: Readonly<
     Record<string, { readonly files: readonly string[]; readonly schema: EngineTable['schema'] }>
   >
+  readonly signal?: AbortSignal
+  readonly caller?: EngineCaller
+  readonly room?: Asking['room']
+}
+
+/** A caller whom nothing is kept from. */
+const trustedCaller: EngineCaller = { key: ['test'], mayRead: () => true }
+
+/** Asking on behalf of a caller that may leave. */
+export function asking(signal = new AbortController().signal, caller = trustedCaller): Asking {
+  return { caller, signal }
 }
 
 /** Text of the `data` member of an answer; names that `tables` lacks are refused as the replica does. */
@@ -79,27 +92,28 @@ export async function ask(engine: Engine, sql: string, options: AskOptions = {})
 export async function askWhole(
   engine: Engine,
   sql: string,
-  { tables = {}, ...rest }: AskOptions = {},
+  { tables = {}, signal, caller, room, ...rest }: AskOptions = {},
 ): ReturnType<Engine['run']> {
-  const analysis = await engine.analyze(sql)
+  const by = { ...asking(signal, caller), ...(room !== undefined && { room }) }
+  const analysis = await engine.analyze(sql, by)
   const given = analysis.tables.map(({ parts, text }) => {
     const table = tables[parts.join('/').toLowerCase()]
     if (table === undefined) throw new NodeError('DatasetNotFound', `No dataset '${text}'.`)
-    return { parts, files: listOf(table.files), schema: table.schema }
+    return { parts, dataset: text, files: listOf(table.files), schema: table.schema }
   })
-  return await engine.run({
+  const job = {
     analysis,
     tables: given,
     reproducible: false,
-    dataFormat: 'JsonAoa',
+    dataFormat: 'JsonAoa' as const,
     wantSchema: false,
-    keyOrder: 'canonical',
+    keyOrder: 'canonical' as const,
     ascii: false,
     skip: 0,
     limit: 100,
-    signal: new AbortController().signal,
     ...rest,
-  })
+  }
+  return await engine.run(job, by)
 }
 
 /** Files as a list of their own. */

@@ -7,9 +7,9 @@ import { type SchemaFormat, dataFormatOf, schemaFormatOf, schemaFormats } from '
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { hashOf } from '../../replica/objects.ts'
 import { type TailRequest, openTail } from '../../replica/tail.ts'
-import { clientSignal } from '../abort.ts'
+import { callerOf, sendJson } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
-import { datasetOf, mayRead } from '../dataset-access.ts'
+import { datasetOf } from '../dataset-access.ts'
 import { isUnchanged, keepForEver } from '../etag.ts'
 import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
@@ -97,14 +97,14 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
       const asked = tailRequest(context, chain.name.alias, query)
-      const tail = await openTail(context.replica, asked, mayRead(request))
+      const tail = await openTail(context.replica, asked, callerOf(context, request, reply))
       void reply.header('dataset-head', `${chain.name.alias};block="${tail.head}"`)
       if (query.at === undefined) void reply.header('cache-control', 'no-cache')
       else keepForEver(reply, context, chain.name)
       if (isUnchanged(request, reply, tail.tag)) return reply.code(304).send()
-      const answer = await tail.answer(clientSignal(reply))
+      const answer = await tail.answer()
       if (answer.truncated) void reply.header('result-truncated', 'true')
-      return reply.type('application/json; charset=utf-8').send(answer.body)
+      return sendJson(context, reply, answer.body)
     },
   )
 }

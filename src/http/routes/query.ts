@@ -14,9 +14,8 @@ import {
 } from '../../model/query.ts'
 import { hashOf } from '../../replica/objects.ts'
 import { openQuery } from '../../replica/query.ts'
-import { clientSignal } from '../abort.ts'
+import { callerOf, sendJson } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { mayRead } from '../dataset-access.ts'
 import { isUnchanged } from '../etag.ts'
 import { DataFormatText, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
 
@@ -142,13 +141,13 @@ async function respond(
   { reply, asked }: { reply: FastifyReply; asked: Static<typeof QueryBody> },
 ): Promise<FastifyReply> {
   const normalised = request.method === 'POST' ? inBody(() => normalise(asked, context)) : normalise(asked, context)
-  const query = await openQuery(context.replica, normalised, mayRead(request), clientSignal(reply))
+  const query = await openQuery(context.replica, normalised, callerOf(context, request, reply))
   void reply.header('cache-control', 'no-cache')
   const conditional = request.method !== 'POST' && query.tag !== undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
   if (answer.truncated) void reply.header('result-truncated', 'true')
-  return reply.type('application/json; charset=utf-8').send(answer.body)
+  return sendJson(context, reply, answer.body)
 }
 
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */

@@ -4,9 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { JsonValue } from '../../model/json.ts'
 import { verifyProof } from '../../replica/verify.ts'
-import { clientSignal } from '../abort.ts'
+import { callerOf } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { mayRead } from '../dataset-access.ts'
 import { problemResponses } from '../schemas.ts'
 
 const Verified = Type.Object({
@@ -45,10 +44,8 @@ export function registerVerify(app: FastifyInstance, context: ReplicaContext): v
     },
     async (request, reply) => {
       const body = request.body as JsonValue // the content type parser keeps tokens on this route
-      const answer = await verifyProof({ ...context.replica, trustedSigners: context.trustedSigners }, body, {
-        mayRead: mayRead(request),
-        signal: clientSignal(reply),
-      })
+      const deps = { ...context.replica, trustedSigners: context.trustedSigners }
+      const answer = await verifyProof(deps, body, callerOf(context, request, reply))
       return reply.send(answer)
     },
   )

@@ -1,0 +1,197 @@
+// Who runs next: queries wait in turn by caller, and get a process when a slot is free and there is one for them. Who
+// waits too long, or finds the queue or its share of it full, is told that the node is saturated.
+
+import { NodeError } from '../model/errors.ts'
+import { limitTable } from '../lib/limits.ts'
+import { cancelled, type ChildHandle, type Outcome } from './child-handle.ts'
+import { ChildPool, draining, type PoolSize } from './child-pool.ts'
+import type { Asking, EngineOptions } from './engine-job.ts'
+import type { SentLists } from './file-lists.ts'
+import type { ToChild } from './messages.ts'
+import { reasonOf } from './sql-errors.ts'
+import { type NoRoom, TurnQueue } from './turn-queue.ts'
+
+/** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
+const leastWaitMs = 10_000
+/** For so long after a query that cost a process, its caller gets one only where another is left for the others. */
+const costlyMs = 10_000
+/** Callers remembered for that. */
+const costlyMost = 10_000
+
+/** What is to be done in a process. */
+export interface Work {
+  /** The message for the process that will get it, which holds some lists of files already. */
+  readonly message: (id: number, lists: SentLists) => ToChild
+  /** Ids of the datasets that it reads. */
+  readonly reads: readonly string[]
+}
+
+interface Waiter {
+  readonly work: Work
+  readonly by: Asking
+  readonly take: (child: ChildHandle) => void
+  readonly refuse: (error: NodeError) => void
+}
+
+export class Lane {
+  readonly #options: EngineOptions
+  readonly #size: PoolSize
+  readonly #pool: ChildPool
+  readonly #queue: TurnQueue<Waiter>
+  #running = 0
+  /** Queries that run, by the first part of their callers' keys. */
+  readonly #runningOf = new Map<string, number>()
+  /** Callers whose queries cost a process → until when that counts. */
+  readonly #costly = new Map<string, number>()
+  #closed = false
+
+  constructor(options: EngineOptions, size: PoolSize) {
+    this.#options = options
+    this.#size = size
+    this.#queue = new TurnQueue(options.queueLimit, options.callerSharePercent)
+    this.#pool = new ChildPool(options, size, () => this.#serve())
+  }
+
+  /** Resolves when a first process is ready. Throws NodeError `Internal`. */
+  async start(): Promise<void> {
+    await this.#pool.start()
+  }
+
+  /** Starts the processes without waiting for one. */
+  fill(): void {
+    this.#pool.fill()
+  }
+
+  fault(): string | undefined {
+    return this.#pool.fault()
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  /** Does it as soon as its turn comes. Throws NodeError. */
+  async perform(work: Work, by: Asking): Promise<Outcome> {
+    const child = await this.#acquire(work, by)
+    try {
+      return await child.perform(work.message, { ...by, queryMs: this.#options.queryMs })
+    } catch (error) {
+      // A cancelled query ends with whatever the interrupted engine said.
+      if (by.signal.aborted) throw cancelled()
+      if (error instanceof NodeError && error.kind === 'Internal') {
+        this.#options.logger.error({ reason: reasonOf(error.details.cause) }, 'a query failed inside the engine')
+      }
+      throw error
+    } finally {
+      if (!child.usable) this.#remember(by)
+      this.#count(by, -1)
+      this.#pool.release(child)
+      this.#serve()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const waiter of this.#queue.drain()) waiter.refuse(draining())
+    await this.#pool.close()
+  }
+
+  async #acquire(work: Work, by: Asking): Promise<ChildHandle> {
+    if (this.#closed) throw draining()
+    if (by.signal.aborted) throw cancelled()
+    const child = this.#take(work, by)
+    if (child !== undefined) return child
+    const { key } = by.caller
+    const noRoom = this.#queue.noRoom(key)
+    if (noRoom !== undefined) throw this.#refusal(noRoom)
+    const left = new AbortController()
+    const waiting = new Promise<ChildHandle>((take, refuse) => {
+      const waiter = { work, by, take, refuse }
+      this.#queue.push(key, waiter)
+      const leave = (error: NodeError): void => {
+        if (this.#queue.remove(key, waiter)) refuse(error)
+      }
+      void this.#options.clock.sleep(Math.max(this.#options.queryMs, leastWaitMs), left.signal).then(() => {
+        if (!left.signal.aborted) leave(saturated('No query process became free in time.'))
+      })
+      by.signal.addEventListener('abort', () => leave(cancelled()), { once: true, signal: left.signal })
+    })
+    try {
+      return await waiting
+    } finally {
+      left.abort()
+    }
+  }
+
+  /** Gives processes to those who wait, one to each caller in turn. */
+  #serve(): void {
+    for (let isServing = true; isServing; ) {
+      isServing = this.#queue.heads().some((waiter) => {
+        const child = this.#take(waiter.work, waiter.by)
+        if (child === undefined) return false
+        this.#queue.take(waiter.by.caller.key, waiter)
+        waiter.take(child)
+        return true
+      })
+    }
+  }
+
+  #take({ reads }: Work, by: Asking): ChildHandle | undefined {
+    const { caller } = by
+    if (this.#closed || !this.#hasSlot(by)) return undefined
+    const isCostly = (this.#costly.get(costlyKey(by)) ?? 0) > this.#options.clock.monotonicMs()
+    const child = this.#pool.take({ caller, reads, leave: isCostly ? this.#size.spares : 0 })
+    if (child !== undefined) this.#count(by, 1)
+    return child
+  }
+
+  /** Who has nothing running may run beside the others where one caller has more than one slot, or the only one. */
+  #hasSlot(by: Asking): boolean {
+    const { slots, spares } = this.#size
+    if (this.#running < slots) return true
+    if (this.#running >= slots + spares || this.#runningOf.has(turnKey(by))) return false
+    return slots === 1 || [...this.#runningOf.values()].some((running) => running > 1)
+  }
+
+  #count(by: Asking, change: 1 | -1): void {
+    const key = turnKey(by)
+    const running = (this.#runningOf.get(key) ?? 0) + change
+    if (running === 0) this.#runningOf.delete(key)
+    else this.#runningOf.set(key, running)
+    this.#running += change
+  }
+
+  #remember(by: Asking): void {
+    if (this.#costly.size >= costlyMost) this.#costly.clear()
+    this.#costly.set(costlyKey(by), this.#options.clock.monotonicMs() + costlyMs)
+  }
+
+  #refusal(why: NoRoom): NodeError {
+    if (why === 'full') {
+      const { queueLimit: value } = this.#options
+      return saturated('The queue of queries is full.', { name: 'queuedQueries', value })
+    }
+    const { callerSharePercent: value } = this.#options
+    return saturated('This caller has as many queries waiting as its share allows.', { name: 'callerQueryShare', value })
+  }
+}
+
+function turnKey({ caller }: Asking): string {
+  return caller.key[0] ?? ''
+}
+
+function costlyKey({ caller }: Asking): string {
+  return JSON.stringify(caller.key)
+}
+
+function saturated(
+  message: string,
+  met?: { readonly name: 'queuedQueries' | 'callerQueryShare'; readonly value: number },
+): NodeError {
+  const limit = met === undefined ? {} : { limit: { ...met, unit: limitTable[met.name].unit } }
+  return new NodeError('Saturated', message, { ...limit, retryAfterSeconds: 1 })
+}
