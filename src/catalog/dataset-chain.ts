@@ -119,6 +119,11 @@ export class DatasetChain {
     return number < this.dataCount ? this.#packed.block(this.#packed.dataBlock(number)) : undefined
   }
 
+  /** Time of AddData block `number`, which must be there; finer digits than milliseconds cut off. */
+  dataTimeMs(number: number): number {
+    return this.#packed.timeMsAt(this.#packed.dataBlock(number))
+  }
+
   /** The logs that the chain was read from, newest first. */
   *logSpans(): Generator<LogSpan> {
     for (let end = this.blocks.length; end > 0; ) {

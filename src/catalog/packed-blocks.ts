@@ -147,7 +147,7 @@ export class PackedBlocks {
     return {
       hash: this.#hashAt(at),
       sequence,
-      systemTime: this.#fineTimes.get(sequence) ?? instantFromMs(rows.readDoubleLE(at + timeMsAt)),
+      systemTime: this.#fineTimes.get(sequence) ?? instantFromMs(this.timeMsAt(sequence)),
       kind: kinds[rows.readUInt8(at + kindAt)] ?? 'AddData',
       log: this.#logs[rows.readUInt16LE(at + logAt) - 1],
       next: this.nextAt(sequence),
@@ -205,6 +205,10 @@ export class PackedBlocks {
 
   nextAt(sequence: number): number {
     return this.#rows.readDoubleLE(sequence * rowBytes + nextAt)
+  }
+
+  timeMsAt(sequence: number): number {
+    return this.#rows.readDoubleLE(sequence * rowBytes + timeMsAt)
   }
 
   /** First sequence of `[start, end)` from which on `holds` is true, by bisection; `end` when there is none. */
