@@ -2,7 +2,7 @@
 // of earlier groups only as much of each id is taken as a set of ids needs, the rest is read as codec/checkpoint.ts
 // says.
 
-import { concatBytes, decodeUtf8, utf8 } from '../lib/bytes.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { CheckpointContent } from '../model/checkpoint.ts'
 import { DecodeError } from '../model/errors.ts'
 import { decodeCheckpoint } from './checkpoint.ts'
@@ -20,6 +20,7 @@ const idChars = 43
 const halfChars = 5
 /** More than any token between two brackets has; a piece is read up to here before its end. */
 const tokenBytesMost = 512
+const placeBytesMost = 40
 const none = new Uint8Array(0)
 const idsBegin = utf8('"ids":[')
 
@@ -108,7 +109,8 @@ export class CheckpointScan {
   /** `[number,time,[` */
   #readPlace(bytes: Uint8Array, at: number): number {
     const to = bytes.indexOf(opening, at + 1)
-    const [, number, timeMs] = /^\[(\d{1,16}),(-?\d{1,16}),$/.exec(decodeUtf8(bytes.subarray(at, Math.max(at, to)))) ?? []
+    const text = String.fromCharCode(...bytes.subarray(at, Math.min(to, at + placeBytesMost)))
+    const [, number, timeMs] = /^\[(\d{1,16}),(-?\d{1,16}),$/.exec(text) ?? []
     if (number === undefined || timeMs === undefined) throw fault('a group of ids has no number and time')
     this.#place = { number: Number(number), timeMs: Number(timeMs) }
     this.#state = 'ids'

@@ -3,7 +3,7 @@
 
 import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/chain-tip.ts'
 import { creationEvents } from '../../src/builder/creation.ts'
-import { emptyIdMemory, endIdGroup, rememberId } from '../../src/builder/id-memory.ts'
+import { emptyIdMemory, endIdGroup, type IdMemory, rememberId } from '../../src/builder/id-memory.ts'
 import { encodeCheckpoint } from '../../src/codec/checkpoint.ts'
 import { logPositionKind, logPositionText } from '../../src/codec/log-position.ts'
 import { sha3Hash } from '../../src/codec/multihash.ts'
@@ -27,6 +27,8 @@ export interface ChainSpec {
   readonly ids?: (number: number) => readonly KnownId[]
   /** Milliseconds from the creation to block `number`. */
   readonly atMs?: (number: number) => number
+  /** Told what the fold remembers after each block, before the block is made. */
+  readonly onBlock?: (number: number, memory: IdMemory) => void
   /** Every block names a slice of 10 rows, which nobody stores. */
   readonly slices?: boolean
 }
@@ -85,6 +87,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
       earlier: tip.earlier,
       sliceWriter: 'slice-1, zstd 1.5.7',
     }
+    spec.onBlock?.(number, memory)
     const bytes = encodeCheckpoint(content)
     const checkpoint = { physicalHash: sha3Hash(bytes), size: bytes.length }
     yield { key: checkpointKey(dataset, checkpoint.physicalHash), bytes }
