@@ -72,6 +72,11 @@ export class Catalog {
     this.#listeners.clear()
   }
 
+  /** Memory that chains take. */
+  get bytes(): number {
+    return this.#chains.bytes
+  }
+
   /** Calls `listener` after the catalog holds new blocks; returns what ends it. Listeners must not throw. */
   onAdvance(listener: (advance: Advance) => void): () => void {
     this.#listeners.add(listener)

@@ -35,10 +35,6 @@ export class KnownIds {
     this.#bytesMost = bytesMost
   }
 
-  get bytes(): number {
-    return this.#bytes
-  }
-
   /** The ids that the dataset remembers at the chain's head. Throws HaltError `ChainBroken`. */
   async of(chain: DatasetChain): Promise<IdSet> {
     const { id } = chain.name
