@@ -109,7 +109,8 @@ async function openShared(config: Config, needs: ToShare): Promise<Shared> {
   opened.push(() => store.close())
   // Only the commits of a file log are all made and announced in this process.
   const hearsAll = config.kafka === undefined && has(config, 'builder')
-  const catalog = new Catalog({ store, announcements, logger, clock: hearsAll ? undefined : systemClock })
+  const clock = hearsAll ? undefined : systemClock
+  const catalog = new Catalog({ store, announcements, logger, clock, bytesMost: config.limits.catalogBytes })
   opened.push(async () => catalog.close())
   const metrics = new Metrics()
   measureCatalog(metrics, catalog, () => systemClock.nowMs())

@@ -72,7 +72,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   const gateway = new Gateway({
     ...shared,
     ...parts,
-    outcomes: new Outcomes(store),
+    outcomes: new Outcomes(store, config.limits.keyMemoryBytes),
     limits: config.limits,
     haltOf: (dataset, partition) =>
       textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),

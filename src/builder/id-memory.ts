@@ -1,12 +1,8 @@
 // What a dataset remembers of keyed batches (protocol.md §2, Memory of ids): a bounded suffix of all that were
 // committed, grouped by the checkpoint that wrote them. Mutable; deterministic; no clock.
 
-import { fixedLimits } from '../lib/limits.ts'
-import { type IdGroup, firstIdGroup, type KnownId } from '../model/checkpoint.ts'
+import { type IdGroup, firstIdGroup, idsRemembered, type KnownId } from '../model/checkpoint.ts'
 import type { Hash } from '../model/events.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
-const rememberedMs = fixedLimits.keyedDays.value * dayMs
 
 /** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */
 export interface IdMemory {
@@ -59,9 +55,7 @@ export function endIdGroup(memory: IdMemory, number: number, timeMs: number): re
 function forget(memory: IdMemory, timeMs: number): void {
   let whole = 0
   for (const [index, group] of memory.groups.entries()) {
-    const least =
-      timeMs - group.timeMs < rememberedMs ? fixedLimits.keyedBatchesMost.value : fixedLimits.keyedBatches.value
-    const excess = Math.min(group.ids.length, memory.grouped - least)
+    const excess = Math.min(group.ids.length, memory.grouped - idsRemembered(timeMs - group.timeMs))
     if (excess <= 0) break
     for (const { id } of group.ids.slice(0, excess)) memory.known.delete(id)
     memory.grouped -= excess

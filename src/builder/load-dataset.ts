@@ -6,9 +6,8 @@ import { logPositionOf } from '../codec/log-position.ts'
 import { sha3Hash } from '../codec/multihash.ts'
 import { decodeBlock } from '../codec/odf-block.ts'
 import { must } from '../lib/assert.ts'
-import { fixedLimits } from '../lib/limits.ts'
 import { type ChainState, emptyChain } from '../model/chain-rules.ts'
-import { type BlockRef, type CheckpointContent, type IdGroup, olderIds } from '../model/checkpoint.ts'
+import { type BlockRef, type CheckpointContent, type IdGroup, idsRemembered, olderIds } from '../model/checkpoint.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
@@ -18,8 +17,6 @@ import { blockKey, checkpointKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { afterBlock, type ChainTip, earlierAfter, emptyTip } from './chain-tip.ts'
 import { type DatasetState, restoredState } from './dataset-state.ts'
-
-const dayMs = 86_400_000
 
 export interface LoadedDataset {
   readonly state: DatasetState
@@ -199,8 +196,7 @@ async function readIds(
       count += group.ids.length
     }
     const oldest = newestFirst.at(-1)?.timeMs ?? from.timeMs
-    const isOld = from.timeMs - oldest >= fixedLimits.keyedDays.value * dayMs
-    if (count >= fixedLimits.keyedBatchesMost.value || (isOld && count >= fixedLimits.keyedBatches.value)) break
+    if (count >= idsRemembered(from.timeMs - oldest)) break
     const older = olderIds(content)
     if (older === undefined) break
     content = await readCheckpoint(store, id, older)

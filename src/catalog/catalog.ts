@@ -72,6 +72,11 @@ export class Catalog {
     this.#listeners.clear()
   }
 
+  /** Memory that chains take. */
+  get bytes(): number {
+    return this.#chains.bytes
+  }
+
   /** Calls `listener` after the catalog holds new blocks; returns what ends it. Listeners must not throw. */
   onAdvance(listener: (advance: Advance) => void): () => void {
     this.#listeners.add(listener)
@@ -310,7 +315,7 @@ function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefin
   if (sha3Hash(bytes) !== hash) throw broken(`${words} is damaged: its bytes have another hash`)
   try {
     const { block } = decodeBlock(bytes)
-    const previous = chain.blocks.length === 0 ? undefined : chain.head.hash
+    const previous = chain.headHash
     if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length)
       throw broken(`${words} does not follow ${previous ?? 'nothing'}`)
     chain.apply(hash, block)

@@ -66,7 +66,9 @@ export class DatasetChain {
   readonly attachments: Versioned<SetAttachments['attachments']>[] = []
   readonly sources: Versioned<AddPushSource>[] = []
   #aspectBytes = 0
-  /** The last block, which is asked for most. */
+  /** What a block says of these holds until another says something else. */
+  #carried: Pick<ChainBlock, 'log' | 'next' | 'checkpoint'> = { log: undefined, next: -1, checkpoint: undefined }
+  /** The last block, which is asked for most; made when it is. */
   #head: ChainBlock | undefined
 
   constructor(name: NameRecord) {
@@ -83,19 +85,24 @@ export class DatasetChain {
     return this.#packed.length - 1
   }
 
+  /** Hash of the head; undefined before the first block. */
+  get headHash(): Hash | undefined {
+    return this.#packed.headHash
+  }
+
   get head(): ChainBlock {
+    this.#head ??= this.blocks.at(-1)
     return must(this.#head, 'a chain in the catalog has a head')
   }
 
   /** Position after the last message of the dataset's log that is in the chain; -1 before any. */
   get next(): number {
-    const last = this.#head
-    return last !== undefined && last.log === this.name.log ? last.next : -1
+    return this.#packed.length > 0 && this.head.log === this.name.log ? this.head.next : -1
   }
 
   /** Sequence of the block with this hash, or undefined when it is not in the chain. */
   sequenceOf(hash: Hash): number | undefined {
-    return hash === this.#head?.hash ? this.headSequence : this.#packed.sequenceOf(hash)
+    return this.#packed.sequenceOf(hash)
   }
 
   /** True when a block names this slice or checkpoint. */
@@ -117,6 +124,11 @@ export class DatasetChain {
   /** AddData block `number`, from 0; undefined when there are not so many. */
   dataBlock(number: number): ChainBlock | undefined {
     return number < this.dataCount ? this.#packed.block(this.#packed.dataBlock(number)) : undefined
+  }
+
+  /** Time of AddData block `number`, which must be there; finer digits than milliseconds cut off. */
+  dataTimeMs(number: number): number {
+    return this.#packed.timeMsAt(this.#packed.dataBlock(number))
   }
 
   /** The logs that the chain was read from, newest first. */
@@ -146,7 +158,7 @@ export class DatasetChain {
     const sequence = Number(block.sequenceNumber)
     const { systemTime, event } = block
     assert(sequence === this.#packed.length, 'blocks are applied in order')
-    let { log, next, checkpoint } = this.#head ?? { log: undefined, next: -1, checkpoint: undefined }
+    let { log, next, checkpoint } = this.#carried
     let slice: Omit<SliceRef, 'sequence'> | undefined
     if (event.kind === 'AddData') {
       const data = event as AddData // narrowed by kind; ForeignEvent never has this kind
@@ -156,7 +168,8 @@ export class DatasetChain {
       if (data.newData !== undefined) slice = sliceOf(data.newData)
     }
     this.#packed.add({ hash, systemTime, kind: event.kind, log, next, checkpoint, slice })
-    this.#head = this.#packed.block(sequence)
+    this.#head = undefined
+    this.#carried = { log, next, checkpoint }
     this.#applyAspect(sequence, event)
   }
 

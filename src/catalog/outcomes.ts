@@ -1,13 +1,13 @@
 // What became of a batch: found in the checkpoint of the block that consumed its log position.
 
-import { decodeCheckpoint } from '../codec/checkpoint.ts'
-import { sha3Hash } from '../codec/multihash.ts'
-import { type BatchOutcome, type CheckpointContent, findCommitted, findOutcome, olderIds } from '../model/checkpoint.ts'
-import { HaltError } from '../model/errors.ts'
+import { idPrefix } from '../codec/checkpoint-scan.ts'
+import { limitTable } from '../lib/limits.ts'
+import { type BatchOutcome, findCommitted, findOutcome } from '../model/checkpoint.ts'
 import type { Hash } from '../model/events.ts'
-import { checkpointKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'
+import { KnownIds } from './known-ids.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
@@ -22,15 +22,14 @@ export interface KnownBatch {
   readonly decided: DecidedOutcome
 }
 
-/** Checkpoints held decoded, because the callers of one block ask for the same one. */
-const heldCheckpoints = 16
-
 export class Outcomes {
-  readonly #store: ObjectStore
-  readonly #held = new Map<Hash, Promise<CheckpointContent>>()
+  readonly #checkpoints: Checkpoints
+  readonly #knownIds: KnownIds
 
-  constructor(store: ObjectStore) {
-    this.#store = store
+  /** `keyBytesMost` is the limit `keyMemoryBytes`. */
+  constructor(store: ObjectStore, keyBytesMost: number = limitTable.keyMemoryBytes.value) {
+    this.#checkpoints = new Checkpoints(store)
+    this.#knownIds = new KnownIds(this.#checkpoints, keyBytesMost)
   }
 
   /**
@@ -46,53 +45,24 @@ export class Outcomes {
     for (const span of chain.logSpans()) {
       const block = chain.blockAtPosition(batch.position, span)
       if (block?.checkpoint === undefined) continue
-      const outcome = findOutcome(await this.#checkpoint(chain, block.checkpoint), batch.id, batch.position)
+      const outcome = findOutcome(await this.#checkpoints.of(chain.name, block.checkpoint), batch.id, batch.position)
       if (outcome !== undefined) return { outcome, block }
     }
     return chain.next > batch.position ? 'void' : undefined
   }
 
-  /** Looks a keyed batch up in the chain's memory of ids; reads a bounded number of checkpoints. */
+  /** The keyed batch `id` if the dataset remembers it (protocol.md §2). Reads nothing where it does not. */
   async known(chain: DatasetChain, id: string): Promise<KnownBatch | undefined> {
-    let hash = chain.head.checkpoint
-    while (hash !== undefined) {
-      const content: CheckpointContent = await this.#checkpoint(chain, hash)
-      for (const group of content.ids) {
-        const known = group.ids.find((one) => one.id === id)
-        if (known === undefined) continue
-        const decided = await this.#committedIn(chain, { number: group.number, id })
-        return decided === undefined ? undefined : { bodyHash: known.bodyHash, decided }
-      }
-      hash = olderIds(content)
+    const ids = await this.#knownIds.of(chain)
+    for (const number of ids.numbersOf(idPrefix(id))) {
+      // The n-th checkpoint belongs to the n-th AddData.
+      const block = chain.dataBlock(number)
+      if (block?.checkpoint === undefined) continue
+      const content = await this.#checkpoints.of(chain.name, block.checkpoint)
+      const known = content.ids.flatMap((group) => group.ids).find((one) => one.id === id)
+      const outcome = findCommitted(content, id)
+      if (known !== undefined && outcome !== undefined) return { bodyHash: known.bodyHash, decided: { outcome, block } }
     }
     return undefined
-  }
-
-  /** The n-th checkpoint belongs to the n-th AddData: the block is found by counting, then its own outcomes are read. */
-  async #committedIn(chain: DatasetChain, at: { number: number; id: string }): Promise<DecidedOutcome | undefined> {
-    const block = chain.dataBlock(at.number)
-    if (block?.checkpoint === undefined) return undefined
-    const outcome = findCommitted(await this.#checkpoint(chain, block.checkpoint), at.id)
-    return outcome === undefined ? undefined : { outcome, block }
-  }
-
-  #checkpoint(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
-    const held = this.#held.get(hash)
-    if (held !== undefined) return held
-    const reading = this.#read(chain, hash)
-    this.#held.set(hash, reading)
-    reading.catch(() => this.#held.delete(hash))
-    const oldest = this.#held.keys().next().value
-    if (this.#held.size > heldCheckpoints && oldest !== undefined) this.#held.delete(oldest)
-    return reading
-  }
-
-  async #read(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
-    const bytes = await this.#store.get(checkpointKey(chain.name.id, hash))
-    if (bytes === undefined) throw new HaltError('ChainBroken', `checkpoint ${hash} of ${chain.name.alias} is missing`)
-    if (sha3Hash(bytes) !== hash) {
-      throw new HaltError('ChainBroken', `checkpoint ${hash} of ${chain.name.alias} is damaged`)
-    }
-    return decodeCheckpoint(bytes)
   }
 }

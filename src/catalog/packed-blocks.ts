@@ -53,7 +53,9 @@ const rowBytes = 140
 
 const hasCheckpoint = 1
 const hasSlice = 2
-const noDigest = '00'.repeat(32)
+const digestBytes = 32
+/** `2026-03-01T00:00:00.001Z`: longer ones have finer digits. */
+const longestInMs = 24
 const hashPrefix = 'f1620'
 const hashPattern = /^f1620[0-9a-f]{64}$/
 const firstRows = 4
@@ -94,6 +96,10 @@ export class PackedBlocks {
     return this.#rows.length + this.#byHash.bytes + this.#fineTimes.size * 100
   }
 
+  get headHash(): Hash | undefined {
+    return this.#length === 0 ? undefined : this.#hashAt((this.#length - 1) * rowBytes)
+  }
+
   get sliceCount(): number {
     return this.#length === 0 ? 0 : this.#countAt(this.#length - 1, sliceCountAt)
   }
@@ -114,8 +120,6 @@ export class PackedBlocks {
   /** Adds a block. Throws DecodeError, and then has added nothing. */
   add(block: NewBlock): void {
     const { slice } = block
-    const [hash, checkpoint] = [digestOf(block.hash), digestOf(block.checkpoint)]
-    const sliceHash = digestOf(slice?.hash)
     const rowsBefore = this.rowsAt(this.#length - 1)
     if (slice !== undefined && (slice.start !== rowsBefore || slice.end < slice.start)) {
       throw new DecodeError('block', `its offsets ${slice.start} to ${slice.end} do not follow ${rowsBefore} rows`)
@@ -124,9 +128,9 @@ export class PackedBlocks {
     if ((this.#length + 1) * rowBytes > this.#rows.length) this.reserve(Math.ceil(this.#length * growth) + 1)
     const at = this.#length * rowBytes
     const rows = this.#rows
-    rows.write(hash, at, 'hex')
-    rows.write(checkpoint, at + checkpointAt, 'hex')
-    rows.write(sliceHash, at + sliceAt, 'hex')
+    writeDigest(rows, at, block.hash)
+    writeDigest(rows, at + checkpointAt, block.checkpoint)
+    writeDigest(rows, at + sliceAt, slice?.hash)
     rows.writeDoubleLE(this.#timeMs(block.systemTime), at + timeMsAt)
     rows.writeDoubleLE(block.next, at + nextAt)
     rows.writeDoubleLE(slice === undefined ? rowsBefore : slice.end + 1, at + rowsAt)
@@ -147,7 +151,7 @@ export class PackedBlocks {
     return {
       hash: this.#hashAt(at),
       sequence,
-      systemTime: this.#fineTimes.get(sequence) ?? instantFromMs(rows.readDoubleLE(at + timeMsAt)),
+      systemTime: this.#fineTimes.get(sequence) ?? instantFromMs(this.timeMsAt(sequence)),
       kind: kinds[rows.readUInt8(at + kindAt)] ?? 'AddData',
       log: this.#logs[rows.readUInt16LE(at + logAt) - 1],
       next: this.nextAt(sequence),
@@ -207,6 +211,10 @@ export class PackedBlocks {
     return this.#rows.readDoubleLE(sequence * rowBytes + nextAt)
   }
 
+  timeMsAt(sequence: number): number {
+    return this.#rows.readDoubleLE(sequence * rowBytes + timeMsAt)
+  }
+
   /** First sequence of `[start, end)` from which on `holds` is true, by bisection; `end` when there is none. */
   firstIndex(holds: (sequence: number) => boolean, start = 0, end = this.#length): number {
     let [low, high] = [start, end]
@@ -232,17 +240,16 @@ export class PackedBlocks {
   }
 
   #isAt(digest: Buffer, at: number): boolean {
-    return this.#rows.compare(digest, 0, 32, at, at + 32) === 0
+    return this.#rows.compare(digest, 0, digestBytes, at, at + digestBytes) === 0
   }
 
   #hashAt(at: number): Hash {
-    return `${hashPrefix}${this.#rows.toString('hex', at, at + 32)}`
+    return `${hashPrefix}${this.#rows.toString('hex', at, at + digestBytes)}`
   }
 
   #timeMs(time: Instant): number {
-    const timeMs = instantMs(time)
-    if (instantFromMs(timeMs) !== time) this.#fineTimes.set(this.#length, time)
-    return timeMs
+    if (time.length > longestInMs) this.#fineTimes.set(this.#length, time)
+    return instantMs(time)
   }
 
   /** Number of a log, from 1; 0 for none. */
@@ -253,9 +260,10 @@ export class PackedBlocks {
   }
 }
 
-/** The hex digits of a hash; zeros for none. Throws DecodeError when it is no sha3-256 multihash. */
-function digestOf(hash: Hash | undefined): string {
-  if (hash === undefined) return noDigest
-  if (!hashPattern.test(hash)) throw new DecodeError('block', `names an object by ${hash}, which is no sha3-256 multihash`)
-  return hash.slice(hashPrefix.length)
+/** Writes the digest of a hash, or nothing where there is none. Throws DecodeError for no sha3-256 multihash. */
+function writeDigest(rows: Buffer, at: number, hash: Hash | undefined): void {
+  if (hash === undefined) return
+  const hex = hash.startsWith(hashPrefix) ? hash.slice(hashPrefix.length) : ''
+  if (hex.length === 2 * digestBytes && rows.write(hex, at, 'hex') === digestBytes) return
+  throw new DecodeError('block', `names an object by ${hash}, which is no sha3-256 multihash`)
 }

@@ -51,7 +51,7 @@ export async function placeBatch(
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
   for (let held = deps.keyed.get(id); held !== undefined; held = deps.keyed.get(id)) {
     const placed = await held.placed.catch(() => undefined)
-    if (placed === undefined || (await isRejected(deps, chain, placed))) {
+    if (placed === undefined || (await isGone(deps, chain, placed))) {
       deps.keyed.forget(id, held)
       continue
     }
@@ -64,10 +64,9 @@ export async function placeBatch(
   return { ...mine, replayed: mine.decided !== undefined }
 }
 
-/** A rejected batch occupies no key. */
-async function isRejected(deps: PlaceDeps, chain: DatasetChain, { note, decided }: Placed): Promise<boolean> {
-  const decision = decided ?? (await deps.outcomes.at(chain, { id: note.batchId, position: note.position }))
-  return decision !== undefined && decision !== 'void' && decision.outcome.status.kind === 'rejected'
+/** The chain has read the batch and does not remember it: it was rejected, which occupies no key, or is forgotten. */
+async function isGone(deps: PlaceDeps, chain: DatasetChain, { note }: Placed): Promise<boolean> {
+  return chain.next > note.position && (await deps.outcomes.known(chain, note.batchId)) === undefined
 }
 
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {

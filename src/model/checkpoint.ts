@@ -1,7 +1,10 @@
 // The checkpoint: the object that each AddData block points to. It holds the outcomes of the block's batches and all
 // that the fold needs to go on from the head alone (protocol.md §2). A pure function of the log and the chain.
 
+import { fixedLimits } from '../lib/limits.ts'
 import type { Hash } from './events.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
 
 /** A block of the chain by hash and sequence. */
 export interface BlockRef {
@@ -93,6 +96,15 @@ export function firstIdGroup(number: number): number {
   if ((number + 1) % 4096 === 0) return number - 4095
   if ((number + 1) % 64 === 0) return number - 63
   return number
+}
+
+/**
+ * How many of its last keyed batches a dataset remembers at least, if the one before them was committed `ageMs` before
+ * its last block: the oldest is forgotten while there are more (protocol.md §2, Memory of ids).
+ */
+export function idsRemembered(ageMs: number): number {
+  const isYoung = ageMs < fixedLimits.keyedDays.value * dayMs
+  return isYoung ? fixedLimits.keyedBatchesMost.value : fixedLimits.keyedBatches.value
 }
 
 /** Where to look for ids older than those that checkpoint `number` holds; undefined when there are none. */

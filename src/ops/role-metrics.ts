@@ -36,6 +36,7 @@ interface NewBlocks {
 
 /** What a catalog tells of blocks that it has come to know. */
 export interface MeasuredCatalog {
+  readonly bytes: number
   onAdvance(listener: (advance: NewBlocks) => void): unknown
 }
 
@@ -83,6 +84,7 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
       if (fromSequence > 0) metrics.blockAgeSeconds.observe(Math.max(0, nowMs() - timeMs) / 1000)
     }
   })
+  metrics.gauge('catalog_bytes', 'Memory that is taken by what is remembered of chains.', () => catalog.bytes)
   metrics.gauge('newest_block_timestamp_seconds', 'Time of the newest block known here; 0 before any.', () => {
     return newestMs / 1000
   })

@@ -1,0 +1,128 @@
+// Chains of many small blocks, written by the codecs without a log, a builder or slices: what follows a chain sees no
+// difference. Objects are told by their key within the dataset, so that one chain can stand for several datasets.
+
+import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/chain-tip.ts'
+import { creationEvents } from '../../src/builder/creation.ts'
+import { emptyIdMemory, endIdGroup, type IdMemory, rememberId } from '../../src/builder/id-memory.ts'
+import { encodeCheckpoint } from '../../src/codec/checkpoint.ts'
+import { logPositionKind, logPositionText } from '../../src/codec/log-position.ts'
+import { sha3Hash } from '../../src/codec/multihash.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import type { CreateHeader } from '../../src/log/messages.gen.ts'
+import type { CheckpointContent, KnownId } from '../../src/model/checkpoint.ts'
+import type { AddData } from '../../src/model/events.ts'
+import { blockKey, checkpointKey, commitKey, datasetKey } from '../../src/store/layout.ts'
+import { encodeCommitRecord, encodeNameRecord } from '../../src/store/records.ts'
+import { nameKey } from '../../src/store/layout.ts'
+import { baseMs, schemaOf } from '../builder/support.ts'
+
+const log = 'log'
+const anchor = sha3Hash(utf8('a message'))
+
+export interface ChainSpec {
+  readonly dataset: string
+  /** AddData blocks, beside those of the creation. */
+  readonly blocks: number
+  /** Keyed batches of block `number` (from 0); none by default. */
+  readonly ids?: (number: number) => readonly KnownId[]
+  /** Milliseconds from the creation to block `number`. */
+  readonly atMs?: (number: number) => number
+  /** Told what the fold remembers after each block, before the block is made. */
+  readonly onBlock?: (number: number, memory: IdMemory) => void
+  /** Every block names a slice of 10 rows, which nobody stores. */
+  readonly slices?: boolean
+}
+
+export interface StoredObject {
+  readonly key: string
+  readonly bytes: Uint8Array
+}
+
+/** The name record of a dataset whose chain was made here. */
+export function nameObject(dataset: string, alias: string): StoredObject {
+  const record = { id: dataset, alias, log, partition: 0, visibility: 'public' } as const
+  return { key: nameKey(alias), bytes: encodeNameRecord(record) }
+}
+
+/** What a builder would have stored of a chain, but for slices, heads and names. */
+export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
+  const { dataset, blocks, ids = () => [], atMs = (number) => (number + 1) * 1000, slices = true } = spec
+  const header: CreateHeader = {
+    kind: 'create',
+    writer: 'w',
+    n: 0,
+    at: new Date(baseMs).toISOString(),
+    dataset,
+    alias: 'acme/long',
+    visibility: 'public',
+    time: new Date(baseMs).toISOString(),
+    schema: schemaOf(),
+  }
+  const memory = emptyIdMemory()
+  const creation = nextBlocks(emptyTip, creationEvents(header), baseMs)
+  let tip = creation.tip
+  const record = { blocks: creation.blocks.map(({ hash }) => hash), log, partition: 0, next: 1 }
+  yield { key: commitKey(dataset, 0), bytes: encodeCommitRecord(record) }
+  for (const { hash, bytes } of creation.blocks) yield { key: blockKey(dataset, hash), bytes }
+  for (let number = 0; number < blocks; number++) {
+    const timeMs = baseMs + atMs(number)
+    const next = 2 + number
+    const mine = ids(number)
+    for (const { id, bodyHash } of mine) rememberId(memory, id, bodyHash)
+    const content: CheckpointContent = {
+      number,
+      log,
+      partition: 0,
+      next,
+      moved: tip.chain.length,
+      outcomes: mine.map(({ id }, index) => ({
+        id,
+        position: next - 1,
+        index,
+        status: { kind: 'committed', start: number * 10, end: number * 10 },
+      })),
+      attempts: [],
+      writers: [],
+      ids: endIdGroup(memory, number, timeMs),
+      earlier: tip.earlier,
+      sliceWriter: 'slice-1, zstd 1.5.7',
+    }
+    spec.onBlock?.(number, memory)
+    const bytes = encodeCheckpoint(content)
+    const checkpoint = { physicalHash: sha3Hash(bytes), size: bytes.length }
+    yield { key: checkpointKey(dataset, checkpoint.physicalHash), bytes }
+    const event: AddData = {
+      kind: 'AddData',
+      ...(tip.chain.checkpoint === undefined ? {} : { prevCheckpoint: tip.chain.checkpoint.physicalHash }),
+      ...(tip.chain.lastOffset === undefined ? {} : { prevOffset: tip.chain.lastOffset }),
+      ...(slices ? { newData: sliceOf(number) } : {}),
+      newCheckpoint: checkpoint,
+      newSourceState: {
+        sourceName: 'default',
+        kind: logPositionKind,
+        value: logPositionText({ anchor, log, next, partition: 0 }),
+      },
+    }
+    const sequence = tip.chain.length
+    const built = nextBlocks(tip, [event], timeMs)
+    tip = { ...built.tip, earlier: earlierAfter(tip.earlier, number, checkpoint.physicalHash) }
+    for (const { hash, bytes: block } of built.blocks) yield { key: blockKey(dataset, hash), bytes: block }
+    const commit = { blocks: built.blocks.map(({ hash }) => hash), log, partition: 0, next }
+    yield { key: commitKey(dataset, sequence), bytes: encodeCommitRecord(commit) }
+  }
+}
+
+function sliceOf(number: number): NonNullable<AddData['newData']> {
+  const hash = sha3Hash(utf8(`slice ${number}`))
+  return {
+    logicalHash: `f9680c00120${hash.slice(5)}`,
+    physicalHash: hash,
+    offsetInterval: { start: number * 10, end: number * 10 + 9 },
+    size: 1000,
+  }
+}
+
+/** The same key in another dataset. */
+export function keyIn(dataset: string, key: string): string {
+  return key.replace(/^datasets\/[^/]+/, datasetKey(dataset))
+}
