@@ -11,6 +11,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Compressor } from './built-slice.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { followShare } from './follow-share.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { HeldPartitions } from './held-partitions.ts'
@@ -18,8 +19,6 @@ import { NameIndex } from './name-index.ts'
 import { Partition } from './partition.ts'
 import { declareLog } from './resume.ts'
 
-/** A wall clock that moves this far against the monotonic one is not trusted with block times. */
-const clockJumpMs = 10 * 60_000
 const openBytesFreshMs = 100
 
 export interface BuilderDeps {
@@ -98,8 +97,8 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
   const budget = new BlockBudget(options.blocksPerSecond)
-  const startedMs = clock.nowMs() - clock.monotonicMs()
-  const hasJumped = (): boolean => Math.abs(clock.nowMs() - clock.monotonicMs() - startedMs) > clockJumpMs
+  const watch = new ClockWatch(clock)
+  const hasJumped = (): boolean => watch.hasJumped()
   const shared = { ...deps, names: new NameIndex(store), mayCut: () => !hasJumped() }
   const held = new HeldPartitions((number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -137,7 +136,7 @@ function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
 
 const clockJump: BuilderHalt = {
   reason: 'ClockJump',
-  what: 'the wall clock has moved more than 10 minutes against the monotonic clock',
+  what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
 }
 
 function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
