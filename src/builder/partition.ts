@@ -6,9 +6,10 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError, type HaltReason } from '../model/errors.ts'
-import type { DatasetId } from '../model/events.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
 import { newestFloor } from '../store/claims.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Rejects } from '../store/rejects.ts'
 import { AttemptWatch } from './attempt-watch.ts'
@@ -242,6 +243,9 @@ export class Partition {
       partition,
       compressor,
       readPayload: (positions: readonly number[]) => readPayload(log, partition, positions),
+      storeSlice: async (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => {
+        await store.putStream(chunks, () => dataKey(dataset, hashOf()))
+      },
       anchorAt: (position: number) => this.#keeper.anchorAt(position),
     }
     const stop = new AbortController()

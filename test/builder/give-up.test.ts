@@ -28,6 +28,7 @@ function committerOf(onStale: (slot: Slot) => void): Committer {
       partition: 0,
       compressor,
       readPayload: async function* () {},
+      storeSlice: async () => {},
       anchorAt: async () => '',
     },
     signal: new AbortController().signal,
