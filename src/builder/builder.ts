@@ -10,6 +10,8 @@ import type { PartitionShare } from '../log/partition-share.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { BuildNotes } from './build-notes.ts'
+import { BuildTurns } from './build-turns.ts'
 import type { Compressor } from './built-slice.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { followShare } from './follow-share.ts'
@@ -34,6 +36,8 @@ export interface BuilderDeps {
   readonly attemptPatienceMs?: number
   /** False where the log must not grow for the sake of floors alone; default true. */
   readonly tellsHalts?: boolean
+  /** Where it is noted that a large block is being built; without it nobody learns of builds that end the process. */
+  readonly notes?: BuildNotes | undefined
   /** Says which partitions to build; without it all. */
   readonly share?: PartitionShare | undefined
 }
@@ -99,7 +103,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const budget = new BlockBudget(options.blocksPerSecond)
   const watch = new ClockWatch(clock)
   const hasJumped = (): boolean => watch.hasJumped()
-  const shared = { ...deps, names: new NameIndex(store), mayCut: () => !hasJumped() }
+  const shared = { ...deps, names: new NameIndex(store), turns: new BuildTurns(), mayCut: () => !hasJumped() }
   const held = new HeldPartitions((number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })

@@ -13,6 +13,8 @@ import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Rejects } from '../store/rejects.ts'
 import { AttemptWatch } from './attempt-watch.ts'
+import type { BuildNotes } from './build-notes.ts'
+import type { BuildTurns } from './build-turns.ts'
 import type { Compressor } from './built-slice.ts'
 import { Committer } from './committer.ts'
 import { findCulprit } from './find-culprit.ts'
@@ -40,6 +42,8 @@ export interface PartitionDeps {
   readonly names: NameIndex
   readonly governor: Governor
   readonly metrics?: Metrics | undefined
+  readonly turns: BuildTurns
+  readonly notes?: BuildNotes | undefined
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
   readonly attemptPatienceMs?: number

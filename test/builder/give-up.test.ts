@@ -3,6 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { Committer } from '../../src/builder/committer.ts'
+import { BuildTurns } from '../../src/builder/build-turns.ts'
 import { NameIndex } from '../../src/builder/name-index.ts'
 import { emptyTip } from '../../src/builder/chain-tip.ts'
 import { firstUncommitted, newSlot, type Slot } from '../../src/builder/slot.ts'
@@ -34,6 +35,7 @@ function committerOf(onStale: (slot: Slot) => void): Committer {
     signal: new AbortController().signal,
     earliestNextCutInMs: () => 0,
     onHalt: () => {},
+    turns: new BuildTurns(),
     culpritOf: async () => 0,
     onStale,
   })
