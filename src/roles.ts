@@ -1,6 +1,7 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
+import { openBuildNotes } from './builder/build-notes.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
@@ -39,10 +40,13 @@ export async function openBuilder(
     readonly log: EventLog
     readonly compressor: Parameters<typeof startBuilder>[0]['compressor']
     readonly share: PartitionShare | undefined
+    /** Where large blocks are noted while they are built. */
+    readonly notesDir: string
   },
 ): Promise<Builder> {
   const { store, announcements, clock, logger, config, metrics } = shared
-  const own = { store, announcements, clock, logger, metrics, options: config.cut }
+  const notes = openBuildNotes(parts.notesDir)
+  const own = { store, announcements, clock, logger, metrics, notes, options: config.cut }
   const builder = await startBuilder({ ...own, ...parts })
   measureBuilder(metrics, builder)
   shared.opened.push(() => builder.stop())

@@ -16,6 +16,7 @@ import type { BlockPlan, CreationPlan, DataPlan } from './dataset-state.ts'
 
 /** What one commit stores, and the tip after it. */
 export interface BuiltCommit {
+  /** Absent where there are no rows, or the store has it already. */
   readonly slice?: { readonly hash: Hash; readonly chunks: readonly Uint8Array[] }
   readonly checkpoint?: BuiltBlock
   readonly blocks: readonly BuiltBlock[]
@@ -74,7 +75,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const blocks = [...before.blocks, ...last.blocks]
   const { adopted: _, ...settled } = last.tip
   return {
-    ...(slice === undefined ? {} : { slice: { hash: slice.physicalHash, chunks: slice.chunks } }),
+    ...(slice?.chunks === undefined ? {} : { slice: { hash: slice.physicalHash, chunks: slice.chunks } }),
     checkpoint,
     blocks,
     record: { blocks: blocks.map(({ hash }) => hash), log, partition, next: plan.next },

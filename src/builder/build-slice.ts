@@ -1,5 +1,6 @@
 // The slice of one block: rows are read again from the log, put under the schema of the block, numbered, and streamed
-// into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds.
+// into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds, and a
+// large file goes to the store while it is made.
 
 import { ArrowStreamReader } from '../codec/arrow-ipc.ts'
 import {
@@ -16,19 +17,23 @@ import { createSha3256 } from '../codec/native-crypto.ts'
 import { createSliceWriter } from '../codec/slice-writer.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
-import type { Hash } from '../model/events.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
 import type { BuiltSlice, Compressor } from './built-slice.ts'
-import { checkSlice } from './check-slice.ts'
+import { checkFooter, checkSlice, footerParts } from './check-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
   /** The payloads of the messages at these positions, one after another: one Arrow stream. */
   readonly readPayload: (positions: readonly number[]) => AsyncIterable<Uint8Array>
   readonly compressor: Compressor
+  /** Stores a slice whose hash is known when `chunks` have ended. Throws what the store and `chunks` throw. */
+  readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<void>
 }
 
+/** A file up to this size is held until its block is stored. */
+const heldBytesMost = 8 * 1024 * 1024
 const systemColumnCount = 3
 /** Messages read before the event loop turns, however small they are. */
 const sourcesPerTurn = 64
@@ -43,17 +48,51 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
   const schema = must(plan.schema, 'a block with rows has a schema')
   const out = new SliceStream(plan, schema, deps.compressor)
+  const parts = sliceParts(plan, schema, { out, deps })
+  const held: Uint8Array[] = []
+  let heldBytes = 0
+  while (heldBytes <= heldBytesMost) {
+    const part = await parts.next()
+    if (part.done === true) {
+      const slice = { ...out.facts(), chunks: held }
+      await checkSlice(slice, schema, deps.compressor)
+      return slice
+    }
+    held.push(part.value)
+    heldBytes += part.value.length
+  }
+  await deps.storeSlice(plan.dataset, checkedParts(held, parts, { out, schema }), () => out.facts().physicalHash)
+  return out.facts()
+}
+
+/** The parts of the file, in order, as they are made. */
+async function* sliceParts(
+  plan: DataPlan,
+  schema: DataSchema,
+  { out, deps }: { readonly out: SliceStream; readonly deps: SliceDeps },
+): AsyncGenerator<Uint8Array> {
   for (const [index, source] of plan.sources.entries()) {
     if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
     for await (const batch of acceptedRows(deps.readPayload(source.positions), source)) {
       for (const piece of pieces(alignToSchema(batch, schema.fields))) {
         await out.add(piece)
+        yield* out.take()
       }
     }
   }
-  const slice = await out.finish()
-  await checkSlice(slice, schema, deps.compressor)
-  return slice
+  await out.finish()
+  yield* out.take()
+}
+
+/** Those `held` and the others; a file whose footer is wrong does not come to its end. */
+async function* checkedParts(
+  held: Uint8Array[],
+  parts: AsyncIterable<Uint8Array>,
+  { out, schema }: { readonly out: SliceStream; readonly schema: DataSchema },
+): AsyncGenerator<Uint8Array> {
+  for (let part = held.shift(); part !== undefined; part = held.shift()) yield part
+  yield* parts
+  checkFooter(out.footer, out.facts(), schema)
 }
 
 /** The rows of the stream that the block takes, in order. */
@@ -104,6 +143,13 @@ class SliceStream {
   #waitingBytes = 0
   #rows = 0
   #latestEventMs: number | undefined
+  readonly #hash = createSha3256()
+  #sizeBytes = 0
+  /** Parts that are hashed, but not taken. */
+  #parts: Uint8Array[] = []
+  #facts: BuiltSlice | undefined
+  /** The end of the file, by which it is read. */
+  footer: readonly Uint8Array[] = []
 
   constructor(plan: DataPlan, schema: DataSchema, compressor: Compressor) {
     this.#plan = plan
@@ -122,17 +168,47 @@ class SliceStream {
     if (isFull) await this.#flush()
   }
 
-  async finish(): Promise<BuiltSlice> {
+  /** What of the file has been made since the last call. */
+  take(): readonly Uint8Array[] {
+    const parts = this.#parts
+    this.#parts = []
+    return parts
+  }
+
+  async finish(): Promise<void> {
     await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    const chunks = await inTurns(this.#writer.finishInSteps())
-    return {
-      chunks,
-      sizeBytes: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
+    const last = await inTurns(this.#writer.finishInSteps())
+    this.footer = last.slice(-footerParts)
+    await this.#keep(last)
+    this.#facts = {
+      sizeBytes: this.#sizeBytes,
       rows: this.#rows,
-      physicalHash: await hashOfFile(chunks),
+      physicalHash: hashText(this.#hash.digest()),
       logicalHash: this.#logical.digest(),
       latestEventMs: this.#latestEventMs,
+    }
+  }
+
+  /** What there is to say of the finished file. */
+  facts(): BuiltSlice {
+    return must(this.#facts, 'the slice is finished')
+  }
+
+  /** Hashes parts of the file, with a turn of the event loop after each piece. */
+  async #keep(parts: readonly Uint8Array[]): Promise<void> {
+    let waiting = 0
+    for (const part of parts) {
+      this.#parts.push(part)
+      this.#sizeBytes += part.length
+      for (let at = 0; at < part.length; at += pieceBytes) {
+        const piece = part.subarray(at, at + pieceBytes)
+        this.#hash.update(piece)
+        waiting += piece.length
+        if (waiting < pieceBytes) continue
+        waiting = 0
+        await nextTurn()
+      }
     }
   }
 
@@ -160,24 +236,8 @@ class SliceStream {
     if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
     await nextTurn()
     await inTurns(this.#writer.addInSteps(full))
+    await this.#keep(this.#writer.take())
   }
-}
-
-/** The hash of the bytes of `chunks`, with a turn of the event loop after each piece. */
-async function hashOfFile(chunks: readonly Uint8Array[]): Promise<Hash> {
-  const hash = createSha3256()
-  let waiting = 0
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += pieceBytes) {
-      const piece = chunk.subarray(at, at + pieceBytes)
-      hash.update(piece)
-      waiting += piece.length
-      if (waiting < pieceBytes) continue
-      waiting = 0
-      await nextTurn()
-    }
-  }
-  return hashText(hash.digest())
 }
 
 /** Runs `steps` to their end with a turn of the event loop after each. */

@@ -10,7 +10,10 @@ import type { PartitionShare } from '../log/partition-share.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { BuildNotes } from './build-notes.ts'
+import { BuildTurns } from './build-turns.ts'
 import type { Compressor } from './built-slice.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { followShare } from './follow-share.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { HeldPartitions } from './held-partitions.ts'
@@ -18,8 +21,6 @@ import { NameIndex } from './name-index.ts'
 import { Partition } from './partition.ts'
 import { declareLog } from './resume.ts'
 
-/** A wall clock that moves this far against the monotonic one is not trusted with block times. */
-const clockJumpMs = 10 * 60_000
 const openBytesFreshMs = 100
 
 export interface BuilderDeps {
@@ -35,6 +36,8 @@ export interface BuilderDeps {
   readonly attemptPatienceMs?: number
   /** False where the log must not grow for the sake of floors alone; default true. */
   readonly tellsHalts?: boolean
+  /** Where it is noted that a large block is being built; without it nobody learns of builds that end the process. */
+  readonly notes?: BuildNotes | undefined
   /** Says which partitions to build; without it all. */
   readonly share?: PartitionShare | undefined
 }
@@ -98,9 +101,9 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
   const budget = new BlockBudget(options.blocksPerSecond)
-  const startedMs = clock.nowMs() - clock.monotonicMs()
-  const hasJumped = (): boolean => Math.abs(clock.nowMs() - clock.monotonicMs() - startedMs) > clockJumpMs
-  const shared = { ...deps, names: new NameIndex(store), mayCut: () => !hasJumped() }
+  const watch = new ClockWatch(clock)
+  const hasJumped = (): boolean => watch.hasJumped()
+  const shared = { ...deps, names: new NameIndex(store), turns: new BuildTurns(), mayCut: () => !hasJumped() }
   const held = new HeldPartitions((number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })
@@ -137,7 +140,7 @@ function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
 
 const clockJump: BuilderHalt = {
   reason: 'ClockJump',
-  what: 'the wall clock has moved more than 10 minutes against the monotonic clock',
+  what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
 }
 
 function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {

@@ -14,7 +14,8 @@ export interface Compressor {
 }
 
 export interface BuiltSlice {
-  readonly chunks: readonly Uint8Array[]
+  /** The file; absent where it was so large that the store has it already. */
+  readonly chunks?: readonly Uint8Array[]
   readonly sizeBytes: number
   readonly rows: number
   readonly physicalHash: Hash

@@ -10,6 +10,8 @@ import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
+import { type BuildNotes, noted } from './build-notes.ts'
+import type { BuildTurns } from './build-turns.ts'
 import type { Cause } from './cause.ts'
 import { storeCommit } from './commit.ts'
 import type { ChainTip } from './chain-tip.ts'
@@ -33,6 +35,9 @@ export interface CommitterDeps {
   readonly logger: Logger
   readonly names: NameIndex
   readonly build: BuildDeps
+  /** Shared by all committers of the process. */
+  readonly turns: BuildTurns
+  readonly notes?: BuildNotes | undefined
   readonly signal: AbortSignal
   /** The message at fault when a plan cannot be built on top of `tip`. Throws what log and store throw. */
   readonly culpritOf: (plan: BlockPlan, tip: ChainTip) => Promise<number>
@@ -152,9 +157,9 @@ export class Committer {
     this.#changed()
   }
 
-  /** Runs `work` as one of few; a creation also waits for the creation before it. */
+  /** Runs `work` as one of few; a creation also waits for the creation before it, a large block for the large one. */
   async #inTurn(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
-    if (plan.kind !== 'creation') return this.#asOneOfFew(work)
+    if (plan.kind === 'data') return this.#deps.turns.run(plan.payloadBytes, () => this.#asOneOfFew(work))
     const turn = this.#lastCreation.then(() => this.#asOneOfFew(work))
     this.#lastCreation = turn
     return turn
@@ -180,14 +185,14 @@ export class Committer {
     while (!this.#deps.signal.aborted) {
       try {
         if (halt !== undefined) return this.#halt(slot, plan, halt, await this.#deps.culpritOf(plan, slot.tip))
-        built ??= await buildCommit(plan, slot.tip, this.#deps.build)
+        built ??= await this.#build(plan, slot.tip)
         return await this.#store(slot, plan, built)
       } catch (error) {
         if (this.#deps.signal.aborted) return
         // Messages that are gone may have been committed by another builder: the chain tells.
         if (error instanceof HaltError && error.reason === 'LogTruncated') return this.giveUp(slot, plan.firstChange)
         if (halt !== undefined && (error instanceof HaltError || isFault(error))) return this.#halt(slot, plan, halt)
-        if (error instanceof HaltError && error.reason !== 'ChainBroken') return this.#halt(slot, plan, error)
+        if (error instanceof HaltError && !blamesMessage(error)) return this.#halt(slot, plan, error)
         if (error instanceof HaltError) halt = error
         else if (isFault(error) && ++faults === 2) {
           halt = new HaltError('PoisonBlock', `block ${plan.sequence} cannot be built: ${String(error)}`, error)
@@ -201,6 +206,12 @@ export class Committer {
         retryMs = Math.min(2 * retryMs, longestRetryMs)
       }
     }
+  }
+
+  #build(plan: BlockPlan, tip: ChainTip): Promise<BuiltCommit> {
+    const { build, notes } = this.#deps
+    if (plan.kind === 'creation') return buildCommit(plan, tip, build)
+    return noted(notes, plan, () => buildCommit(plan, tip, build))
   }
 
   async #store(slot: Slot, plan: BlockPlan, built: BuiltCommit): Promise<void> {
@@ -247,4 +258,9 @@ export class Committer {
     const what = `${error.what} (because of message ${message})`
     this.#deps.onHalt(slot, { reason: error.reason, what, position, message })
   }
+}
+
+/** True for halts that one message of the block has brought about. */
+function blamesMessage({ reason }: HaltError): boolean {
+  return reason === 'ChainBroken' || reason === 'PoisonBlock'
 }

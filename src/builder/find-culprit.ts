@@ -38,12 +38,17 @@ export async function findCulprit(deps: CulpritDeps, plan: BlockPlan, tip: Chain
 
 async function canBuild(build: BuildDeps, plan: BlockPlan, tip: ChainTip): Promise<boolean> {
   try {
-    await buildCommit(plan, tip, build)
+    await buildCommit(plan, tip, { ...build, storeSlice: async (_, chunks) => drain(chunks) })
     return true
   } catch (error) {
     if (isFault(error) || (error instanceof HaltError && error.reason === 'ChainBroken')) return false
     throw error
   }
+}
+
+/** What is built only to see whether it can be is stored nowhere. */
+async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of chunks);
 }
 
 /** The block of those messages of `plan` that lie at `last` or below; undefined where they make none. */

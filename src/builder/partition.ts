@@ -6,12 +6,15 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError, type HaltReason } from '../model/errors.ts'
-import type { DatasetId } from '../model/events.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
 import { newestFloor } from '../store/claims.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Rejects } from '../store/rejects.ts'
 import { AttemptWatch } from './attempt-watch.ts'
+import type { BuildNotes } from './build-notes.ts'
+import type { BuildTurns } from './build-turns.ts'
 import type { Compressor } from './built-slice.ts'
 import { Committer } from './committer.ts'
 import { findCulprit } from './find-culprit.ts'
@@ -39,6 +42,8 @@ export interface PartitionDeps {
   readonly names: NameIndex
   readonly governor: Governor
   readonly metrics?: Metrics | undefined
+  readonly turns: BuildTurns
+  readonly notes?: BuildNotes | undefined
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
   readonly attemptPatienceMs?: number
@@ -242,6 +247,9 @@ export class Partition {
       partition,
       compressor,
       readPayload: (positions: readonly number[]) => readPayload(log, partition, positions),
+      storeSlice: async (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => {
+        await store.putStream(chunks, () => dataKey(dataset, hashOf()))
+      },
       anchorAt: (position: number) => this.#keeper.anchorAt(position),
     }
     const stop = new AbortController()

@@ -35,7 +35,9 @@ export interface SliceOptions {
 export interface SliceWriter {
   /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
   add(batch: RecordBatch): void
-  /** The file, in parts to be written one after the other. Ends the writer. */
+  /** What of the file has been made since the last call; who takes it need not hold all of the file at once. */
+  take(): Uint8Array[]
+  /** The rest of the file, in parts to be written one after the other; the last three are its footer. Ends the writer. */
   finish(): Uint8Array[]
   /** As `add`, and yields after each column of a large row group that it writes, so that others may have their turn. */
   addInSteps(batch: RecordBatch): Generator<void, void>
@@ -58,7 +60,7 @@ interface RowGroup {
 class ParquetWriter implements SliceWriter {
   private readonly leaves: readonly ParquetLeaf[]
   private readonly compress: Compress | undefined
-  private readonly parts: Uint8Array[] = [magic]
+  private parts: Uint8Array[] = [magic]
   private position = magic.length
   private readonly groups: RowGroup[] = []
   private pending: RecordBatch[] = []
@@ -72,6 +74,12 @@ class ParquetWriter implements SliceWriter {
 
   add(batch: RecordBatch): void {
     atOnce(this.addInSteps(batch))
+  }
+
+  take(): Uint8Array[] {
+    const { parts } = this
+    this.parts = []
+    return parts
   }
 
   finish(): Uint8Array[] {
@@ -97,7 +105,7 @@ class ParquetWriter implements SliceWriter {
     const footer = this.footer()
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
-    return [...this.parts, footer, length, magic]
+    return [...this.take(), footer, length, magic]
   }
 
   private *writeRowGroup(): Generator<void, void> {

@@ -54,7 +54,7 @@ export async function openReadOnlyDirectoryStore(
   const settle = async (prefix: string): Promise<void> => {
     await present(files.syncDirectory(pathOf(root, prefix)))
   }
-  return { ...readingStore({ root, files }), put: refuse, replace: refuse, settle, delete: refuse }
+  return { ...readingStore({ root, files }), put: refuse, putStream: refuse, replace: refuse, settle, delete: refuse }
 }
 
 interface Place {
@@ -73,6 +73,7 @@ function directoryStore(parts: Parts): ObjectStore {
   return {
     ...readingStore(parts),
     put: async (key, bytes) => putFile(parts, pathOf(root, key), bytes instanceof Uint8Array ? [bytes] : bytes),
+    putStream: async (chunks, keyOf) => putStream(parts, chunks, () => pathOf(root, keyOf())),
     replace: async (key, bytes) => replaceFile(parts, pathOf(root, key), bytes),
     async settle(prefix) {
       await present(parts.sync.sync(pathOf(root, prefix)))
@@ -90,7 +91,7 @@ function pathOf(root: string, key: string): string {
   return join(root, key)
 }
 
-function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'replace' | 'settle' | 'delete'> {
+function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'settle' | 'delete'> {
   return {
     kind: 'directory',
     get: async (key) => present(files.readFile(pathOf(root, key))),
@@ -131,13 +132,40 @@ async function linkNew(
   const source = temporary()
   try {
     await files.writeNew(source, chunks)
+    return await linkOnce(files, source, path)
+  } finally {
+    await discard(files, source)
+  }
+}
+
+/** The file is written before its name is known: by then its directory may be new, and the object there already. */
+async function putStream(
+  { files, sync, temporary }: Parts,
+  chunks: AsyncIterable<Uint8Array>,
+  pathOfIt: () => string,
+): Promise<'stored' | 'exists'> {
+  const source = temporary()
+  return spaceChecked(async () => {
+    try {
+      await files.writeNew(source, chunks)
+      const path = pathOfIt()
+      await sync.ensure(dirname(path))
+      const outcome = await linkOnce(files, source, path)
+      await sync.sync(dirname(path))
+      return outcome
+    } finally {
+      await discard(files, source)
+    }
+  })
+}
+
+async function linkOnce(files: StoreFileSystem, source: string, path: string): Promise<'stored' | 'exists'> {
+  try {
     await files.link(source, path)
     return 'stored'
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
     return 'exists'
-  } finally {
-    await discard(files, source)
   }
 }
 

@@ -9,7 +9,7 @@ import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
 /** Names end up durable only after `syncDirectory`; bytes only when `writeNew` resolved. */
 export interface StoreFileSystem {
   /** Creates `path` (it must not exist, mode 0444), writes `chunks` in order and fsyncs the file. */
-  writeNew(path: string, chunks: readonly Uint8Array[]): Promise<void>
+  writeNew(path: string, chunks: readonly Uint8Array[] | AsyncIterable<Uint8Array>): Promise<void>
   /** A second name for a file; fails with EEXIST when `to` is there. */
   link(from: string, to: string): Promise<void>
   rename(from: string, to: string): Promise<void>
@@ -46,7 +46,7 @@ export const nodeFileSystem: StoreFileSystem = {
   async writeNew(path, chunks) {
     const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o444)
     try {
-      for (const piece of joined(chunks)) {
+      for await (const piece of isList(chunks) ? joined(chunks) : chunks) {
         for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten
       }
       await file.sync()
@@ -95,6 +95,10 @@ export const nodeFileSystem: StoreFileSystem = {
   },
   listDirectory: (path) => readdir(path),
   freeSpace: async (path) => freeSpaceOf(await statfs(path)),
+}
+
+function isList(chunks: readonly Uint8Array[] | AsyncIterable<Uint8Array>): chunks is readonly Uint8Array[] {
+  return Array.isArray(chunks)
 }
 
 function plainBytes(bytes: Uint8Array): Uint8Array {

@@ -163,6 +163,8 @@ export interface DataPaths {
   readonly token: string
   readonly log: string
   readonly store: string
+  /** Notes of large blocks while they are built. */
+  readonly builds: string
   /** Derived; deletable at any time the node is down. */
   readonly cache: string
 }
@@ -175,6 +177,7 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
     token: join(dir, 'token'),
     log: join(dir, 'log'),
     store,
+    builds: join(dir, 'builds'),
     cache: join(dir, 'cache'),
   }
 }

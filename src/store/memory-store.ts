@@ -39,6 +39,15 @@ export function openMemoryStore(): ObjectStore {
       set(key, concatBytes(bytes instanceof Uint8Array ? [bytes] : bytes))
       return 'stored'
     },
+    async putStream(chunks, keyOf) {
+      const bytes: Uint8Array[] = []
+      for await (const chunk of chunks) bytes.push(copyBytes(chunk))
+      const key = keyOf()
+      checkKey(key)
+      if (objects.has(key)) return 'exists'
+      set(key, concatBytes(bytes))
+      return 'stored'
+    },
     async replace(key, bytes) {
       checkKey(key)
       set(key, copyBytes(bytes))

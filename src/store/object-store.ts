@@ -14,6 +14,12 @@ export interface ObjectStore {
    */
   put(key: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<'stored' | 'exists'>
 
+  /**
+   * Stores what `chunks` yields, in order, under the key that `keyOf` gives once they have ended; otherwise as `put`. What
+   * is large is never held as a whole. When `chunks` throws, nothing is stored and this throws the same.
+   */
+  putStream(chunks: AsyncIterable<Uint8Array>, keyOf: () => string): Promise<'stored' | 'exists'>
+
   /** Replaces the object atomically. For hints (`refs/head`) and revocable records (tokens) only. Durable when it resolves. */
   replace(key: string, bytes: Uint8Array): Promise<void>
 

@@ -3,6 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { Committer } from '../../src/builder/committer.ts'
+import { BuildTurns } from '../../src/builder/build-turns.ts'
 import { NameIndex } from '../../src/builder/name-index.ts'
 import { emptyTip } from '../../src/builder/chain-tip.ts'
 import { firstUncommitted, newSlot, type Slot } from '../../src/builder/slot.ts'
@@ -28,11 +29,13 @@ function committerOf(onStale: (slot: Slot) => void): Committer {
       partition: 0,
       compressor,
       readPayload: async function* () {},
+      storeSlice: async () => {},
       anchorAt: async () => '',
     },
     signal: new AbortController().signal,
     earliestNextCutInMs: () => 0,
     onHalt: () => {},
+    turns: new BuildTurns(),
     culpritOf: async () => 0,
     onStale,
   })

@@ -303,6 +303,23 @@ describe('a builder', () => {
     await running.builder.stop()
   })
 
+  test('cuts again once a clock that jumped has been steady for a minute', async () => {
+    let offMs = 0
+    const base = fastClock(2_000)
+    const clock = { ...base, nowMs: () => base.nowMs() + offMs }
+    const log = await logOf([writer.create(a, 'acme/a')])
+    const running = await start(log, store, { clock, options: quickCuts })
+    await drained(log, running)
+    offMs = 5 * 3_600_000
+    await until('it has noticed', () => running.builder.status().halted.length === 1)
+    const jumpedMs = clock.monotonicMs()
+    await log.append(0, [writer.rows(a, [{ rows: 2 }])])
+    await until('a block', async () => (await rowCount(a)) === 2)
+    expect(clock.monotonicMs() - jumpedMs).toBeGreaterThan(40_000)
+    expect(running.builder.status()).toMatchObject({ ready: true, halted: [] })
+    await running.builder.stop()
+  })
+
   test('ends an attempt whose parts stopped coming, and the floor goes on', async () => {
     const large = writer.large(a, { rows: 50 }, 2)
     const log = await logOf([writer.create(a, 'acme/a'), large.part(0)])

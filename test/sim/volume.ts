@@ -124,7 +124,9 @@ export class Volume {
           if (this.#find(path) !== undefined) throw systemError('EEXIST')
           this.#put(path, file)
         })
-        const bytes = new Uint8Array(Buffer.concat(chunks))
+        const pieces: Uint8Array[] = []
+        for await (const chunk of chunks) pieces.push(chunk)
+        const bytes = new Uint8Array(Buffer.concat(pieces))
         await this.#step(process, 'write', () => write(file, 0, bytes))
         await this.#sync(process, file)
       },

@@ -52,6 +52,26 @@ export function describeObjectStore(name: string, open: () => Promise<ObjectStor
       expect(bytes?.every((byte, at) => byte === Math.floor(at / 2_000) % 256)).toBe(true)
     })
 
+    test('takes a stream whose key is known at its end, once, and nothing of one that fails', async () => {
+      const store = await open()
+      async function* chunks(fails: boolean): AsyncGenerator<Uint8Array> {
+        yield utf8('hel')
+        yield utf8('lo')
+        if (fails) throw new RangeError('a bug')
+      }
+      let key = 'a/unknown'
+      async function* naming(): AsyncGenerator<Uint8Array> {
+        yield* chunks(false)
+        key = 'a/b/named'
+      }
+      expect(await store.putStream(naming(), () => key)).toBe('stored')
+      expect(await text(store, 'a/b/named')).toBe('hello')
+      expect(await store.putStream(chunks(false), () => 'a/b/named')).toBe('exists')
+      await expect(store.putStream(chunks(true), () => 'a/b/failed')).rejects.toThrow('a bug')
+      await expect(store.putStream(chunks(false), () => '../x')).rejects.toThrow(DecodeError)
+      expect(await store.list('a/b')).toEqual(['named'])
+    })
+
     test('stores an object of no bytes', async () => {
       const store = await open()
       expect(await store.put('a/empty', [])).toBe('stored')

@@ -35,6 +35,11 @@ interface Answered {
   readonly outcome: 'stored' | 'exists'
 }
 
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes.subarray(0, 5)
+  yield bytes.subarray(5)
+}
+
 /** Writers put into few keys until power is lost; resolves with what was answered. */
 async function write(store: ObjectStore, writers: number, random: () => number): Promise<Answered[]> {
   const answered: Answered[] = []
@@ -42,7 +47,9 @@ async function write(store: ObjectStore, writers: number, random: () => number):
     for (let i = 0; i < 4; i++) {
       const key = keys[Math.floor(random() * keys.length)] ?? 'a/1'
       const value = `value ${name}.${i} of ${key}`
-      answered.push({ key, value, outcome: await store.put(key, utf8(value)) })
+      const outcome =
+        i % 2 === 0 ? await store.put(key, utf8(value)) : await store.putStream(pieces(utf8(value)), () => key)
+      answered.push({ key, value, outcome })
     }
   }
   await Promise.allSettled(Array.from({ length: writers }, (_, name) => writer(name)))

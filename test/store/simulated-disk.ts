@@ -56,8 +56,10 @@ export function simulatedDisk(root: string, options: { stepsLeft: number; random
   }
   const files: StoreFileSystem = {
     async writeNew(path, chunks) {
+      const bytes: number[] = []
+      for await (const chunk of chunks) bytes.push(...chunk)
       await step()
-      add(path, Uint8Array.from(chunks.flatMap((chunk) => [...chunk])))
+      add(path, Uint8Array.from(bytes))
     },
     async link(from, to) {
       await step()
