@@ -13,6 +13,7 @@ import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Objects } from '../replica/objects.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 
 /** What the node says of its log. */
 export interface LogFacts {
@@ -48,6 +49,8 @@ export interface HttpContext {
   readonly metrics: Metrics
   readonly limits: Limits
   readonly clock: Clock
+  /** Reads large bodies. */
+  readonly work: WorkPool
   readonly logger: Logger
   readonly anonymousRead: boolean
   readonly loopbackOnly: boolean

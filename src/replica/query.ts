@@ -7,10 +7,10 @@ import { utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
-import { NodeError } from '../model/errors.ts'
 import { type PinnedDataset, type QueryRequest, checkDialect } from '../model/query.ts'
 import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
+import { demandSqlSize } from '../proof/read-proof.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type MayRead, Reader, pinNames, pinUnused, pinnedList } from './pin.ts'
@@ -127,12 +127,7 @@ export async function bindQuery(
   request: QueryRequest,
   caller: { readonly reader: Reader; readonly signal: AbortSignal },
 ): Promise<BoundQuery> {
-  const sqlBytes = utf8(request.query).length
-  if (sqlBytes > deps.limits.sqlBytes) {
-    throw new NodeError('BodyTooLarge', `The statement has ${sqlBytes} bytes; ${deps.limits.sqlBytes} are allowed.`, {
-      limit: { name: 'sqlBytes', value: deps.limits.sqlBytes, unit: 'bytes' },
-    })
-  }
+  demandSqlSize(request.query, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(request.query, caller.signal)
   const bindings = await pinNames(caller.reader, analysis.tables, request.datasets)
   const pinned = pinnedList(bindings, await pinUnused(caller.reader, request.datasets ?? [], bindings))
