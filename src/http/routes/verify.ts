@@ -33,6 +33,7 @@ export function registerVerify(app: FastifyInstance, context: ReplicaContext): v
     {
       config: {
         right: 'read',
+        runs: true,
         reads: 'proof',
         describes: { body: SavedAnswer, consumes: ['application/json'] },
       },
