@@ -27,7 +27,7 @@ export interface BenchNode extends NodeProcess {
 interface CallInit {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Uint8Array<ArrayBuffer>
 }
 
 /** Microseconds of CPU that a process has used, all its threads together; NaN where there is no /proc. */

@@ -17,6 +17,7 @@ import { createServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { must } from './lib/assert.ts'
 import { toHex } from './lib/bytes.ts'
+import type { Limits } from './lib/limits.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import { lockDirectory } from './log/directory-lock.ts'
@@ -37,6 +38,7 @@ import { openBuilder, openGateway, openLogWatch, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
 import { sharedSecret } from './store/secrets.ts'
+import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
 export interface RunningNode {
   /** `http://host:port`. */
@@ -149,6 +151,8 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openEngine(engineOptions(parts)) : undefined
   if (engine !== undefined) opened.push(() => engine.close())
+  const work = new ThreadPool(workOptions(config.limits))
+  opened.push(() => work.close())
   const check = new ObjectCheck(store)
   const app = await createServer({
     ...config,
@@ -167,6 +171,7 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
     health: createHealth(parts, engine, openSpaceWatch(parts)),
     metrics: measured(parts, engine),
     clock: systemClock,
+    work,
     logger,
   })
   const port = await app.listen(config.listenHost, config.listenPort)
@@ -262,6 +267,14 @@ function engineOptions({ config, paths, logger, catalog }: Running): Parameters<
     logger,
     clock: systemClock,
   }
+}
+
+/** Threads that read large requests: few, since each may need the memory of the largest one. */
+function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): ThreadPoolOptions {
+  const mebibyte = 1024 * 1024
+  // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
+  const heapMiB = 128 + Math.ceil((3 * verifyBytes + 256 * jsonValues) / mebibyte)
+  return { threads: Math.min(4, availableParallelism()), queueLimit: openJsonRequests, heapMiB }
 }
 
 /** Closes in reverse order of opening, each once. */

@@ -5,7 +5,7 @@ import { DecodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { positionAt } from './text-position.ts'
 
-export type JsonFault = 'syntax' | 'trailing' | 'duplicate' | 'depth' | 'surrogate' | 'utf8' | 'bom'
+export type JsonFault = 'syntax' | 'trailing' | 'duplicate' | 'depth' | 'surrogate' | 'utf8' | 'bom' | 'values'
 
 /** The text is not the JSON that is asked for; `position` says where. */
 export class JsonError extends DecodeError {
@@ -28,6 +28,8 @@ export interface JsonOptions {
   readonly duplicateKeys?: 'reject' | 'last'
   /** Arrays and objects inside one another; default 64. */
   readonly maxDepth?: number
+  /** Values in all, those inside others counted; default: any number. A million empty objects take 3 MB of text. */
+  readonly maxValues?: number
 }
 
 /** Parses well-formed text (no lone surrogates). Throws JsonError. */
@@ -54,11 +56,14 @@ class Parser {
   private readonly maxDepth: number
   private at = 0
   private depth = 0
+  private readonly maxValues: number
+  private values = 0
 
   constructor(text: string, options: JsonOptions) {
     this.text = text
     this.lastWins = options.duplicateKeys === 'last'
     this.maxDepth = options.maxDepth ?? 64
+    this.maxValues = options.maxValues ?? Number.POSITIVE_INFINITY
   }
 
   parse(): JsonValue {
@@ -70,6 +75,7 @@ class Parser {
 
   /** Parses the value whose first code unit, at `this.at`, is `first`. */
   private value(first: number): JsonValue {
+    if (++this.values > this.maxValues) this.fail('values', `holds more than ${this.maxValues} values`)
     switch (first) {
       case quote:
         return this.string()

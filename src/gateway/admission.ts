@@ -1,4 +1,4 @@
-// Bounds the ingest requests under way and the bytes of their bodies. Who finds no room waits a little, in turn with the
+// Bounds the requests under way and the bytes of their bodies: of ingest, and of large JSON requests. Who finds no room waits a little, in turn with the
 // other callers; then a full node is 503, and a caller who holds more than its share of what others leave free, or sends
 // more than its rates allow, is 429. Nothing is read of a body that is not let in.
 
@@ -7,8 +7,6 @@ import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { CallerRates } from './caller-rates.ts'
 
-/** A body counts this much at most: it never holds more in memory, the rest of a larger one lies in a file. */
-const countedBytesMost = 32 * 1024 * 1024
 /** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
 const patienceMs = 2_000
 const tickMs = 100
@@ -18,8 +16,38 @@ const waitingMost = 16_384
 /** What of the limits an admission keeps to. */
 export type AdmissionLimits = Pick<
   Limits,
-  'openIngestRequests' | 'openIngestBytes' | 'callerIngestShare' | 'callerRequestRate' | 'callerByteRate'
+  | 'openIngestRequests'
+  | 'openIngestBytes'
+  | 'openJsonRequests'
+  | 'openJsonBytes'
+  | 'callerIngestShare'
+  | 'callerRequestRate'
+  | 'callerByteRate'
 >
+
+/** What is let in: the limits of all of it, and what one body counts at most. */
+export interface AdmissionKind {
+  readonly requests: 'openIngestRequests' | 'openJsonRequests'
+  readonly bytes: 'openIngestBytes' | 'openJsonBytes'
+  readonly countedBytesMost: number
+  /** The rates of a caller are those of its batches. */
+  readonly hasRates: boolean
+}
+
+/** A batch counts 32 MiB at most: it never holds more in memory, the rest of a larger one lies in a file. */
+const ofIngest: AdmissionKind = {
+  requests: 'openIngestRequests',
+  bytes: 'openIngestBytes',
+  countedBytesMost: 32 * 1024 * 1024,
+  hasRates: true,
+}
+/** A JSON request lies in memory as a whole. */
+export const ofJson: AdmissionKind = {
+  requests: 'openJsonRequests',
+  bytes: 'openJsonBytes',
+  countedBytesMost: Number.POSITIVE_INFINITY,
+  hasRates: false,
+}
 
 /** Why a body is not let in: the limit that it meets, and when to ask again. */
 export interface Shortage {
@@ -53,6 +81,7 @@ interface Waiting {
 export class AdmissionQueue {
   readonly #limits: AdmissionLimits
   readonly #clock: Clock
+  readonly #kind: AdmissionKind
   readonly #rates: CallerRates
   readonly #all: Held = { requests: 0, bytes: 0 }
   readonly #callers = new Map<string, Held>()
@@ -62,10 +91,11 @@ export class AdmissionQueue {
   #isTicking = false
   #openBytes = 0
 
-  constructor(limits: AdmissionLimits, clock: Clock) {
+  constructor(limits: AdmissionLimits, clock: Clock, kind = ofIngest) {
     this.#limits = limits
     this.#clock = clock
-    this.#rates = new CallerRates(limits, clock)
+    this.#kind = kind
+    this.#rates = new CallerRates(kind.hasRates ? limits : { callerRequestRate: 0, callerByteRate: 0 }, clock)
   }
 
   /** Bytes of the bodies under way. */
@@ -102,23 +132,31 @@ export class AdmissionQueue {
 
   #shortage(caller: string, bytes: number): Shortage | undefined {
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
-    return this.#requestShortage(held) ?? this.#byteShortage(held, 0, counted(bytes)) ?? this.#rates.shortage(caller)
+    return (
+      this.#requestShortage(held) ?? this.#byteShortage(held, 0, this.#counted(bytes)) ?? this.#rates.shortage(caller)
+    )
   }
 
   #requestShortage(held: Held): Shortage | undefined {
-    const most = this.#limits.openIngestRequests
+    const name = this.#kind.requests
+    const most = this.#limits[name]
     const { requests } = this.#all
-    if (requests + 1 > most) return { name: 'openIngestRequests', retryAfterSeconds: 1 }
+    if (requests + 1 > most) return { name, retryAfterSeconds: 1 }
     const isOver = held.requests > 0 && held.requests + 1 > this.#share(most - requests + held.requests)
     return isOver ? overShare : undefined
   }
 
   /** `own` of what the caller holds is for the body that needs `more`. */
   #byteShortage(held: Held, own: number, more: number): Shortage | undefined {
-    const most = this.#limits.openIngestBytes
+    const name = this.#kind.bytes
+    const most = this.#limits[name]
     const { bytes } = this.#all
-    if (bytes > own && bytes + more > most) return { name: 'openIngestBytes', retryAfterSeconds: 1 }
+    if (bytes > own && bytes + more > most) return { name, retryAfterSeconds: 1 }
     return held.bytes > own && held.bytes + more > this.#share(most - bytes + held.bytes) ? overShare : undefined
+  }
+
+  #counted(bytes: number): number {
+    return Math.min(bytes, this.#kind.countedBytesMost)
   }
 
   #share(free: number): number {
@@ -132,7 +170,7 @@ export class AdmissionQueue {
     this.#rates.take(caller)
     let own = 0
     const change = (to: number): void => {
-      const more = counted(to) - counted(own)
+      const more = this.#counted(to) - this.#counted(own)
       this.#openBytes += to - own
       held.bytes += more
       all.bytes += more
@@ -145,8 +183,9 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
-        const shortage = this.#byteShortage(held, counted(own), counted(to) - counted(own))
-        if (shortage !== undefined && counted(to) > counted(own)) throw this.#refusal(shortage)
+        const [before, after] = [this.#counted(own), this.#counted(to)]
+        const shortage = this.#byteShortage(held, before, after - before)
+        if (shortage !== undefined && after > before) throw this.#refusal(shortage)
         change(to)
       },
       spend: (spent) => this.#rates.spend(caller, spent),
@@ -165,7 +204,7 @@ export class AdmissionQueue {
   /** Lets in who can be, one of each caller in turn. */
   #serve(): void {
     let refusedInARow = 0
-    while (refusedInARow < this.#queues.size && this.#all.requests < this.#limits.openIngestRequests) {
+    while (refusedInARow < this.#queues.size && this.#all.requests < this.#limits[this.#kind.requests]) {
       const [next] = this.#queues
       if (next === undefined) return
       const [caller, queue] = next
@@ -211,7 +250,7 @@ export class AdmissionQueue {
   }
 
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
-    const isOwn = name !== 'openIngestRequests' && name !== 'openIngestBytes'
+    const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes
     return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
       limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
@@ -226,11 +265,9 @@ const full = 'The node has as many bodies under way as it can hold.'
 const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
   openIngestRequests: full,
   openIngestBytes: full,
-  callerIngestShare: 'This token has as many bodies under way as its share allows.',
+  openJsonRequests: full,
+  openJsonBytes: full,
+  callerIngestShare: 'This caller has as many bodies under way as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
-}
-
-function counted(bytes: number): number {
-  return Math.min(bytes, countedBytesMost)
 }

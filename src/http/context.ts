@@ -14,6 +14,7 @@ import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Objects } from '../replica/objects.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import type { AnswersUnderWay } from './answers-under-way.ts'
 
 /** What the node says of its log. */
@@ -50,6 +51,8 @@ export interface HttpContext {
   readonly metrics: Metrics
   readonly limits: Limits
   readonly clock: Clock
+  /** Reads large bodies. */
+  readonly work: WorkPool
   readonly logger: Logger
   readonly anonymousRead: boolean
   readonly loopbackOnly: boolean

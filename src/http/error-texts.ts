@@ -168,7 +168,8 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Read what came since, decide again, then send with the current head.',
   },
   BodyTooLarge: {
-    meaning: 'The body, its inflated form or the statement is larger than the limit that the answer names.',
+    meaning:
+      'The body, its inflated form, the number of its values or the statement is larger than the limit that the answer names.',
     fix: 'Send smaller batches, or raise the limit with the option that GET /limits names.',
   },
   ResultTooLarge: {
@@ -217,8 +218,8 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
   },
   QuotaExceeded: {
     meaning:
-      'The token has as many batches under way as its share of the node allows, or has sent as many or as much as it may for now. Nothing was stored.',
-    fix: 'Wait as long as Retry-After says, then repeat. GET /limits lists the quotas of a token: callerIngestShare, callerRequestRate, callerByteRate.',
+      'The caller has as many bodies under way as its share of the node allows, or its token has sent as many batches or bytes as it may for now. Nothing was stored.',
+    fix: 'Wait as long as Retry-After says, then repeat. GET /limits lists the quotas: callerIngestShare, callerRequestRate, callerByteRate.',
   },
   Internal: {
     meaning:

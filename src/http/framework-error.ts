@@ -17,9 +17,14 @@ const frameworkKinds: Readonly<Record<string, ErrorKind>> = {
 /** The NodeError for an error that fastify itself raised, or undefined when it is none. */
 export function frameworkError(error: unknown): NodeError | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  const { code } = error as FastifyError // has a code
-  const kind = frameworkKinds[code]
+  const { code, statusCode = 500 } = error as FastifyError // has a code
+  const kind = frameworkKinds[code] ?? (statusCode < 500 ? pluginKind(statusCode) : undefined)
   return kind === undefined ? undefined : new NodeError(kind, sentence(error.message), { cause: error })
+}
+
+/** What a plugin refuses is a path that is none, or a request that it does not understand. */
+function pluginKind(statusCode: number): ErrorKind {
+  return statusCode === 403 || statusCode === 404 ? 'RouteNotFound' : 'InvalidParameter'
 }
 
 function sentence(text: string): string {

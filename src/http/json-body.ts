@@ -1,72 +1,144 @@
-// JSON request bodies: our own parser, because fastify's takes the last of duplicate members and loses number tokens.
+// JSON request bodies: our own parser, because fastify's takes the last of duplicate members and loses number tokens. A
+// body over 64 KiB is let in by turns, as batches are, and read by a thread: none of them holds the others up.
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { JsonError } from '../codec/json-parser.ts'
-import { parseJson, toPlain } from '../codec/json.ts'
+import { AdmissionQueue, type Admitted, ofJson } from '../gateway/admission.ts'
 import { contentEncoding } from '../gateway/controls.ts'
 import { bodyChunks } from '../gateway/read-body.ts'
-import type { Limits } from '../lib/limits.ts'
-import { DecodeError, NodeError } from '../model/errors.ts'
+import type { LimitName, Limits } from '../lib/limits.ts'
+import { NodeError } from '../model/errors.ts'
+import { inlineBytes } from '../work/thread-pool.ts'
+import type { HttpContext } from './context.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The handler wants the token-preserving value, not plain JavaScript. */
-    readonly tokens?: boolean
+    /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
+    readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */
     readonly stream?: boolean
-    /** The limit of the JSON body, inflated; `requestJsonBytes` by default. */
-    readonly jsonLimit?: 'verifyBytes'
   }
 }
 
+type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
+
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
-export function registerJsonBodies(app: FastifyInstance, context: { readonly limits: Limits }): void {
+export function registerJsonBodies(app: FastifyInstance, context: BodyContext): void {
+  const admission = new AdmissionQueue(context.limits, context.clock, ofJson)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)
     if (!isJson(request.headers['content-type'])) return done(unsupported(request))
-    return readAll(payload, request, context.limits).then((bytes) => parseBody(bytes, request))
+    return readBody(context, request, { payload, admission })
   })
 }
 
-function parseBody(bytes: Uint8Array, request: FastifyRequest): unknown {
+async function readBody(
+  context: BodyContext,
+  request: FastifyRequest,
+  { payload, admission }: { readonly payload: Readable; readonly admission: AdmissionQueue },
+): Promise<unknown> {
+  const reads = request.routeOptions.config.reads ?? 'plain'
+  const body = new Body(context.limits, reads === 'proof' ? 'verifyBytes' : 'requestJsonBytes')
+  const gone = new AbortController()
+  const leave = (): void => gone.abort()
+  // A body that is refused loses its connection.
+  const { socket } = request.raw
+  socket.once('close', leave)
   try {
-    const value = parseJson(bytes, { duplicateKeys: 'reject' })
-    return request.routeOptions.config.tokens === true ? value : toPlain(value, { largeIntegers: 'bigint' })
-  } catch (cause) {
-    if (!(cause instanceof DecodeError)) throw cause
-    throw new NodeError('MalformedJson', `The body is not well-formed JSON: it ${reasonOf(cause)}.`, {
-      ...(cause instanceof JsonError ? { position: cause.position } : {}),
-      cause,
-    })
+    await body.read(request, payload, admission)
+    const pieces = body.take()
+    if (reads === 'proof') {
+      const settings = { values: valuesLimit('jsonValues', context.limits), sqlBytes: context.limits.sqlBytes }
+      return await context.work.run('proof', pieces, { settings, signal: gone.signal })
+    }
+    const settings = valuesLimit('requestJsonValues', context.limits)
+    const kind = reads === 'tokens' ? 'tokens' : 'json'
+    return await context.work.run(kind, pieces, { settings, signal: gone.signal })
+  } finally {
+    socket.off('close', leave)
+    body.leave()
   }
 }
 
-/** `DecodeError` says what, why and where in one text; the body of the answer has members for the first and the last. */
-function reasonOf(error: DecodeError): string {
-  return error.message.slice(`${error.what}: `.length).replace(/ \(at byte \d+\)$/, '')
+function valuesLimit(name: LimitName, limits: Limits): { readonly name: string; readonly value: number } {
+  return { name, value: limits[name] }
 }
 
-/** The inflated body, counted while it is read. Throws NodeError `BodyTooLarge`, `MalformedBody`, `UnsupportedEncoding`. */
-async function readAll(payload: Readable, request: FastifyRequest, limits: Limits): Promise<Uint8Array> {
-  const name = request.routeOptions.config.jsonLimit ?? 'requestJsonBytes'
-  const encoding = contentEncoding(request.headers['content-encoding'])
-  if (Number(request.headers['content-length'] ?? 0) > limits[name]) throw tooLarge(name, limits[name])
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of bodyChunks(payload, encoding, limits)) {
-    bytes += chunk.length
-    if (bytes > limits[name]) throw tooLarge(name, limits[name])
-    chunks.push(chunk)
+/** Bytes are gathered in pieces of this size, which threads are handed without a copy. */
+const pieceBytes = 1024 * 1024
+
+/** The inflated bytes of one body, counted while they are read. */
+class Body {
+  readonly #limits: Limits
+  readonly #limit: 'verifyBytes' | 'requestJsonBytes'
+  readonly #pieces: Uint8Array[] = []
+  #last = new Uint8Array(inlineBytes)
+  /** Bytes of the last piece that are taken. */
+  #filled = 0
+  #bytes = 0
+  #admitted: Admitted | undefined
+
+  constructor(limits: Limits, limit: 'verifyBytes' | 'requestJsonBytes') {
+    this.#limits = limits
+    this.#limit = limit
   }
-  return Buffer.concat(chunks)
+
+  /** Throws NodeErrors `BodyTooLarge`, `MalformedBody`, `UnsupportedEncoding`; `Saturated`, `QuotaExceeded` for a large one. */
+  async read(request: FastifyRequest, payload: Readable, admission: AdmissionQueue): Promise<void> {
+    const encoding = contentEncoding(request.headers['content-encoding'])
+    const announcedBytes = Number(request.headers['content-length'] ?? 0)
+    if (announcedBytes > this.#limits[this.#limit]) throw tooLarge(this.#limit, this.#limits)
+    for await (const chunk of bodyChunks(payload, encoding, this.#limits)) {
+      this.#bytes += chunk.length
+      if (this.#bytes > this.#limits[this.#limit]) throw tooLarge(this.#limit, this.#limits)
+      if (this.#bytes > inlineBytes) {
+        // Until now it held no more than a connection may.
+        this.#admitted ??= await admission.enter(callerOf(request), Math.max(announcedBytes, this.#bytes))
+        this.#admitted.grow(this.#bytes)
+      }
+      this.#add(chunk)
+    }
+  }
+
+  /** The bytes, which are no longer held here. */
+  take(): readonly Uint8Array[] {
+    const last = this.#last.subarray(0, this.#filled)
+    return [...this.#pieces.splice(0), last]
+  }
+
+  leave(): void {
+    this.#admitted?.leave()
+  }
+
+  #add(chunk: Uint8Array): void {
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#filled === this.#last.length) {
+        this.#pieces.push(this.#last)
+        this.#last = new Uint8Array(pieceBytes)
+        this.#filled = 0
+      }
+      const part = chunk.subarray(at, at + this.#last.length - this.#filled)
+      this.#last.set(part, this.#filled)
+      this.#filled += part.length
+      at += part.length
+    }
+  }
 }
 
-function tooLarge(name: string, value: number): NodeError {
-  return new NodeError('BodyTooLarge', `The body is larger than ${value} bytes.`, {
-    limit: { name, value, unit: 'bytes' },
-    hint: 'GET /limits lists every limit.',
+/** Shares are by token; anonymous callers are told apart by address. */
+function callerOf(request: FastifyRequest): string {
+  return request.principal.tokenId ?? `address ${request.raw.socket.remoteAddress ?? ''}`
+}
+
+function tooLarge(name: LimitName, limits: Limits): NodeError {
+  return new NodeError('BodyTooLarge', `The body is larger than ${limits[name]} bytes.`, {
+    limit: { name, value: limits[name], unit: 'bytes' },
+    hint:
+      name === 'verifyBytes'
+        ? 'Send the saved answer without its output: the query is run again all the same.'
+        : 'GET /limits lists every limit.',
   })
 }
 

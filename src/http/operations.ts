@@ -70,6 +70,9 @@ const ofJsonBody = [
   'UnsupportedMediaType',
   'UnsupportedEncoding',
   'InvalidRequest',
+  'QuotaExceeded',
+  'Saturated',
+  'Draining',
 ] as const
 const ofStatement = ['SqlSyntax', 'SqlUnknownName', 'SqlValue', 'QueryNotAllowed', 'DuplicateColumn'] as const
 const ofEngine = ['BodyTooLarge', 'ResultTooLarge', 'Saturated', 'Draining', 'QueryTimeout'] as const
@@ -210,7 +213,6 @@ export const operations: Readonly<Record<string, Operation>> = {
       ...ofDataset,
       ...ofJsonBody,
       ...ofLog,
-      'QuotaExceeded',
       'RecordsDoNotFit',
       'InvalidColumnName',
       'UnsupportedCrs',

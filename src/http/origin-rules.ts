@@ -1,39 +1,96 @@
-// Who may call from where: Host names that a loopback node answers to, and CORS for reads (contract.md §1).
+// Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
+// write nothing (contract.md §1).
 
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
+import type { FindPath } from './known-paths.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A POST that changes nothing and costs much: pages may send it, those of origins that are not allowed may not. */
+    readonly runs?: boolean
+  }
+}
 
 const exposedHeaders =
   'ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, Idempotent-Replayed, Preference-Applied'
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 
-export function registerOriginRules(app: FastifyInstance, context: OriginContext): void {
+export function registerOriginRules(app: FastifyInstance, context: OriginContext, findPath: FindPath): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw hostMissing()
-    checkHost(request.headers.host, context)
-    const origin = request.headers.origin
-    if (origin === undefined) return done()
-    addVary(reply, 'Origin')
-    const allowed = isOriginAllowed(origin, context)
-    const isRead = ['GET', 'HEAD'].includes(request.method) || (request.method === 'POST' && isReadRoute(request.url))
-    if (allowed && isRead && !isPrivateRoute(request.url)) {
-      void reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
-    }
-    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
-      if (allowed && !isPrivateRoute(request.url)) {
-        void reply
-          .header('access-control-allow-origin', origin)
-          .header('access-control-allow-methods', isReadRoute(request.url) ? 'GET, HEAD, POST' : 'GET, HEAD')
-          .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Range')
-          .header('access-control-max-age', '600')
+    checkHost(request, context)
+    const { origin } = request.headers
+    if (request.routeOptions.url !== undefined && isShared(request.method, request.routeOptions.config)) {
+      // Also where no page asks: what a cache keeps of it, a page must not be given.
+      addVary(reply, 'Origin')
+      if (origin !== undefined && isOriginAllowed(origin, context)) {
+        void reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
       }
-      void reply.code(204).send()
+    }
+    if (isPreflight(request)) {
+      answerPreflight(request, reply, { context, findPath })
       return
     }
-    done()
+    done(foreignFault(request, context))
   })
+}
+
+/** True for what pages of other origins may ask: reads, but not those of admins. */
+function isShared(method: string, { right, runs }: FastifyContextConfig): boolean {
+  return right !== 'admin' && (method === 'GET' || method === 'HEAD' || runs === true)
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}
+
+function answerPreflight(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { context, findPath }: { readonly context: OriginContext; readonly findPath: FindPath },
+): void {
+  const { origin } = request.headers
+  addVary(reply, 'Origin')
+  const routes = [...(findPath(request.url)?.methods ?? [])]
+  const methods = routes.filter(([method, config]) => isShared(method, config)).map(([method]) => method)
+  if (origin !== undefined && methods.length > 0 && isOriginAllowed(origin, context)) {
+    void reply
+      .header('access-control-allow-origin', origin)
+      .header('access-control-allow-methods', methods.sort().join(', '))
+      .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Range')
+      .header('access-control-max-age', '600')
+  }
+  void reply.code(204).send()
+}
+
+/** A browser sends requests on behalf of any page: those of others write nothing and run nothing unless they may read. */
+function foreignFault(request: FastifyRequest, context: OriginContext): NodeError | undefined {
+  const { method, headers } = request
+  const { url, config } = request.routeOptions
+  const { origin, 'sec-fetch-site': site } = headers
+  if (config.runs === true) {
+    const isAllowed = origin !== undefined && isOriginAllowed(origin, context)
+    return site !== 'cross-site' || isAllowed ? undefined : foreign('Pages of this origin may not run queries here.')
+  }
+  if (url === undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return undefined
+  const isOwn = origin === undefined || isOwnOrigin(origin, headers.host, context)
+  if (isOwn && (site === undefined || site === 'same-origin' || site === 'none')) return undefined
+  return foreign('Pages of other origins may not write here.')
+}
+
+function foreign(message: string): NodeError {
+  return new NodeError('Forbidden', message, {
+    hint: 'Send it from a program, or from a page of the node itself. --cors-origins lists the origins that may read.',
+  })
+}
+
+/** The name and port that the request was sent to, or a name that the operator gave the node (a proxy may change Host). */
+function isOwnOrigin(origin: string, host: string | undefined, context: OriginContext): boolean {
+  const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
+  if (authority === undefined) return false
+  return authority === host?.toLowerCase() || isListed(nameOf(authority), context)
 }
 
 /** Adds to Vary what the answer depends on. */
@@ -42,22 +99,38 @@ export function addVary(reply: FastifyReply, name: string): void {
   void reply.header('vary', held === undefined ? name : `${String(held)}, ${name}`)
 }
 
-function hostMissing(): NodeError {
-  return new NodeError('InvalidParameter', 'The request has no Host header.', {
-    hint: 'HTTP/1.1 asks for one (RFC 9112 §3.2).',
-  })
-}
-
-function checkHost(host: string | undefined, context: OriginContext): void {
+/** Throws NodeErrors `InvalidParameter` where the host is not clear, `MisdirectedRequest` where it is another. */
+function checkHost({ raw, headers: { host } }: FastifyRequest, context: OriginContext): void {
+  if (host === undefined && raw.httpVersion === '1.1') throw unclearHost('has no Host header')
+  if ((raw.headersDistinct['host']?.length ?? 0) > 1) throw unclearHost('has more than one Host header')
+  const target = /^[a-z]+:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1]
+  if (target !== undefined && target.toLowerCase() !== host?.toLowerCase()) {
+    throw unclearHost('names another host in its target than in its Host header')
+  }
   if (!context.loopbackOnly && context.allowedHosts.length === 0) return
-  const name = (host ?? '')
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-    .toLowerCase()
-  if (isLoopbackName(name) || context.allowedHosts.some((allowed) => allowed.toLowerCase() === name)) return
+  const name = nameOf(host ?? '')
+  if (isLoopbackName(name) || isListed(name, context)) return
   throw new NodeError('MisdirectedRequest', `This node does not answer to the host name '${name.slice(0, 100)}'.`, {
     hint: 'Use localhost, or start the node with --allowed-hosts.',
   })
+}
+
+function unclearHost(fault: string): NodeError {
+  return new NodeError('InvalidParameter', `The request ${fault}.`, {
+    hint: 'HTTP/1.1 asks for one Host (RFC 9112 §3.2).',
+  })
+}
+
+/** The name of `host` or `host:port`, in lower case. */
+function nameOf(authority: string): string {
+  return authority
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase()
+}
+
+function isListed(name: string, { allowedHosts }: OriginContext): boolean {
+  return allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
 function isLoopbackName(name: string): boolean {
@@ -68,14 +141,6 @@ function isOriginAllowed(origin: string, context: OriginContext): boolean {
   if (context.corsOrigins !== undefined)
     return context.corsOrigins.includes('*') || context.corsOrigins.includes(origin)
   if (!context.loopbackOnly) return true
-  const match = /^https?:\/\/(\[[^\]]+\]|[^:/]+)(?::\d+)?$/.exec(origin)
-  return match !== null && isLoopbackName((match[1] ?? '').replace(/^\[(.*)\]$/, '$1').toLowerCase())
-}
-
-function isReadRoute(url: string): boolean {
-  return /^\/(?:query|verify)(?:\?|$)/.test(url)
-}
-
-function isPrivateRoute(url: string): boolean {
-  return /^\/tokens(?:[/?]|$)/.test(url) || /\/ingest(?:\?|$)/.test(url)
+  const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1]
+  return authority !== undefined && isLoopbackName(nameOf(authority))
 }

@@ -13,6 +13,7 @@ import type { HttpContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { frameworkError, schemaError } from './framework-error.ts'
 import { registerJsonBodies } from './json-body.ts'
+import { registerKnownPaths } from './known-paths.ts'
 import { registerMethodRules } from './method-rules.ts'
 import { registerOriginRules } from './origin-rules.ts'
 import { registerParameterRules } from './parameters.ts'
@@ -66,15 +67,16 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   })
   // Answers are objects of our own making; declared response schemas document them.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  const findPath = registerKnownPaths(app)
   registerOneAtATime(app)
   registerErrorsAndMetrics(app, context)
-  registerOriginRules(app, context)
+  registerOriginRules(app, context, findPath)
   registerAuthentication(app, context)
   registerParameterRules(app)
   registerSlowBodies(app, context)
   registerJsonBodies(app, context)
   registerCompression(app)
-  registerMethodRules(app)
+  registerMethodRules(app, findPath)
   await registerDocument(app, context)
   registerRoutes(app, context)
   // An Expect that is not known here is no reason to answer 417 with an empty body (RFC 9110 §10.1.1 says MAY).

@@ -15,8 +15,20 @@ export const limitTable = {
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
   columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
   jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
-  requestJsonBytes: { value: 4 * MiB, unit: 'bytes', text: 'a JSON request to PUT or /tokens' },
-  verifyBytes: { value: 256 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
+  requestJsonBytes: { value: 4 * MiB, unit: 'bytes', text: 'a JSON request to /query, PUT or /tokens' },
+  requestJsonValues: { value: 50_000, unit: 'values', text: 'values in a JSON request other than a proof' },
+  verifyBytes: { value: 64 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
+  jsonValues: { value: 1_000_000, unit: 'values', text: 'values in a proof sent to /verify' },
+  openJsonBytes: {
+    value: 128 * MiB,
+    unit: 'bytes',
+    text: 'inflated JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
+  },
+  openJsonRequests: {
+    value: 64,
+    unit: 'requests',
+    text: 'JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
+  },
   queryMs: { value: 30_000, unit: 'ms', text: 'one query' },
   resultBytes: { value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
   resultRows: { value: 100_000, unit: 'rows', text: 'rows of one answer' },
@@ -41,7 +53,7 @@ export const limitTable = {
   callerIngestShare: {
     value: 50,
     unit: 'percent',
-    text: 'of what other tokens leave free of openIngestBytes and openIngestRequests, what one token may hold',
+    text: 'of what other callers leave free of openIngestBytes, openIngestRequests, openJsonBytes and openJsonRequests, what one may hold',
   },
   callerRequestRate: {
     value: 0,

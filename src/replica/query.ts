@@ -7,10 +7,10 @@ import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
-import { NodeError } from '../model/errors.ts'
 import { type PinnedDataset, type QueryRequest, checkDialect } from '../model/query.ts'
 import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
+import { demandSqlSize } from '../proof/read-proof.ts'
 import { signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type Caller, askingOf } from './caller.ts'
@@ -131,12 +131,7 @@ async function answerBound(
 
 /** Gates a statement and pins its names. */
 export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
-  const sqlBytes = utf8(request.query).length
-  if (sqlBytes > deps.limits.sqlBytes) {
-    throw new NodeError('BodyTooLarge', `The statement has ${sqlBytes} bytes; ${deps.limits.sqlBytes} are allowed.`, {
-      limit: { name: 'sqlBytes', value: deps.limits.sqlBytes, unit: 'bytes' },
-    })
-  }
+  demandSqlSize(request.query, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   const reader = new Reader(deps.catalog, caller.mayRead)
   const bindings = await pinNames(reader, analysis.tables, request.datasets)

@@ -1,22 +1,10 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
-import { concatBytes } from '../lib/bytes.ts'
 import type { ErrorKind } from '../model/error-table.ts'
-import { DecodeError, NodeError } from '../model/errors.ts'
-import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { datasetIdBytes } from '../codec/did.ts'
-import { multihashText, parseMultihash } from '../codec/multihash.ts'
-import {
-  type DatasetPin,
-  type QueryRequest,
-  checkDialect,
-  dataFormatOf,
-  normaliseInclude,
-  schemaFormatOf,
-} from '../model/query.ts'
-import { checkProof } from '../proof/check.ts'
-import { hashCanonical } from '../proof/commitment.ts'
-import { type ProofBody, readProofBody } from '../proof/proof-body.ts'
+import { NodeError } from '../model/errors.ts'
+import { type QueryRequest, checkDialect } from '../model/query.ts'
+import type { ReadProof } from '../proof/read-proof.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import { type Caller, askingOf } from './caller.ts'
 import { Reader, aliasOfParts } from './pin.ts'
 import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts'
@@ -27,32 +15,30 @@ export interface VerifyAnswer {
   readonly engine: { readonly name: string; readonly version: string; readonly dialect: string }
 }
 
-/** Throws NodeErrors of contract.md §5 with the kinds of the table; returns only when every check passed. */
+/** The second half of contract.md §5, after `readProof`. Throws its NodeErrors; returns only when every check passed. */
 export async function verifyProof(
-  deps: ReplicaDeps & { readonly trustedSigners: readonly string[] },
-  body: JsonValue,
+  deps: ReplicaDeps & { readonly trustedSigners: readonly string[]; readonly work: WorkPool },
+  proof: ReadProof,
   caller: Caller,
 ): Promise<VerifyAnswer> {
-  const proof = readProofBody(body)
-  const request = readInput(proof.input)
-  checkProof(proof)
+  const { request } = proof
   const proofEngine = proofEngineOf(request.queryDialect, deps.engine.dialect)
   checkLimit(request.limit, deps.limits.resultRows)
   await checkPins(deps, request, caller)
-  const run = reExecute(deps, request, caller, { proof, proofEngine })
+  const run = reExecute(deps, proof, { caller, proofEngine })
   const { output } = await (proofEngine.isOurs ? run : run.catch((error: unknown) => blameVersion(error, proofEngine)))
-  const actual = hashCanonical(concatBytes(output))
-  if (actual !== proof.commitment.outputHash) {
+  const actual = await deps.work.run('hash', output, { settings: undefined, signal: caller.signal })
+  if (actual !== proof.outputHash) {
     if (!proofEngine.isOurs) throw inconclusive(proofEngine, 'got another output')
     throw new NodeError(
       'VerificationFailed::OutputMismatch',
       'Running the query again gave another output than the one that was signed.',
       {
-        extra: { expected_hash: proof.commitment.outputHash, actual_hash: actual },
+        extra: { expected_hash: proof.outputHash, actual_hash: actual },
       },
     )
   }
-  const did = proof.proof.signer
+  const did = proof.signer
   const relation = did === deps.nodeKey.did ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
   return {
     ok: true,
@@ -149,9 +135,8 @@ async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Calle
 
 async function reExecute(
   deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: Caller,
-  { proof, proofEngine }: { readonly proof: ProofBody; readonly proofEngine: ProofEngine },
+  { request, schemaFormatText }: ReadProof,
+  { caller, proofEngine }: { readonly caller: Caller; readonly proofEngine: ProofEngine },
 ): Promise<Execution> {
   const pinned = new Set((request.datasets ?? []).map((pin) => pin.alias.toLowerCase()))
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
@@ -171,7 +156,7 @@ async function reExecute(
       bound,
       caller,
       withSchema: request.include.includes('Schema'),
-      schemaFormatText: textOf(proof.input, 'schemaFormat'),
+      schemaFormatText,
       ascii: true,
       reproducible: true,
       tellsTruncation: proofEngine.tellsTruncation,
@@ -182,94 +167,4 @@ async function reExecute(
     }
     throw error
   }
-}
-
-const inputMembers: ReadonlySet<string> = new Set([
-  'query',
-  'queryDialect',
-  'dataFormat',
-  'include',
-  'schemaFormat',
-  'datasets',
-  'skip',
-  'limit',
-])
-
-/** The signed input as a request. Throws NodeError `InvalidRequest` that names the member. */
-export function readInput(input: JsonObject): QueryRequest {
-  for (const name of input.keys()) if (!inputMembers.has(name)) throw wrong(name, 'is not a member of an input')
-  const query = textOf(input, 'query')
-  if (query === undefined) throw wrong('query', 'is missing')
-  const dataFormatText = textOf(input, 'dataFormat') ?? 'JsonAoa'
-  const dataFormat = dataFormatOf(dataFormatText)
-  if (dataFormat === undefined) throw wrong('dataFormat', 'is not a data format')
-  const schemaFormat = schemaFormatOf(textOf(input, 'schemaFormat') ?? 'ArrowJson')
-  if (schemaFormat === undefined) throw wrong('schemaFormat', 'is not a schema format that this node writes')
-  const include = input.get('include') ?? []
-  if (!Array.isArray(include) || !include.every((name) => typeof name === 'string'))
-    throw wrong('include', 'is not a list of names')
-  return {
-    query,
-    queryDialect: textOf(input, 'queryDialect') ?? 'SqlDuckDb',
-    dataFormat,
-    dataFormatText,
-    schemaFormat,
-    include: readInclude(include),
-    includeAbsent: false,
-    datasets: readPins(input.get('datasets') ?? []),
-    skip: integerOf(input, 'skip', 0),
-    limit: integerOf(input, 'limit', 100),
-  }
-}
-
-function readInclude(names: readonly string[]): QueryRequest['include'] {
-  try {
-    return normaliseInclude(names, false)
-  } catch (cause) {
-    if (cause instanceof NodeError) throw wrong('include', 'names what this node does not know')
-    throw cause
-  }
-}
-
-function readPins(value: JsonValue): DatasetPin[] {
-  if (!Array.isArray(value)) throw wrong('datasets', 'is not a list')
-  return value.map((item, index) => {
-    const at = `datasets/${index}`
-    if (!(item instanceof Map)) throw wrong(at, 'is not an object')
-    for (const name of item.keys())
-      if (!['id', 'alias', 'blockHash'].includes(name)) throw wrong(`${at}/${name}`, 'is not known')
-    const [id, alias, blockHash] = [textOf(item, 'id'), textOf(item, 'alias'), textOf(item, 'blockHash')]
-    if (id === undefined || alias === undefined) throw wrong(at, 'needs id and alias')
-    try {
-      datasetIdBytes(id)
-      return {
-        id,
-        alias,
-        ...(blockHash === undefined ? {} : { blockHash: multihashText(parseMultihash(blockHash).bytes) }),
-      }
-    } catch (cause) {
-      if (cause instanceof DecodeError) throw wrong(at, cause.message)
-      throw cause
-    }
-  })
-}
-
-function textOf(object: JsonObject, name: string): string | undefined {
-  const value = object.get(name)
-  if (value === undefined || typeof value === 'string') return value
-  throw wrong(name, 'is not text')
-}
-
-function integerOf(object: JsonObject, name: string, absent: number): number {
-  const value = object.get(name)
-  if (value === undefined) return absent
-  const number = value instanceof JsonNumber && /^\d{1,15}$/.test(value.token) ? Number(value.token) : Number.NaN
-  if (!Number.isSafeInteger(number)) throw wrong(name, 'is not a whole number')
-  return number
-}
-
-function wrong(member: string, reason: string): NodeError {
-  return new NodeError('InvalidRequest', `input/${member} ${reason}.`, {
-    hint: 'Send the saved answer as it was received.',
-  })
 }

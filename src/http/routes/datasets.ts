@@ -94,7 +94,7 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
   app.put(
     '/:account/:dataset',
     {
-      config: { right: 'create', tokens: true, describes: { body: NewDatasetBody, consumes: ['application/json'] } },
+      config: { right: 'create', reads: 'tokens', describes: { body: NewDatasetBody, consumes: ['application/json'] } },
       // Name and right come before the body is read.
       onRequest: async (request) => demandCreate(request.principal, aliasOf(request).text),
       schema: {

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { can, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
+import { canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { schemaToJson } from '../../codec/odf-json.ts'
 import { toPlain } from '../../codec/json.ts'
@@ -68,7 +68,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       const alias = aliasOf(request)
       // IngestQuery validated it
       const query = request.query as Record<string, unknown>
-      const chain = context.catalog.known(alias.text) ?? (await readChain(context, request, alias))
+      const chain = await visibleChain(context, request, alias)
       if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
       demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
@@ -94,18 +94,24 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
   )
 }
 
-/** The dataset as the store has it. Throws NodeError `LogUnavailable`, with the reason, when its chain is broken. */
-async function readChain(
+/**
+ * The dataset, if there is one for this caller: what is hidden from him is missing. Throws NodeError `LogUnavailable`, with
+ * the reason, when its chain is broken, and `Forbidden` to who may not hear the reason.
+ */
+async function visibleChain(
   context: GatewayContext,
   request: FastifyRequest,
   alias: Alias,
 ): Promise<DatasetChain | undefined> {
+  const { principal } = request
   try {
-    return await context.catalog.byAlias(alias.text)
+    const chain = context.catalog.known(alias.text) ?? (await context.catalog.byAlias(alias.text))
+    return chain !== undefined && canSee(principal, chain.name) ? chain : undefined
   } catch (cause) {
     if (!(cause instanceof HaltError)) throw cause
-    if (!can(request.principal, 'ingest', { alias: alias.text, visibility: 'private' }))
-      throw datasetNotFound(alias.text)
+    const unknown = { alias: alias.text, visibility: 'private' } as const
+    if (!canSee(principal, unknown)) return undefined
+    demand(principal, 'ingest', alias.text, unknown)
     return takesNoRows(cause)
   }
 }

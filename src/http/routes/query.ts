@@ -104,12 +104,12 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
   const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
   app.post(
     '/query',
-    { config: { right: 'read' }, schema: { ...shared, body: QueryBody } },
+    { config: { right: 'read', runs: true }, schema: { ...shared, body: QueryBody } },
     (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
   )
   app.get(
     '/query',
-    { config: { right: 'read' }, schema: { ...shared, querystring: QueryString } },
+    { config: { right: 'read', runs: true }, schema: { ...shared, querystring: QueryString } },
     (request, reply) => {
       const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
       if (format !== undefined && dataFormat !== undefined) {

@@ -2,7 +2,8 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { JsonValue } from '../../model/json.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { ReadProof } from '../../proof/read-proof.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { callerOf } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
@@ -31,8 +32,8 @@ export function registerVerify(app: FastifyInstance, context: ReplicaContext): v
     {
       config: {
         right: 'read',
-        tokens: true,
-        jsonLimit: 'verifyBytes',
+        runs: true,
+        reads: 'proof',
         describes: { body: SavedAnswer, consumes: ['application/json'] },
       },
       schema: {
@@ -43,10 +44,10 @@ export function registerVerify(app: FastifyInstance, context: ReplicaContext): v
       },
     },
     async (request, reply) => {
-      const body = request.body as JsonValue // the content type parser keeps tokens on this route
-      const deps = { ...context.replica, trustedSigners: context.trustedSigners }
-      const answer = await verifyProof(deps, body, callerOf(context, request, reply))
-      return reply.send(answer)
+      const proof = (request.body ?? undefined) as ReadProof | undefined // the content type parser read it
+      if (proof === undefined) throw new NodeError('InvalidRequest', 'The request has no body.')
+      const deps = { ...context.replica, work: context.work, trustedSigners: context.trustedSigners }
+      return reply.send(await verifyProof(deps, proof, callerOf(context, request, reply)))
     },
   )
 }

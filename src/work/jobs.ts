@@ -1,0 +1,104 @@
+// What may be computed away from the main thread: pure functions of bytes and plain values, one row each. What goes in
+// and comes out is copied between threads, so it is small or a few large arrays of bytes.
+
+import { sha3Hash } from '../codec/multihash.ts'
+import { JsonError } from '../codec/json-parser.ts'
+import { type PlainJson, parseJson, toPlain } from '../codec/json.ts'
+import { concatBytes } from '../lib/bytes.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
+import type { Hash } from '../model/events.ts'
+import { JsonNumber, type JsonValue } from '../model/json.ts'
+import { type ReadProof, readProof } from '../proof/read-proof.ts'
+
+/** A bound on the values of a JSON text, and the limit that it is. */
+export interface ValuesLimit {
+  readonly name: string
+  readonly value: number
+}
+
+export interface ProofSettings {
+  readonly values: ValuesLimit
+  readonly sqlBytes: number
+}
+
+/** By kind, a function of the bytes and the settings. */
+const jobs = {
+  /** A JSON request as plain values. Throws NodeErrors `MalformedJson`, `BodyTooLarge`. */
+  json: (bytes: Uint8Array, values: ValuesLimit): PlainJson =>
+    inWords(() => toPlain(parse(bytes, values), { largeIntegers: 'bigint' })),
+  /** A JSON request with its number tokens. Throws as `json`. */
+  tokens: (bytes: Uint8Array, values: ValuesLimit): JsonValue => inWords(() => parse(bytes, values)),
+  /** A proof whose hashes and signature are good. Throws as `json` and as `readProof`. */
+  proof: (bytes: Uint8Array, { values, sqlBytes }: ProofSettings): ReadProof =>
+    readProof(
+      inWords(() => parse(bytes, values)),
+      sqlBytes,
+    ),
+  /** The sha3-256 multihash. */
+  hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),
+} as const
+
+export type JobKind = keyof typeof jobs
+export type JobSettings<K extends JobKind> = Parameters<(typeof jobs)[K]>[1]
+export type JobResult<K extends JobKind> = ReturnType<(typeof jobs)[K]>
+
+/** Runs a job here and now. Throws what the job throws. */
+export function runJob<K extends JobKind>(
+  kind: K,
+  pieces: readonly Uint8Array[],
+  settings: JobSettings<K>,
+): JobResult<K> {
+  const [first] = pieces
+  const bytes = pieces.length === 1 && first !== undefined ? first : concatBytes(pieces)
+  // The row of a kind takes the settings of that kind and gives its result; the union of all rows does not say so.
+  const run = jobs[kind] as (bytes: Uint8Array, settings: JobSettings<K>) => JobResult<K>
+  return run(bytes, settings)
+}
+
+/** What a job gave, as it was before it was copied from another thread: number tokens are objects of a class. */
+export function received(kind: JobKind, result: unknown): unknown {
+  return kind === 'tokens' ? withNumbers(result as JsonValue) : result // a copy of what that job gives
+}
+
+function parse(bytes: Uint8Array, values: ValuesLimit): JsonValue {
+  try {
+    return parseJson(bytes, { duplicateKeys: 'reject', maxValues: values.value })
+  } catch (error) {
+    if (!(error instanceof JsonError && error.fault === 'values')) throw error
+    throw new NodeError('BodyTooLarge', `The body ${error.reason}.`, {
+      position: error.position,
+      limit: { ...values, unit: 'values' },
+      hint: 'A saved answer can be sent without its output: the query is run again all the same.',
+    })
+  }
+}
+
+function inWords<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause
+    throw new NodeError('MalformedJson', `The body is not well-formed JSON: it ${reasonOf(cause)}.`, {
+      ...(cause instanceof JsonError ? { position: cause.position } : {}),
+      cause,
+    })
+  }
+}
+
+/** `DecodeError` says what, why and where in one text; the body of the answer has members for the first and the last. */
+function reasonOf(error: DecodeError): string {
+  return error.message.slice(`${error.what}: `.length).replace(/ \(at byte \d+\)$/, '')
+}
+
+/** Changes `value` in place. */
+function withNumbers(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) value[index] = withNumbers(item)
+    return value
+  }
+  if (value instanceof Map) {
+    for (const [name, member] of value) value.set(name, withNumbers(member))
+    return value
+  }
+  return typeof value === 'object' && value !== null ? new JsonNumber(value.token) : value
+}

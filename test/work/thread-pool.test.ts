@@ -1,0 +1,114 @@
+// The pool of threads: a job gives the same result there as here, and its end is its own.
+
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { inlinePool, type WorkPool } from '../../src/work/work-pool.ts'
+import { inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+
+const values = { name: 'jsonValues', value: 1_000_000 }
+const pool = new ThreadPool({ threads: 1, queueLimit: 2, heapMiB: 64 })
+afterAll(() => pool.close())
+
+/** More bytes than are read in the caller's turn. */
+const spaces = ' '.repeat(inlineBytes)
+const piecesOf = (text: string): Uint8Array[] => [utf8(spaces), utf8(text)]
+
+/** What a pool makes of a text: the value, or kind, message and place of the error. */
+async function outcome(work: WorkPool, kind: 'json' | 'tokens' | 'proof', text: string): Promise<unknown> {
+  try {
+    if (kind === 'proof') return await work.run(kind, piecesOf(text), { settings: { values, sqlBytes: 1000 } })
+    return await work.run(kind, piecesOf(text), { settings: values })
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    const { cause: _, ...details } = error.details
+    return { kind: error.kind, message: error.message, details }
+  }
+}
+
+async function kindOf(running: Promise<unknown>): Promise<string> {
+  return await running.then(
+    () => 'done',
+    (error: unknown) => (error instanceof NodeError ? error.kind : String(error)),
+  )
+}
+
+describe('a job in a thread', () => {
+  it('gives what it gives here, and fails as it fails here', async () => {
+    const text = fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc.constantFrom(
+        '1e400',
+        '-0',
+        '1.50',
+        '18446744073709551616',
+        '{"a":1,"a":2}',
+        '["\\ud800"]',
+        '{"__proto__":[1.0]}',
+      ),
+    )
+    const kind = fc.constantFrom('json', 'tokens', 'proof')
+    await fc.assert(
+      fc.asyncProperty(kind, text, async (asked, source) => {
+        expect(await outcome(pool, asked, source)).toEqual(await outcome(inlinePool, asked, source))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('keeps numbers as tokens', async () => {
+    const value = await pool.run('tokens', piecesOf('{"a":[1.50,{"b":1e2}]}'), { settings: values })
+    const expected: JsonValue = new Map([['a', [new JsonNumber('1.50'), new Map([['b', new JsonNumber('1e2')]])]]])
+    expect(value).toStrictEqual(expected)
+  })
+
+  it('hashes what is in pieces as one', async () => {
+    const bytes = new Uint8Array(3 * inlineBytes).fill(7)
+    const pieces = [bytes.slice(0, inlineBytes), bytes.slice(inlineBytes)]
+    const whole = await inlinePool.run('hash', [bytes], { settings: undefined })
+    expect(await pool.run('hash', pieces, { settings: undefined })).toBe(whole)
+  })
+})
+
+describe('a job that breaks its thread', () => {
+  it('is refused, and the next one is done', async () => {
+    const text = `[${'{},'.repeat(999_000)}1]`
+    expect(await kindOf(pool.run('tokens', [utf8(text)], { settings: values }))).toBe('BodyTooLarge')
+    expect(await pool.run('json', piecesOf('[1]'), { settings: values })).toEqual([1])
+  })
+})
+
+describe('jobs that are too many', () => {
+  it('are refused at once; those of callers who are gone make room', async () => {
+    const gone = new AbortController()
+    const busy = pool.run('json', [utf8(`["${'x'.repeat(20_000_000)}"]`)], { settings: values })
+    const waiting = [0, 1].map(() => pool.run('json', piecesOf('2'), { settings: values, signal: gone.signal }))
+    const ended = waiting.map(kindOf)
+    expect(await kindOf(pool.run('json', piecesOf('3'), { settings: values }))).toBe('Saturated')
+    gone.abort()
+    expect(await Promise.all(ended)).toEqual(['QueryTimeout', 'QueryTimeout'])
+    expect(await pool.run('json', piecesOf('4'), { settings: values })).toBe(4)
+    expect(await busy).toHaveLength(1)
+  })
+
+  it('end when their caller goes away, also one that runs', async () => {
+    const gone = new AbortController()
+    const running = kindOf(
+      pool.run('json', [utf8(`[${'"a",'.repeat(900_000)}1]`)], { settings: values, signal: gone.signal }),
+    )
+    gone.abort()
+    expect(await running).toBe('QueryTimeout')
+    expect(await pool.run('json', piecesOf('5'), { settings: values })).toBe(5)
+  })
+
+  it('are refused when the pool is closed', async () => {
+    const closing = new ThreadPool({ threads: 1, queueLimit: 2, heapMiB: 64 })
+    const jobs = [1, 2].map(() => kindOf(closing.run('json', piecesOf('1'), { settings: values })))
+    await closing.close()
+    expect(await Promise.all(jobs)).toEqual(['Draining', 'Draining'])
+    expect(await kindOf(closing.run('json', piecesOf('1'), { settings: values }))).toBe('Draining')
+  })
+})
