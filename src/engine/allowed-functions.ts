@@ -48,7 +48,7 @@ export const scalarFunctions: ReadonlySet<string> = new Set(
     'to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today transaction_timestamp ' +
     'translate trim trunc try_strptime typeof ucase unbin unhex unicode union_extract union_tag union_value ' +
     'unpivot_list upper url_decode url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 ' +
-    'variant_extract variant_typeof week weekday weekofyear xor year yearweek | || ~ ~~ ~~* ~~~'
+    'week weekday weekofyear xor year yearweek | || ~ ~~ ~~* ~~~'
   ).split(' '),
 )
 

@@ -2,26 +2,25 @@
 // statement, its run, its rendering. One query at a time.
 
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
-import { jsonText, parseJson } from '../codec/json.ts'
-import { assert, must } from '../lib/assert.ts'
-import { NodeError, type TextPosition } from '../model/errors.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import { assert } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import { type Rendered, renderResult } from './duckdb-render.ts'
 import { keepByteOrderMarks } from './duckdb-text.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
+import { sessionNames } from './function-policy.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
 import { engineVersion } from './identity.ts'
 import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
-import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
-import { firstDifference, printable, type Renamed } from './printable.ts'
-import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
+import { positionOfByte, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
+import { Rewriter, unfaithful } from './rewriter.ts'
+import { errorOfEngine } from './sql-errors.ts'
 import { checkStatementKind, sampleClause } from './statement-kind.ts'
-import { child, list, location, text } from './tree.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -44,6 +43,9 @@ export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
 }
 
+/** Names of columns cost time in the square of their number. */
+const maxColumns = 10_000
+
 /** Statements and plans remembered. */
 const kept = 256
 
@@ -54,6 +56,7 @@ export class DuckDbSession {
   readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
   readonly #plans = new Map<string, Plan>()
+  readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
   constructor(connection: DuckDBConnection, settings: ChildSettings) {
     this.#connection = connection
@@ -90,21 +93,10 @@ export class DuckDbSession {
     if (known !== undefined) return known
     checkStatementKind(sql)
     const quoted = quoteOffsetWord(sql)
-    const node = await this.#parse(quoted)
+    const node = await this.#rewriter.parse(quoted)
     const statement = { sql: quoted, node, gate: gateStatement(node, (offset) => positionOfByte(quoted, offset)) }
     remember(this.#statements, sql, statement)
     return statement
-  }
-
-  /** The top node of the one statement in a text. */
-  async #parse(sql: QuotedSql): Promise<JsonObject> {
-    const tree = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', sql.text))
-    if (tree.get('error') === true) throw parseFailure(tree, sql)
-    const [statement, ...others] = list(tree, 'statements')
-    if (others.length > 0) throw notAllowed({ construct: 'more than one statement' })
-    const node = statement instanceof Map ? child(statement, 'node') : undefined
-    if (node === undefined) throw new NodeError('SqlSyntax', 'The statement is empty.')
-    return node
   }
 
   async #plan(statement: Statement, job: PlainJob, tables: readonly HeldTable[]): Promise<Plan> {
@@ -117,49 +109,22 @@ export class DuckDbSession {
     return plan
   }
 
-  /** Prepares the caller's own text (names, syntax and name errors come from there), then rewrites its tree. */
+  /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
   async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
-    const prepared = await this.#guard(statement.sql, async () => await this.#connection.prepare(statement.sql.text))
+    const { sql, node, gate } = statement
+    const { node: written, checksJson } = await this.#rewriter.printable(node)
+    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
+    const own = checksJson ? undefined : sql
+    const text = own?.text ?? (await this.#rewriter.print(written, sql, gate))
+    const prepared = await this.#guard(own, async () => await this.#connection.prepare(text))
+    if (prepared.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
     const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
     const names = columns.map((index) => prepared.columnName(index))
     const types = columns.map((index) => String(prepared.columnType(index)))
     prepared.destroySync()
-    const ordered = job.reproducible ? withTotalOrder(statement.node, names.length) : statement.node
-    const { node, renamed } = printable(ordered)
-    await this.#keepNames(renamed)
-    const window = `SELECT * FROM (SELECT 1) AS answer LIMIT ${job.limit + 1} OFFSET ${job.skip}`
-    const frame = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', window))
-    const whole = putInFrame(frame, node)
-    const sql = await this.#scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(frame))
-    await this.#checkRewritten(sql, whole, statement)
-    return { names, types, sql }
-  }
-
-  /** Gives columns whose text has changed the names that the engine would have given them. */
-  async #keepNames(renamed: readonly Renamed[]): Promise<void> {
-    if (renamed.length === 0) return
-    const frame = parseTree(await this.#scalar('SELECT json_serialize_sql($1::VARCHAR)', 'SELECT 1'))
-    const texts = renamed.map(({ original }) => jsonText(withColumn(frame, original)))
-    const print =
-      "SELECT to_json(list(json_deserialize_sql(value ->> '$') ORDER BY id))::VARCHAR FROM json_each($1::VARCHAR)"
-    const printed = parseJson(await this.#scalar(print, jsonText(texts)))
-    assert(Array.isArray(printed) && printed.length === renamed.length, 'each column is printed')
-    for (const [index, { written }] of renamed.entries()) {
-      const select = printed[index]
-      assert(typeof select === 'string' && select.startsWith('SELECT '), 'a column prints as a SELECT')
-      written.set('alias', select.slice('SELECT '.length))
-    }
-  }
-
-  /** What will run is what was meant: its tree is the one that was printed, and passes the gate by itself. */
-  async #checkRewritten(sql: string, meant: JsonObject, statement: Statement): Promise<void> {
-    checkStatementKind(sql)
-    const node = await this.#parse({ original: sql, text: sql, inserted: [] })
-    const lost = firstDifference(meant, node)
-    if (lost !== undefined) throw unfaithful(kindOf(lost), placeOf(lost, statement.sql))
-    const allowed = new Set(statement.gate.tables.map((table) => JSON.stringify(table.parts)))
-    const same = gateStatement(node).tables.every((table) => allowed.has(JSON.stringify(table.parts)))
-    assert(same, 'the rewritten statement names the datasets of the original')
+    const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
+    const framed = await this.#rewriter.framed(ordered, job)
+    return { names, types, sql: await this.#rewriter.print(framed, sql, gate) }
   }
 
   /** One text out of a trusted statement with one text parameter. */
@@ -179,63 +144,6 @@ export class DuckDbSession {
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
-}
-
-function parseTree(json: string): JsonObject {
-  const tree = parseJson(json, { maxDepth: 10_000 })
-  assert(tree instanceof Map, 'a serialised statement is an object')
-  return tree
-}
-
-function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
-  if (text(tree, 'error_type') !== 'parser') {
-    return notAllowed(
-      { construct: 'this kind of statement' },
-      'A query is one SELECT; PIVOT needs its values listed: ON x IN (…).',
-    )
-  }
-  const offset = Number(text(tree, 'position') || Number.NaN)
-  const position = Number.isSafeInteger(offset) ? { position: positionOfCodePoint(sql, offset) } : {}
-  const { message } = parseEngineMessage(text(tree, 'error_message'))
-  if (message.startsWith('Max expression depth')) return tooDeep()
-  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
-}
-
-function topNode(tree: JsonObject): JsonObject {
-  const [statement] = list(tree, 'statements')
-  return must(statement instanceof Map ? child(statement, 'node') : undefined, 'the frame is one statement')
-}
-
-/** Puts a node where the frame has its inner `SELECT 1`; returns the top node. */
-function putInFrame(frame: JsonObject, node: JsonValue): JsonObject {
-  const top = topNode(frame)
-  const from = child(top, 'from_table')
-  must(from === undefined ? undefined : child(from, 'subquery'), 'the frame selects from a subquery').set('node', node)
-  return top
-}
-
-/** The frame `SELECT 1` with another column. */
-function withColumn(frame: JsonObject, column: JsonObject): JsonObject {
-  const [statement] = list(frame, 'statements')
-  const node = new Map(topNode(frame)).set('select_list', [column])
-  return new Map(frame).set('statements', [new Map(statement instanceof Map ? statement : []).set('node', node)])
-}
-
-/** The refusal of what the engine would print as something else. */
-function unfaithful(what: string, position?: TextPosition): NodeError {
-  return notAllowed(
-    { construct: `${what} in a form that does not survive rewriting`, ...(position && { position }) },
-    "Write its constants as CAST of their text, such as CAST('1e3' AS DOUBLE).",
-  )
-}
-
-function kindOf(node: JsonObject): string {
-  return text(node, 'class') || text(node, 'type') || 'something'
-}
-
-function placeOf(node: JsonObject, sql: QuotedSql): TextPosition | undefined {
-  const offset = location(node)
-  return offset === undefined ? undefined : positionOfByte(sql, offset)
 }
 
 function checkJob(statement: Statement, job: PlainJob): void {
@@ -302,7 +210,7 @@ export async function openSession(settings: ChildSettings): Promise<DuckDbSessio
   })
   const connection = await instance.connect()
   const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
-  for (const sql of [...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
+  for (const sql of [...sessionMacros, ...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
     await connection.run(sql)
   keepByteOrderMarks()
   return new DuckDbSession(connection, settings)
@@ -321,5 +229,13 @@ const fixedSettings = [
   'SET allow_persistent_secrets = false',
   'SET enable_geoparquet_conversion = false',
 ]
+
+/**
+ * A bare column of such a name becomes a call where nothing else has the name, and an alias elsewhere in the statement
+ * hides that from the gate. Ours are found before the engine's own, and tell nothing.
+ */
+const sessionMacros = [...sessionNames].map(
+  (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
+)
 
 const closingSettings = ['SET enable_external_access = false', 'SET lock_configuration = true']

@@ -12,11 +12,13 @@ import {
   allowedMacros,
   allowedTableFunctions,
   clockNames,
+  deniedTypes,
   isDenied,
   machineDependentFunctions,
   sessionNames,
   volatileFunctions,
 } from './function-policy.ts'
+import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './json-guard.ts'
 import { asciiLower } from './lexer.ts'
 import { similarNames } from './similar-names.ts'
 import { child, list, location, present, text } from './tree.ts'
@@ -60,6 +62,7 @@ export const sampleConstruct = 'a sample'
 const maxDepth = 1000
 const maxNodes = 400_000
 const maxCtes = 100
+const maxTables = 1000
 
 /** Schemas that the engine brings along; no account has such a name. */
 const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
@@ -141,6 +144,7 @@ class Gate {
     else if (kind === 'table call') this.#judgeTableFunction(node)
     else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
+    else if (kind === 'type info UNBOUND_TYPE_INFO') this.#judgeType(node)
     else if (kind === 'sample') this.#noteVolatile(sampleConstruct)
     else if (kind === 'table JOIN' && text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
   }
@@ -180,6 +184,7 @@ class Gate {
     if (parts.length === 1 && scope.has(asciiLower(first))) return
     const key = JSON.stringify(parts)
     if (this.#tables.has(key)) return
+    if (this.#tables.size >= maxTables) this.#deny('more than 1,000 names of datasets')
     const position = this.#position()
     if (parts.length > 2 || (parts.length === 2 && engineSchemas.has(asciiLower(first))) || name.includes('\0')) {
       throw new NodeError('DatasetNotFound', `No dataset '${name.slice(0, 200)}'.`, {
@@ -201,6 +206,7 @@ class Gate {
     const known = scalarFunctions.has(name) || aggregateFunctions.has(name) || allowedMacros.has(name)
     if (!known && name !== 'unnest') this.#judgeUnknown(name, written)
     const operands = list(node, 'children')
+    if (recursiveJsonFunctions.has(name) || structuredJsonFunctions.has(name)) this.#judgeJson(node, written)
     if (aggregateByName.has(name)) this.#judgeAggregateName(operands[1], written)
     if (volatileFunctions.has(name) || (name === 'age' && operands.length === 1)) this.#noteVolatile(`${written}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(written)
@@ -224,6 +230,24 @@ class Gate {
     if (!aggregateFunctions.has(name)) this.#deny(`${written} with anything but the name of an aggregate`)
     if (volatileFunctions.has(name)) this.#noteVolatile(`${name}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(name)
+  }
+
+  #judgeType(node: JsonObject): void {
+    const name = text(node, 'name')
+    if (deniedTypes.has(asciiLower(name))) this.#deny(`the type ${name}`)
+  }
+
+  /** Functions whose arguments json-guard.ts must see: never as a method of a column, structures written out. */
+  #judgeJson(node: JsonObject, written: string): void {
+    const name = asciiLower(written)
+    const isMethod = text(node, 'catalog') !== '' || !['', 'main'].includes(asciiLower(text(node, 'schema')))
+    if (isMethod) this.#deny(`${name} as a method`, `Write ${name}(…).`)
+    if (structuredJsonFunctions.has(name) && !isPlainStructure(list(node, 'children')[1])) {
+      this.#deny(
+        `${name} with anything but a structure of at most ${jsonDepth} levels`,
+        'Write the structure out as a text constant.',
+      )
+    }
   }
 
   #noteMachineDependent(written: string): void {
@@ -270,7 +294,7 @@ class Gate {
 
   #denyMember(value: JsonValue, at: Place, construct?: string): never {
     const held = typeof value === 'string' && value !== '' ? value.slice(0, 100) : at.name.toUpperCase()
-    this.#deny(construct ?? `${held} in ${at.kind}`)
+    this.#deny(construct ?? (at.kind === 'type' ? `the type ${held}` : `${held} in ${at.kind}`))
   }
 
   #deny(construct: string, hint?: string): never {

@@ -2,7 +2,7 @@
 // word `offset` and to name the kind of a statement; the engine's own parser decides everything else.
 
 export interface SqlToken {
-  readonly kind: 'word' | 'name' | 'string' | 'number' | 'symbol'
+  readonly kind: 'word' | 'name' | 'string' | 'number' | 'symbol' | 'unfair comment'
   /** UTF-16 index of the first unit, and after the last. */
   readonly start: number
   readonly end: number
@@ -10,9 +10,12 @@ export interface SqlToken {
   readonly text: string
 }
 
+/** The engine's own lexer takes time in the square of the depth. Deeper comments, and open ones, are unfair. */
+const maxCommentDepth = 100
+
 const space = /[\s\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]+/y
 const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
-const numeral = /(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?\.?/y
+const numeral = /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?/y
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
 const operator = /::|:=|->>|->|[<>=!~^|&@#*/%+-]+|./suy
 
@@ -21,6 +24,12 @@ export function lexSql(sql: string): SqlToken[] {
   const tokens: SqlToken[] = []
   let at = 0
   while (at < sql.length) {
+    if (sql.startsWith('/*', at)) {
+      const { end, isFair } = blockComment(sql, at)
+      if (!isFair) tokens.push({ kind: 'unfair comment', start: at, end, text: '' })
+      at = end
+      continue
+    }
     const skipped = skipBlank(sql, at)
     if (skipped > at) {
       at = skipped
@@ -61,7 +70,7 @@ function symbolText(run: string): string {
   return comment < 0 ? run : run.slice(0, comment + 1)
 }
 
-/** Index after white space and comments that begin at `at`. Block comments nest. */
+/** Index after white space or a comment to the end of its line that begins at `at`. */
 function skipBlank(sql: string, at: number): number {
   const blank = match(space, sql, at)
   if (blank !== undefined) return at + blank.length
@@ -69,19 +78,24 @@ function skipBlank(sql: string, at: number): number {
     const end = sql.slice(at).search(/[\r\n]/)
     return end < 0 ? sql.length : at + end
   }
-  if (!sql.startsWith('/*', at)) return at
+  return at
+}
+
+/** The block comment that begins at `at`, with those inside it. */
+function blockComment(sql: string, at: number): { readonly end: number; readonly isFair: boolean } {
   let depth = 0
+  let deepest = 0
   for (let i = at; i < sql.length; i++) {
     if (sql.startsWith('/*', i)) {
-      depth++
+      deepest = Math.max(deepest, ++depth)
       i++
     } else if (sql.startsWith('*/', i)) {
       depth--
       i++
-      if (depth === 0) return i + 1
+      if (depth === 0) return { end: i + 1, isFair: deepest <= maxCommentDepth }
     }
   }
-  return sql.length
+  return { end: sql.length, isFair: false }
 }
 
 function quotedEnd(sql: string, open: number, form: { quote: string; escapes: boolean }): number {

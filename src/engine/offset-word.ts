@@ -25,12 +25,10 @@ const beforeOperand = new Set(
 /** Quotes every bare `offset` that can only be meant as a column. */
 export function quoteOffsetWord(sql: string): QuotedSql {
   if (!/offset/i.test(sql)) return { original: sql, text: sql, inserted: [] }
-  const tokens = lexSql(sql)
   const inserted: number[] = []
   let text = ''
   let copied = 0
-  for (const [index, token] of tokens.entries()) {
-    if (token.kind !== 'word' || token.text !== 'offset' || !operandBegins(tokens, index)) continue
+  for (const token of columnWords(lexSql(sql))) {
     text += `${sql.slice(copied, token.start)}"${sql.slice(token.start, token.end)}"`
     inserted.push(text.length - (token.end - token.start) - 2, text.length - 1)
     copied = token.end
@@ -38,42 +36,55 @@ export function quoteOffsetWord(sql: string): QuotedSql {
   return { original: sql, text: text + sql.slice(copied), inserted }
 }
 
-/** True when an operand may begin at token `index`: what stands before it does not end one. */
-function operandBegins(tokens: readonly SqlToken[], index: number): boolean {
-  const before = tokens[index - 1]
-  if (before === undefined) return false
-  const earlier = tokens[index - 2]
-  if (before.kind === 'word') {
-    if (before.text === 'all') return earlier?.text === 'select'
-    if (before.text === 'from')
-      return earlier?.text === 'distinct' && tokens[index - 3]?.kind === 'word' && isOrNot(tokens[index - 3])
-    return beforeOperand.has(before.text) && earlier?.text !== '.'
+/** One level of brackets. */
+interface Level {
+  /** It is the list of `distinct on (…)`: behind it an operand begins. */
+  readonly isDistinctOn: boolean
+  /** Behind LIMIT no column can stand: what follows `10%` is the clause. */
+  inLimit: boolean
+}
+
+/** Every `offset` that begins an operand; one pass, whatever the statement. */
+function* columnWords(tokens: readonly SqlToken[]): Generator<SqlToken> {
+  const levels: Level[] = [{ isDistinctOn: false, inLimit: false }]
+  /** True when an operand may begin at the token: what stands before it does not end one. */
+  let begins = false
+  for (const [index, token] of tokens.entries()) {
+    const level = levels.at(-1)
+    if (token.kind === 'word' && token.text === 'offset' && begins && level?.inLimit !== true) yield token
+    const before = [tokens[index - 2], tokens[index - 1]] as const
+    let closed: Level | undefined
+    if (token.kind === 'symbol' && token.text === '(') {
+      const isDistinctOn = before[1]?.text === 'on' && before[0]?.text === 'distinct'
+      levels.push({ isDistinctOn, inLimit: false })
+    } else if (token.kind === 'symbol' && token.text === ')' && levels.length > 1) closed = levels.pop()
+    else if (level !== undefined && token.text === 'limit' && token.kind === 'word') {
+      level.inLimit ||= before[1]?.text !== '.' && before[1]?.text !== 'as'
+    }
+    begins = operandFollows(token, before, { begins, isDistinctOn: closed?.isDistinctOn === true })
   }
-  if (before.kind !== 'symbol') return false
-  if (before.text === '*') return !starIsAllColumns(tokens, index - 1)
-  if (before.text === ')') return closesDistinctOn(tokens, index - 1)
-  return ![']', '}', ';', '.', '::'].includes(before.text)
+}
+
+/** True when an operand may begin behind a token; `begins`: it may begin at the token itself. */
+function operandFollows(
+  token: SqlToken,
+  [second, first]: readonly (SqlToken | undefined)[],
+  { begins, isDistinctOn }: { begins: boolean; isDistinctOn: boolean },
+): boolean {
+  if (token.kind === 'word') {
+    if (token.text === 'all') return first?.text === 'select'
+    if (token.text === 'from') return first?.text === 'distinct' && isOrNot(second)
+    return beforeOperand.has(token.text) && first?.text !== '.'
+  }
+  if (token.kind !== 'symbol') return false
+  // `*` is a list of columns where an operand would begin, and multiplies where one has ended.
+  if (token.text === '*') return !(begins || first?.text === '.' || first?.text === 'from')
+  if (token.text === ')') return isDistinctOn
+  return ![']', '}', ';', '.', '::'].includes(token.text)
 }
 
 function isOrNot(token: SqlToken | undefined): boolean {
-  return token?.text === 'is' || token?.text === 'not'
-}
-
-/** `*` is a list of columns where an operand would begin, and multiplies where one has ended. */
-function starIsAllColumns(tokens: readonly SqlToken[], index: number): boolean {
-  const before = tokens[index - 1]
-  return before?.text === '.' || before?.text === 'from' || operandBegins(tokens, index)
-}
-
-/** True for the `)` of `distinct on (…)`. */
-function closesDistinctOn(tokens: readonly SqlToken[], index: number): boolean {
-  let depth = 0
-  for (let i = index; i >= 0; i--) {
-    const text = tokens[i]?.kind === 'symbol' ? tokens[i]?.text : ''
-    if (text === ')') depth++
-    else if (text === '(' && --depth === 0) return tokens[i - 1]?.text === 'on' && tokens[i - 2]?.text === 'distinct'
-  }
-  return false
+  return token?.kind === 'word' && (token.text === 'is' || token.text === 'not')
 }
 
 /** Place in the text as sent of a byte offset in the quoted text. */

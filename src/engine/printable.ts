@@ -1,7 +1,9 @@
 // Between the rewritten tree and its text: constants that the engine's printer would turn into others are written as
-// casts of their text, and the tree of the printed text is compared with the tree that was printed. Pure.
+// casts of their text, deep JSON is checked (json-guard.ts), and the tree of the printed text is compared with the tree
+// that was printed. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { isRecursiveJson, withCheckedJson } from './json-guard.ts'
 import { child, list, nowhere, text } from './tree.ts'
 
 /** A column of a SELECT whose text, and so its name, the casts have changed. */
@@ -10,27 +12,47 @@ export interface Renamed {
   readonly written: JsonObject
 }
 
-/** The tree with constants that survive printing, and the columns that would lose their names by it. */
-export function printable(node: JsonObject): { readonly node: JsonObject; readonly renamed: readonly Renamed[] } {
-  const renamed: Renamed[] = []
-  return { node: writtenMembers(node, renamed), renamed }
+/** What is on the way while a tree is rewritten. */
+interface Writing {
+  readonly jsonCheck: JsonObject
+  readonly renamed: Renamed[]
+  checksJson: boolean
 }
 
-function written(value: JsonValue, renamed: Renamed[]): JsonValue {
+export interface Printable {
+  readonly node: JsonObject
+  /** Columns that the rewriting would rename. */
+  readonly renamed: readonly Renamed[]
+  /** Some argument is checked: nothing but this form of the statement may be planned. */
+  readonly checksJson: boolean
+}
+
+/** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see json-guard.ts). */
+export function printable(node: JsonObject, jsonCheck: JsonObject): Printable {
+  const writing: Writing = { jsonCheck, renamed: [], checksJson: false }
+  const changed = writtenMembers(node, writing)
+  return { node: changed, renamed: writing.renamed, checksJson: writing.checksJson }
+}
+
+function written(value: JsonValue, writing: Writing): JsonValue {
   if (Array.isArray(value)) {
-    const items = value.map((item) => written(item, renamed))
+    const items = value.map((item) => written(item, writing))
     return items.some((item, index) => item !== value[index]) ? items : value
   }
   if (!(value instanceof Map)) return value
-  return text(value, 'class') === 'CONSTANT' ? writtenConstant(value) : writtenMembers(value, renamed)
+  if (text(value, 'class') === 'CONSTANT') return writtenConstant(value)
+  const changed = writtenMembers(value, writing)
+  if (!isRecursiveJson(changed)) return changed
+  writing.checksJson = true
+  return withCheckedJson(changed, writing.jsonCheck)
 }
 
 /** The same object where nothing changes. */
-function writtenMembers(node: JsonObject, renamed: Renamed[]): JsonObject {
-  const members = [...node].map(([name, member]) => [name, written(member, renamed)] as const)
+function writtenMembers(node: JsonObject, writing: Writing): JsonObject {
+  const members = [...node].map(([name, member]) => [name, written(member, writing)] as const)
   if (members.every(([name, member]) => member === node.get(name))) return node
   const changed = new Map(members)
-  if (text(node, 'type') === 'SELECT_NODE') noteRenamed(node, changed, renamed)
+  if (text(node, 'type') === 'SELECT_NODE') noteRenamed(node, changed, writing.renamed)
   return changed
 }
 

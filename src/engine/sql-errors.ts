@@ -4,6 +4,7 @@
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { parseJson, toPlain } from '../codec/json.ts'
+import { tooDeepJson } from './json-guard.ts'
 import { positionOfByte, positionOfCodePoint, type QuotedSql } from './offset-word.ts'
 
 /** An error as the engine tells it (setting errors_as_json). */
@@ -93,6 +94,11 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
     return outOfMemory(place.memoryBytes)
   }
   if (found.message.startsWith('Max expression depth')) return tooDeep()
+  if (found.message.includes(tooDeepJson)) {
+    return new NodeError('SqlValue', `A function was given ${tooDeepJson}.`, {
+      hint: "Take the part that matters out first: x -> '$.a.b'.",
+    })
+  }
   const namesFile = found.type !== 'Conversion' && place.dataRoots.some((root) => raw.includes(root))
   const kind = namesFile ? undefined : kindOf(found)
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })

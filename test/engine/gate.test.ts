@@ -70,6 +70,8 @@ describe('ways out', () => {
     ["select 'é', version()", 'the function version', 13],
     ['select $1', 'a parameter', undefined],
     ['select * from "acme/trips" at (version => 1)', 'AT (time travel)', 14],
+    ['select a::"VARIANT" from (select 1 as a)', 'the type VARIANT', 8],
+    ["select json_transform('[1]', 'x' || 'y')", 'json_transform with anything but a structure', 7],
     ['from (describe select 1)', 'DESCRIBE', undefined],
   ])('%s is refused as %s at byte %s', async (sql, construct, offset) => {
     const error = await refusal(ask(bench.engine, sql, options))
@@ -126,6 +128,17 @@ describe('ways out', () => {
       )
     }
     expect(await ask(bench.engine, "SELECT user FROM (SELECT 'u' AS user)")).toBe('[["u"]]')
+    for (const name of ['user', 'current_user', 'session_user', 'current_role', 'current_schema', 'current_catalog']) {
+      for (const sql of [
+        `SELECT ${name}, 1 AS ${name}`,
+        `SELECT ${name} FROM (SELECT a FROM (SELECT 1 AS a, 2 AS ${name}))`,
+        `WITH x(${name}) AS (SELECT 1) SELECT ${name} FROM "acme/trips"`,
+        `SELECT (SELECT ${name} FROM "acme/trips" LIMIT 1) FROM (SELECT 1 AS "x") AS ${name}`,
+      ]) {
+        const end = await ask(bench.engine, sql, options).catch((error: unknown) => String(error))
+        expect.soft(end, sql).not.toMatch(/duckdb|main|memory|q\d/)
+      }
+    }
     const schema = schemaOf({ name: 'user', type: { kind: 'String' } })
     expect(await ask(bench.engine, 'SELECT user FROM "a/b"', { tables: { 'a/b': { files: [], schema } } })).toBe('[]')
   })

@@ -48,6 +48,12 @@ describe('the column', () => {
     'select a like ? from t',
     'select a >= ? from t',
     'select 1,? from t',
+    'select 10 % ? from t',
+    'select a % ? from t limit 10',
+    'select (select b from u limit 10%) % ? from t',
+    'select a from t where b in (select c from u limit 1) and ? > 1',
+    'select t.limit, ? from t',
+    'select a as limit, 2 % ? from t',
   ])('%s', (template) => {
     const sql = template.replaceAll('?', 'offset').replaceAll('OFF', 'OFFSET')
     const quoted = template.replaceAll('?', '"offset"').replaceAll('OFF', '"OFFSET"')
@@ -83,9 +89,33 @@ describe('not the column', () => {
     'select count(*) offset 1',
     'select x.* offset 1',
     'select * offset 1',
+    'select a from t limit 10% offset 2',
+    'select a from t limit 10 % offset 2',
+    'select a from t limit (1 + 1)% offset 2',
+    'select a from t limit (select 10)% offset 2',
+    'select a from (select b from u limit 5 % offset 1) limit 10% offset 2',
   ])('%s', (sql) => {
     expect(quoteOffsetWord(sql)).toMatchObject({ text: sql, inserted: [] })
   })
+})
+
+test('a statement of any shape is read in one pass', () => {
+  for (const piece of [
+    '*',
+    '* ',
+    'distinct on (',
+    ') ',
+    '(',
+    'offset * ',
+    '- offset ',
+    'is not distinct from ',
+    '% ',
+  ]) {
+    const sql = `select ${piece.repeat(60_000 / piece.length)} offset`
+    const began = performance.now()
+    quoteOffsetWord(sql)
+    expect.soft(performance.now() - began, piece).toBeLessThan(2_000)
+  }
 })
 
 describe('places', () => {

@@ -58,7 +58,7 @@ a not in (values (1)) ¦ (values (1)) ¦ (table t) ¦ a::INT ¦ a::DECIMAL(10,2)
 a::STRUCT(a INT, b VARCHAR) ¦ a::MAP(INT,INT) ¦ a::INT[] ¦ a::INT[3] ¦ a::INT[][] ¦ a::UNION(x INT, y VARCHAR) ¦
 a::ENUM('x','y') ¦ a::foo ¦ a::foo.bar ¦ a::a.b.c ¦ a::varchar collate nocase ¦ a::TIMESTAMP_NS ¦ a::TIMESTAMP_S ¦
 a::TIMESTAMP_MS ¦ a::GEOMETRY ¦ a::GEOMETRY('OGC:CRS84') ¦ a::VARCHAR(10) ¦ a::TIME(3) ¦
-a::timestamp with time zone ¦ a::foo(1,2) ¦ a::foo(-1.5, 'a') ¦ a::LIST ¦ a::"NULL" ¦ a::BIGNUM ¦ a::VARIANT ¦
+a::timestamp with time zone ¦ a::foo(1,2) ¦ a::foo(-1.5, 'a') ¦ a::LIST ¦ a::"NULL" ¦ a::BIGNUM ¦
 a::JSON ¦ a::BIT ¦ a::uuid ¦ a::interval ¦ a::time_ns ¦ a::timetz ¦ a::hugeint ¦ a::uhugeint ¦ a::char ¦
 a::char(3) ¦ a::double precision ¦ a::numeric ¦ a::float4 ¦ a::float(3) ¦ a::DECIMAL ¦ a::DECIMAL(5) ¦ a::blob ¦
 a::bytea ¦ a::tinyint ¦ a::"foo bar" ¦ a::INT ARRAY ¦ a::INT ARRAY[3] ¦ a::row(a int) ¦ a::setof int ¦
