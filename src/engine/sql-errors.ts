@@ -99,6 +99,8 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
       hint: "Take the part that matters out first: x -> '$.a.b'.",
     })
   }
+  const session = /^Could not convert string '(\w+) is not for queries'/.exec(found.message)
+  if (session !== null) return new NodeError('QueryNotAllowed', `Queries may not use ${session[1]}.`)
   const namesFile = found.type !== 'Conversion' && place.dataRoots.some((root) => raw.includes(root))
   const kind = namesFile ? undefined : kindOf(found)
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })

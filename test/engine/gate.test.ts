@@ -135,8 +135,10 @@ describe('ways out', () => {
         `WITH x(${name}) AS (SELECT 1) SELECT ${name} FROM "acme/trips"`,
         `SELECT (SELECT ${name} FROM "acme/trips" LIMIT 1) FROM (SELECT 1 AS "x") AS ${name}`,
       ]) {
-        const end = await ask(bench.engine, sql, options).catch((error: unknown) => String(error))
-        expect.soft(end, sql).not.toMatch(/duckdb|main|memory|q\d/)
+        const end = await ask(bench.engine, sql, options).catch((error: unknown) => error)
+        // The engine refuses to look forward, in its own words.
+        const kind = sql.startsWith(`SELECT ${name},`) ? 'SqlSyntax' : 'QueryNotAllowed'
+        expect.soft(end, sql).toMatchObject({ kind, message: expect.stringContaining(name) })
       }
     }
     const schema = schemaOf({ name: 'user', type: { kind: 'String' } })

@@ -136,11 +136,14 @@ describe('deep JSON', () => {
 describe('any text', () => {
   test('repeats of every small thing are the caller’s', async () => {
     const pieces = [
-      ...['(', '[', '{', '((', 'select ', '(select ', '-', '- ', '* ', '+ ', 'not ', 'case when ', '::int', '[]', '.a'],
-      ...[', ', 'b,', 'x.', "'", '"', '$$', '/*', '--\n', '@', '~ ', '1 ', '1e', '.', '1.', ';', ' union select 1'],
-      ...['lambda x: ', 'x -> ', 'in (', 'exists (', 'array[', '{a: ', 'map {', 'list_value(', 'max(', 'offset ', 'é'],
-      ...['::int[]', '\u2028', '\ufeff', '?', '$1', '#1', 'interval ', 'over (', ' from (', 'try(', 'with a as (', ')'],
-    ]
+      ...'( [ { (( select (select - -_ *_ +_ not_ case_when_ ::int [] .a ,_ b, x. \' " $$ /* --\n @ ~_ 1_ 1e . 1. ;'.split(
+        ' ',
+      ),
+      ...'lambda_x:_ x_->_ in_( exists_( array[ {a:_ map_{ list_value( max( offset_ é ::int[] \u2028 \ufeff ?'.split(
+        ' ',
+      ),
+      ...'$1 #1 interval_ over_( _from_( try( with_a_as_( ) _union_select_1 '.trim().split(' '),
+    ].map((piece) => piece.replaceAll('_', ' '))
     for (const piece of pieces) {
       for (const head of ['select ', 'select 1 ']) {
         const sql = head + piece.repeat(Math.floor(60_000 / piece.length))

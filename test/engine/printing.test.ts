@@ -23,13 +23,13 @@ afterAll(async () => {
   await bench.close()
 })
 
-async function scalar(sql: string, parameter?: string): Promise<JsonValue> {
+async function scalar(sql: string, parameter?: string): Promise<string> {
   const result = await trusted.run(sql, parameter === undefined ? [] : [parameter])
   return String((await result.getRows())[0]?.[0])
 }
 
 async function treeOf(sql: string): Promise<JsonObject> {
-  const tree = parseJson(String(await scalar('SELECT json_serialize_sql($1::VARCHAR)', sql)), { maxDepth: 10_000 })
+  const tree = parseJson(await scalar('SELECT json_serialize_sql($1::VARCHAR)', sql), { maxDepth: 10_000 })
   return tree instanceof Map ? tree : new Map()
 }
 
@@ -55,7 +55,7 @@ describe('the printed text', () => {
     for (const sql of statements) {
       const tree = await treeOf(sql)
       const { node } = printable(tree, check)
-      const printed = String(await scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(node)))
+      const printed = await scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(node))
       if (firstDifference(node, await treeOf(printed)) !== undefined) different.push(`${sql} => ${printed}`)
     }
     // The values of a PIVOT are no expressions, so they cannot be written as casts.
