@@ -4,7 +4,7 @@
 
 import { fixedLimits } from '../lib/limits.ts'
 import type { AbortHeader, BatchEntry, CreateHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { BatchStatus } from '../model/checkpoint.ts'
+import type { BatchArrival, BatchStatus } from '../model/checkpoint.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
 import {
@@ -264,7 +264,9 @@ function enter(
   for (const [index, batch] of whole.batches.entries()) {
     const verdict = judged.verdicts[index] ?? duplicate
     if (verdict.kind !== 'duplicate') {
-      open.outcomes.push({ id: batch.id, position, index, status: statusOf(state, batch, verdict) })
+      const outcome = { id: batch.id, position, index, status: statusOf(state, batch, verdict) }
+      const arrival = verdict.kind === 'committed' ? arrivalOf(batch, whole.atMs) : undefined
+      open.outcomes.push(arrival === undefined ? outcome : { ...outcome, arrival })
     }
     if (verdict.kind === 'committed') {
       if (ranges.at(-1) === row && ranges.length > 0) ranges[ranges.length - 1] = row + batch.rows
@@ -281,6 +283,13 @@ function enter(
   open.rows += judged.rows
   open.payloadBytes += whole.payloadBytes
   open.latestAtMs = Math.max(open.latestAtMs, whole.atMs)
+}
+
+/** What a repeat of a keyed batch is told again; undefined where the message does not hold times. */
+function arrivalOf({ key, receivedAt, mediaType }: BatchEntry, acceptedMs: number): BatchArrival | undefined {
+  const receivedMs = Date.parse(receivedAt)
+  if (key === undefined || !Number.isSafeInteger(receivedMs) || !Number.isSafeInteger(acceptedMs)) return undefined
+  return { receivedMs, acceptedMs, mediaType }
 }
 
 /** The outcome to write; takes the offsets of a committed batch. */

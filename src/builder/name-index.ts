@@ -29,6 +29,15 @@ export class NameIndex {
     return this.#aliasOf.get(id)
   }
 
+  /**
+   * True where `alias` is the name of another dataset than `id`: then nothing is built that nobody would find. Two may
+   * still build at once; the put of the name decides.
+   */
+  async isTaken(alias: string, id: DatasetId): Promise<boolean> {
+    const record = await readName(this.#store, alias).catch(damagedName)
+    return record !== undefined && record !== 'damaged' && record.id !== id
+  }
+
   /** A name that is known to be in force. */
   add(id: DatasetId, alias: string): void {
     this.#aliasOf.set(id, alias)

@@ -287,7 +287,7 @@ export class Session {
   }
 
   async #takeCreation(slot: Slot, position: number, header: CreateHeader): Promise<void> {
-    const { store, log, partition, committer, logger } = this.#deps
+    const { store, log, partition, committer, logger, names } = this.#deps
     const { state } = slot
     if (state !== undefined) {
       if (position >= state.next) return
@@ -298,9 +298,10 @@ export class Session {
     }
     const rejection = rejectionOf(this.rejects, slot.id, [position])
     if (rejection !== undefined) return logger.warn({ dataset: slot.id, position }, rejection)
-    const created = foldCreation(header, position)
-    if (created === undefined) {
-      logger.warn({ dataset: slot.id, position }, 'a creation is dropped: its schema cannot be stored')
+    const created = (await names.isTaken(header.alias, slot.id)) ? 'taken' : foldCreation(header, position)
+    if (created === undefined || created === 'taken') {
+      const why = created === 'taken' ? 'its name belongs to another dataset' : 'its schema cannot be stored'
+      logger.warn({ dataset: slot.id, position }, `a creation is dropped: ${why}`)
       return
     }
     slot.state = created.state

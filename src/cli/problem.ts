@@ -19,7 +19,7 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   const requestId = headers['request-id']
   const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
-  return new CommandFailure(exitCodeOf(status, kind), cleanText(message), {
+  return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(message)), {
     kind: kind === undefined ? String(status) : `${status} ${kind}`,
     facts: [
       ...caretLines(body, sql),
@@ -27,7 +27,7 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
       ...recordLines(body),
       ...(status >= 500 && typeof requestId === 'string' ? [`request id: ${cleanText(requestId)}`] : []),
     ],
-    ...(hint === undefined ? {} : { hint: cleanText(hint) }),
+    ...(hint === undefined ? {} : { hint: cleanText(withFlags(hint)) }),
     retryable: memberAt(body, 'retryable') === true || retryableStatus.has(status),
     ...(pause === undefined ? {} : { retryAfterMs: pause }),
   })
@@ -38,6 +38,23 @@ const commandHints: Readonly<Record<string, string>> = {
   Unauthenticated:
     'Name a token with --token-file or PROOFSTREAM_TOKEN; PROOFSTREAM_DATA is where a local node keeps one.',
   DatasetNotFound: 'See what is there with: proofstream dataset list. A dataset is made by: proofstream ingest.',
+}
+
+/** The flags that stand for parameters of HTTP. */
+const flags: Readonly<Record<string, string>> = {
+  eventTimeUnit: '--event-time-unit',
+  header: '--header',
+  integers: '--integers',
+  timeZone: '--time-zone',
+  unknownFields: '--unknown-fields',
+}
+const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=\\w)`, 'g')
+
+const inMediaType = / in the media type: text\/csv; header=\w+/g
+
+/** A node's text with the flags of `ingest` where it names parameters: `timeZone=UTC` is `--time-zone UTC`. */
+export function withFlags(text: string): string {
+  return text.replaceAll(inMediaType, '').replaceAll(parameter, (_, name: string) => `${flags[name] ?? name} `)
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
@@ -110,7 +127,7 @@ function recordLines(body: JsonValue | undefined): string[] {
       String(numberAt(error, 'line') ?? ''),
       textAt(error, 'column') ?? textAt(error, 'pointer') ?? '',
       textAt(error, 'kind') ?? '',
-      textAt(error, 'message') ?? '',
+      withFlags(textAt(error, 'message') ?? ''),
       textAt(error, 'excerpt') ?? '',
     ])
   const table = plainTable(['record', 'line', 'column', 'kind', 'message', 'excerpt'], rows)

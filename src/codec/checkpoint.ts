@@ -50,10 +50,11 @@ function refArray(ref: BlockRef | undefined): readonly (string | number)[] | und
   return ref === undefined ? undefined : [ref.hash, ref.sequence]
 }
 
-function outcomeArray({ id, position, index, status }: BatchOutcome): readonly (string | number)[] {
-  return status.kind === 'committed'
-    ? [id, position, index, status.start, status.end]
-    : [id, position, index, status.error, status.message]
+function outcomeArray({ id, position, index, status, arrival }: BatchOutcome): readonly (string | number)[] {
+  if (status.kind === 'rejected') return [id, position, index, status.error, status.message]
+  const place = [id, position, index, status.start, status.end]
+  if (arrival === undefined) return place
+  return [...place, arrival.receivedMs, arrival.acceptedMs, arrival.mediaType]
 }
 
 /** The contents of a checkpoint object. Throws DecodeError when `bytes` are none. */
@@ -122,12 +123,21 @@ function blockRef(value: unknown): BlockRef | undefined {
 }
 
 function outcome(value: unknown): BatchOutcome {
-  const [id, position, index, first, second] = list(value, 'an outcome')
+  const [id, position, index, first, second, receivedMs, acceptedMs, mediaType] = list(value, 'an outcome')
+  const arrival =
+    receivedMs === undefined
+      ? undefined
+      : {
+          receivedMs: integer(receivedMs, 'a time', Number.MIN_SAFE_INTEGER),
+          acceptedMs: integer(acceptedMs, 'a time', Number.MIN_SAFE_INTEGER),
+          mediaType: text(mediaType, 'a media type'),
+        }
   return {
     id: text(id, 'a batch id'),
     position: integer(position, 'a position'),
     index: integer(index, 'an index'),
     status: statusOf(first, second),
+    ...(arrival === undefined ? {} : { arrival }),
   }
 }
 

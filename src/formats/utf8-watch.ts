@@ -5,7 +5,7 @@ import { copyBytes } from '../lib/bytes.ts'
 import { isUtf8 } from 'node:buffer'
 
 /** Bytes at the end of `bytes` that begin a character without ending it (0 to 3). */
-function openTail(bytes: Uint8Array): number {
+export function openTail(bytes: Uint8Array): number {
   const length = bytes.length
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] ?? 0

@@ -14,6 +14,7 @@ import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { IngestControls } from './controls.ts'
+import { BodyHead } from './body-head.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { type Shape, type Target, fullSchema, shapeOf } from './shape.ts'
 import { Spool } from './spool.ts'
@@ -61,6 +62,19 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  * Throws NodeErrors of contract.md §6.
  */
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
+  const head = new BodyHead(source.format.format)
+  try {
+    const body = await readBody({ ...source, head }, target)
+    const map = head.mapDocument(target.shape)
+    if (map === undefined) return body
+    await discardBody(body)
+    throw head.refusal(map)
+  } catch (error) {
+    throw head.explained(error, target.shape)
+  }
+}
+
+async function readBody(source: HeadedSource, target: Target): Promise<TypedBody> {
   const { shape } = target
   if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, target)
   const { contentEncoding, contentLength } = source.controls
@@ -69,9 +83,14 @@ export async function typedBody(source: BodySource, target: Target): Promise<Typ
   const reading = new Reading(source, shape, readerOf(source, shape, {}))
   return reading.run(() => {
     if (body === undefined) return readThrough(source, (chunk) => reading.push(chunk))
+    source.head.add(body)
     if (body.length > 0) reading.reader.push(body)
     return { bodyHash: sha3Hash(body), bytes: body.length }
   })
+}
+
+interface HeadedSource extends BodySource {
+  readonly head: BodyHead
 }
 
 interface BodyFacts {
@@ -81,7 +100,7 @@ interface BodyFacts {
 }
 
 /** Keeps the body, because it is read twice where it has new columns: for its columns, then for its rows. */
-async function readInferred(source: BodySource, target: Target): Promise<TypedBody> {
+async function readInferred(source: HeadedSource, target: Target): Promise<TypedBody> {
   const spool = new Spool(source.spoolDir)
   const attempt = new KnownColumns(source, target)
   try {
@@ -184,15 +203,23 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<T | 'refused'> 
 }
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
-async function readThrough(source: BodySource, take: (chunk: Uint8Array) => void | Promise<void>): Promise<BodyFacts> {
+async function readThrough(
+  { stream, controls, limits, onBytes, head }: HeadedSource,
+  take: (chunk: Uint8Array) => void | Promise<void>,
+): Promise<BodyFacts> {
   const hash = createSha3256()
   let bytes = 0
-  for await (const chunk of bodyChunks(source.stream, source.controls.contentEncoding, source.limits)) {
+  head.isWaiting = true
+  for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits)) {
+    head.isWaiting = false
     hash.update(chunk)
+    head.add(chunk)
     bytes += chunk.length
-    source.onBytes(bytes)
+    onBytes(bytes)
     await take(chunk)
+    head.isWaiting = true
   }
+  head.isWaiting = false
   return { bodyHash: hashText(hash.digest()), bytes }
 }
 

@@ -76,8 +76,10 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
   return { note: noteOfKnown(batch, keyed.id, known.decided), decided: known.decided }
 }
 
+/** The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that. */
 function noteOfKnown(batch: BatchToPlace, id: string, { outcome }: DecidedOutcome): ReceiptNote {
-  return noteOf(batch, { id, position: outcome.position, index: outcome.index, acceptedMs: batch.receivedMs })
+  const { position, index, arrival } = outcome
+  return { ...noteOf(batch, { id, position, index, acceptedMs: batch.receivedMs }), ...arrival }
 }
 
 /** A batch without records is judged, but has nothing to store. */
@@ -112,8 +114,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       ...(after === undefined ? {} : { after }),
     },
   }
-  const { position, index } = await publish(deps, rows, chain, body.typed)
-  const note = noteOf(batch, { id, position, index, acceptedMs: deps.clock.nowMs() })
+  const note = noteOf(batch, { id, ...(await publish(deps, rows, chain, body.typed)) })
   return { note, decided: undefined, bringsSchema: schema !== undefined }
 }
 
@@ -136,7 +137,7 @@ async function publish(
   const content = await typed.finish()
   deps.demandOpen(chain)
   if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
-  return { position: await publisher.large(rows, content.spool), index: 0 }
+  return publisher.large(rows, content.spool)
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */

@@ -35,6 +35,8 @@ export interface Published {
   readonly position: number
   /** Index in that message's batches. */
   readonly index: number
+  /** The accept time that the message carries; the latest of the parts. */
+  readonly acceptedMs: number
 }
 
 /** Rows of one dataset for the log. */
@@ -57,6 +59,13 @@ interface Waiting {
   readonly bytes: number
   readonly resolve: (published: Published) => void
   readonly reject: (error: unknown) => void
+}
+
+/** What each message says of its writer. */
+interface Identity {
+  readonly writer: string
+  readonly n: number
+  readonly at: string
 }
 
 interface Writer {
@@ -94,16 +103,17 @@ export class Publisher {
 
   /**
    * Publishes a spooled Arrow stream in parts, each begun in order before the one before it is durable. Durable when it
-   * resolves, with the position of the last part; NodeError `OutcomeUnknown` after 5 minutes. When a part fails, those
+   * resolves, with the place of the last part; NodeError `OutcomeUnknown` after 5 minutes. When a part fails, those
    * under way are waited for, and the attempt is aborted.
    */
-  async large(rows: RowsToPublish, spool: Spool): Promise<number> {
+  async large(rows: RowsToPublish, spool: Spool): Promise<Published> {
     const { partition, dataset, schemaSequence, schema, batch } = rows
     const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
     const startedMs = this.#clock.monotonicMs()
     let attempt: { writer: string; n: number } | undefined
     const underWay: Promise<number>[] = []
     let position = 0
+    let acceptedMs = Number.NEGATIVE_INFINITY
     try {
       for (let number = 1; number <= count; number++) {
         const payload = await spool.read((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
@@ -111,6 +121,7 @@ export class Publisher {
         const appending = this.#append(partition, (writer) => {
           const identity = this.#identity(writer)
           attempt ??= { writer: identity.writer, n: identity.n }
+          acceptedMs = Math.max(acceptedMs, Date.parse(identity.at))
           const part = { attempt, number, count }
           const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
           const header = { ...identity, ...traced(rows), dataset, schemaSequence, part, ...first }
@@ -135,7 +146,7 @@ export class Publisher {
         },
       )
     }
-    return position
+    return { position, index: 0, acceptedMs }
   }
 
   async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
@@ -159,7 +170,7 @@ export class Publisher {
     return this.#log.append(partition, [encode(this.#writer(partition))], options)
   }
 
-  #identity(writer: Writer): { writer: string; n: number; at: string } {
+  #identity(writer: Writer): Identity {
     return { writer: writer.id, n: writer.next++, at: new Date(this.#clock.nowMs()).toISOString() }
   }
 
@@ -186,8 +197,10 @@ export class Publisher {
 
   async #appendGroup(partition: number, writer: Writer, group: readonly Waiting[]): Promise<void> {
     try {
-      const position = await this.#log.append(partition, [this.#encodeGroup(writer, group)])
-      for (const [index, one] of group.entries()) one.resolve({ position, index })
+      const identity = this.#identity(writer)
+      const position = await this.#log.append(partition, [encodeGroup(identity, group)])
+      const acceptedMs = Date.parse(identity.at)
+      for (const [index, one] of group.entries()) one.resolve({ position, index, acceptedMs })
       this.#tellOtherTraces(group, { partition, position })
     } catch (error) {
       for (const one of group) one.reject(error)
@@ -204,23 +217,20 @@ export class Publisher {
       this.#logger.info({ traceparent, dataset, ...place, carried }, 'rows share a message that carries another trace')
     }
   }
+}
 
-  #encodeGroup(writer: Writer, group: readonly Waiting[]): Uint8Array {
-    const { dataset, schemaSequence, schema, fields } = must(group[0], 'a group is not empty').rows
-    const payload = encodeArrowStream(fields, [concatBatches(group.map((one) => one.columns))])
-    return encodeMessage(
-      {
-        kind: 'rows',
-        ...this.#identity(writer),
-        ...traced(carrierOf(group)?.rows),
-        dataset,
-        schemaSequence,
-        ...(schema === undefined ? {} : { schema }),
-        batches: group.map((one) => one.rows.batch),
-      },
-      payload,
-    )
+function encodeGroup(identity: Identity, group: readonly Waiting[]): Uint8Array {
+  const { dataset, schemaSequence, schema, fields } = must(group[0], 'a group is not empty').rows
+  const payload = encodeArrowStream(fields, [concatBatches(group.map((one) => one.columns))])
+  const header = {
+    ...identity,
+    ...traced(carrierOf(group)?.rows),
+    dataset,
+    schemaSequence,
+    ...(schema === undefined ? {} : { schema }),
+    batches: group.map((one) => one.rows.batch),
   }
+  return encodeMessage({ kind: 'rows', ...header }, payload)
 }
 
 /** The batch whose trace the message of a group carries: the first that has one. */

@@ -17,6 +17,14 @@ export type BatchStatus =
   | { readonly kind: 'committed' /** First and last offset. */; readonly start: number; readonly end: number }
   | { readonly kind: 'rejected' /** Kind of the error table. */; readonly error: string; readonly message: string }
 
+/** What the receipt of a batch says of its request. */
+export interface BatchArrival {
+  /** Milliseconds since 1970 UTC. */
+  readonly receivedMs: number
+  readonly acceptedMs: number
+  readonly mediaType: string
+}
+
 /** Outcome of a batch, found by its id and its place in the log. */
 export interface BatchOutcome {
   /** Batch id: base64url of 32 bytes. */
@@ -26,6 +34,8 @@ export interface BatchOutcome {
   /** Place of the batch in that message, 0-based; 0 for a large batch. */
   readonly index: number
   readonly status: BatchStatus
+  /** Of a keyed batch that was committed, so that a repeat gets the same receipt; older checkpoints lack it. */
+  readonly arrival?: BatchArrival
 }
 
 /** A large batch whose parts are still coming in, by log position of the parts that count. */

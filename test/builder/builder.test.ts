@@ -65,6 +65,23 @@ describe('a builder', () => {
     ])
   })
 
+  test('builds nothing for a creation whose name is taken', async () => {
+    const log = openMemoryLog()
+    const store = openMemoryStore()
+    const writer = new TestWriter('w')
+    await log.append(0, [writer.create(dataset, 'Acme/Trips')])
+    await buildAll(log, store)
+    const others = Array.from({ length: 20 }, (_, i) => datasetId(`late ${i}`))
+    await log.append(0, [
+      ...others.map((id) => writer.create(id, 'acme/TRIPS')),
+      writer.create(datasetId('b'), 'acme/b'),
+    ])
+    await buildAll(log, store)
+    expect((await readName(store, 'acme/trips'))?.id).toBe(dataset)
+    const folders = [dataset, datasetId('b')].map((id) => id.slice('did:odf:'.length))
+    expect((await store.list('datasets')).toSorted()).toEqual(folders.toSorted())
+  })
+
   test('cuts by itself once rows have waited', async () => {
     const log = openMemoryLog()
     const store = openMemoryStore()

@@ -52,6 +52,12 @@ describe('a checkpoint', () => {
       expect(decodeCheckpoint(bytes)).toEqual(variant)
     }
     expect(decodeCheckpoint(encodeCheckpoint(content))).toEqual(content)
+    const arrival = { receivedMs: 1_772_323_200_000, acceptedMs: 1_772_323_200_001, mediaType: 'text/csv' }
+    const keyed: CheckpointContent = {
+      ...content,
+      outcomes: content.outcomes.slice(0, 1).map((one) => ({ ...one, arrival })),
+    }
+    expect(decodeCheckpoint(encodeCheckpoint(keyed))).toEqual(keyed)
   })
 
   test('tells the outcome of a batch by id and position', () => {

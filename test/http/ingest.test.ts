@@ -78,7 +78,8 @@ describe('a receipt', () => {
   })
 
   it('is for who may read the dataset, and for the token that sent the batch', async () => {
-    await live.call('/acme/closed', { method: 'PUT', json: { visibility: 'private' } })
+    const schema = { fields: [{ name: 'n', type: 'Float64?' }] }
+    await live.call('/acme/closed', { method: 'PUT', json: { schema, visibility: 'private' } })
     const make = async (scope: string): Promise<string> =>
       String((await live.call('/tokens', { method: 'POST', json: { name: scope, scopes: [scope] } })).at('token'))
     const [sender, other, reader] = await Promise.all([make('ingest'), make('ingest'), make('read')])

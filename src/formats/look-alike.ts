@@ -1,0 +1,142 @@
+// What a body is by the look of its first bytes, where that is not what it was sent as: for the hint of a refusal, and
+// to refuse maps that came as plain JSON. A guess: it never makes a body acceptable. Pure.
+
+import { isUtf8 } from 'node:buffer'
+import { openTail } from './utf8-watch.ts'
+import type { Format } from './reader.ts'
+
+/** As much as is looked at. */
+export const headBytes = 16 * 1024
+/** As much as lines and separators need. */
+const fewBytes = 2048
+
+const latin1 = new TextDecoder('latin1')
+
+/** Files that name themselves in their first bytes. */
+const magics: readonly (readonly [hex: string, hint: string])[] = [
+  ['1f8b', 'The body is gzip: say Content-Encoding: gzip, or unpack it.'],
+  ['28b52ffd', 'The body is zstd: say Content-Encoding: zstd, or unpack it.'],
+  ['504b0304', 'The body is a zip archive (xlsx files and zipped shapefiles are): unpack it and send what is inside.'],
+  ['50415231', 'The body is a Parquet file, not what its media type says.'],
+  ['4152524f5731', 'The body is an Arrow file, not what its media type says.'],
+  ['fffe', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
+  ['feff', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
+]
+
+/** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
+export function lookAlikeHint(head: Uint8Array, format: Format): string | undefined {
+  const start = Buffer.from(head.subarray(0, 8)).toString('hex')
+  const magic = magics.find(([hex]) => start.startsWith(hex))
+  if (magic !== undefined) return magic[1]
+  const text = startOf(head, fewBytes)
+  if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) {
+    return 'The body is an HTML page: was it the answer of a server that had no data?'
+  }
+  if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'The body is XML: convert it to CSV or JSON.'
+  if (!isWholeUtf8(head)) {
+    return 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.'
+  }
+  return format === 'csv' ? csvHint(text) : jsonHint(text, format)
+}
+
+/** The first `bytes` as text, one character a byte, without a byte order mark and white space before it. */
+function startOf(head: Uint8Array, bytes: number): string {
+  return latin1
+    .decode(head.subarray(0, bytes))
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart()
+}
+
+function csvHint(text: string): string | undefined {
+  if (/^\[\s*[{\]]/.test(text)) return sendAsJson
+  if (text.startsWith('{')) return isLines(text) ? sendAsLines : sendAsJson
+  const line = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '')
+  const count = (separator: string): number => line.split(separator).length - 1
+  const [semicolons, tabs, commas] = [count(';'), count('\t'), count(',')]
+  if (semicolons > commas) return `The cells are separated by semicolons: ${separatedByCommas}`
+  return tabs > commas ? `The cells are separated by tabs: ${separatedByCommas}` : undefined
+}
+
+const separatedByCommas = 'write them with commas between, and with a point in decimals.'
+const sendAsLines = 'The body has one JSON object a line: send it as application/x-ndjson.'
+const sendAsJson = 'The body is one JSON document: send it as application/json.'
+
+function jsonHint(text: string, format: Format): string | undefined {
+  const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
+  if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
+    return 'The body is rows of text: send it as text/csv.'
+  }
+  if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return sendAsJson
+  return format === 'json' && isLines(text) ? sendAsLines : undefined
+}
+
+/** True when the first two lines are objects. */
+function isLines(text: string): boolean {
+  const [first = '', second = ''] = text
+    .split('\n', 8)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  return first.startsWith('{') && first.endsWith('}') && second.startsWith('{')
+}
+
+function isWholeUtf8(head: Uint8Array): boolean {
+  return isUtf8(head.subarray(0, head.length - (head.length < headBytes ? 0 : openTail(head))))
+}
+
+/** A document whose rows are inside of it, and the members that a dataset would hold it by. */
+export interface MapDocument {
+  readonly what: 'a GeoJSON FeatureCollection' | 'TopoJSON'
+  readonly member: 'features' | 'objects'
+  readonly hint: string
+}
+
+const collection: MapDocument = {
+  what: 'a GeoJSON FeatureCollection',
+  member: 'features',
+  hint: 'Send it as application/geo+json: each feature becomes a row.',
+}
+const topology: MapDocument = {
+  what: 'TopoJSON',
+  member: 'objects',
+  hint: 'Convert it to GeoJSON (topo2geo, ogr2ogr) and send that as application/geo+json.',
+}
+
+/** The map that a JSON text is, by the members at its top as far as `head` shows them. */
+export function mapDocumentOf(head: Uint8Array): MapDocument | undefined {
+  // Most bodies are arrays, and need no look.
+  if (!startOf(head, 64).startsWith('{')) return undefined
+  const top = topMembers(startOf(head, headBytes))
+  const type = top.get('type')
+  if (type === '"FeatureCollection"') return collection
+  if (type === '"Topology"' && (top.has('objects') || top.has('arcs') || top.has('transform'))) return topology
+  const features = top.get('features')
+  const isCut = type === undefined && features !== undefined
+  return isCut && /^\[\s*\{[^]*?"type"\s*:\s*"Feature"/.test(features) ? collection : undefined
+}
+
+/** Members at the top of an object, in the order they come: name → text of the value, cut where `text` ends. */
+function topMembers(text: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>()
+  // A text that the bytes cut is one token: to look into it would take quadratic time.
+  const token = /"(?:[^"\\]|\\[^])*(?:"|\\?$)|[{}[\],:]|[^\s"{}[\],:]+/g
+  let depth = 0
+  let name: string | undefined
+  let valueAt = -1
+  for (const { 0: found, index } of text.matchAll(token)) {
+    if (depth === 0 && found !== '{') return members
+    if (depth === 1 && valueAt < 0) {
+      if (found === ':') valueAt = index + 1
+      else if (found.startsWith('"')) name = found.slice(1, -1)
+    }
+    if (found === '{' || found === '[') depth += 1
+    else if (found === '}' || found === ']') depth -= 1
+    if ((depth === 1 && found === ',') || depth === 0) {
+      if (name !== undefined && valueAt >= 0) members.set(name, text.slice(valueAt, index).trim())
+      name = undefined
+      valueAt = -1
+      if (depth === 0) return members
+    }
+  }
+  if (name !== undefined && valueAt >= 0) members.set(name, text.slice(valueAt).trim())
+  return members
+}

@@ -1,0 +1,168 @@
+// Bodies that are something else than they were sent as: the refusal says what they are and what to do; maps that came
+// as plain JSON are refused, unless the dataset has columns for them.
+
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lookAlikeHint, mapDocumentOf } from '../../src/formats/look-alike.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+
+let live: LiveNode
+beforeAll(async () => {
+  live = await startLiveNode()
+})
+afterAll(() => live.stop())
+
+const feature = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { name: 'a' } }
+const many = Array.from({ length: 200 }, () => feature)
+const json = 'application/json'
+const ndjson = 'application/x-ndjson'
+const csv = 'text/csv'
+
+const post = (alias: string, type: string, body: string | Uint8Array, query = '?create=true') =>
+  live.call(`/${alias}/ingest${query}`, { method: 'POST', body, headers: { 'content-type': type, prefer: 'wait=20' } })
+
+describe('a map sent as application/json', () => {
+  const maps: readonly (readonly [string, string, string])[] = [
+    ['a FeatureCollection', JSON.stringify({ type: 'FeatureCollection', features: [feature] }), 'application/geo+json'],
+    [
+      'one with its features first',
+      JSON.stringify({ features: many, type: 'FeatureCollection' }),
+      'application/geo+json',
+    ],
+    [
+      'one with other members first',
+      JSON.stringify({ metadata: { type: 'x', features: 1 }, type: 'FeatureCollection', features: [] }),
+      'application/geo+json',
+    ],
+    [
+      'a pretty one after a byte order mark',
+      `\ufeff${JSON.stringify({ type: 'FeatureCollection', features: many }, null, 2)}`,
+      'application/geo+json',
+    ],
+    ['TopoJSON', JSON.stringify({ type: 'Topology', objects: {}, arcs: [] }), 'topo2geo'],
+  ]
+
+  test.each(maps)('%s is refused with what to send', async (_, body, hint) => {
+    for (const [alias, query] of [
+      ['maps/new', '?create=true'],
+      ['maps/new', '?create=true&dryRun=true'],
+    ] as const) {
+      const answer = await post(alias, json, body, query)
+      expect([answer.status, answer.at('error.kind'), answer.at('errors.0.kind')]).toEqual([
+        422,
+        'RecordsDoNotFit',
+        'MalformedRecord',
+      ])
+      expect(answer.at('hint')).toContain(hint)
+    }
+    expect((await live.call('/maps/new/tail')).status).toBe(404)
+  })
+
+  test('also by a dataset that would only ignore its members, and beyond the size of a record', async () => {
+    await live.call('/maps/plain', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64?' }] } } })
+    const body = JSON.stringify({ type: 'FeatureCollection', features: [feature] })
+    for (const query of ['', '?unknownFields=ignore', '?unknownFields=add']) {
+      const answer = await post('maps/plain', json, body, query)
+      expect([answer.status, answer.at('hint')]).toEqual([422, expect.stringContaining('application/geo+json')])
+    }
+    const long = `{"type":"FeatureCollection","features":[${Array.from({ length: 180_000 }, () => JSON.stringify(feature)).join()}]}`
+    const answer = await post('maps/plain', json, long, '')
+    expect([answer.status, answer.at('hint')]).toEqual([422, expect.stringContaining('application/geo+json')])
+  })
+
+  test('is taken where the dataset has the columns, and as geo+json', async () => {
+    const fields = ['type', 'features'].map((name) => ({ name, type: 'String?' }))
+    await live.call('/maps/held', { method: 'PUT', json: { schema: { fields } } })
+    const body = JSON.stringify({ type: 'FeatureCollection', features: [feature] })
+    expect((await post('maps/held', json, body, '')).status).toBe(200)
+    expect((await post('maps/geo', 'application/geo+json', body)).status).toBe(200)
+  })
+
+  test('is nothing that only resembles one', () => {
+    const resembles = [
+      '[{"type":"FeatureCollection","features":[]}]',
+      '{"kind":{"type":"FeatureCollection","features":[]}}',
+      '{"type":"Topology"}',
+      '{"type":"featurecollection","features":1}',
+      '{"features":["wifi","gps"],"n":1}',
+      '{"features":[{"type":"Feature"}],"type":"car"}',
+      '{"a":"\\"type\\":\\"FeatureCollection\\""}',
+      '{"a":"{","b":"\\\\","type":"x"}',
+    ]
+    for (const body of resembles) expect(mapDocumentOf(utf8(body))).toBeUndefined()
+    fc.assert(
+      fc.property(fc.json(), fc.nat(200), (text, cut) => {
+        expect(mapDocumentOf(utf8(text).subarray(0, cut))).toBeUndefined()
+      }),
+    )
+  })
+})
+
+const rows = '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'
+const table = 'a,b\n1,x\n2,y\n'
+const latin1 = Buffer.from('name,n\nMünchen,1\n', 'latin1')
+const wrong: readonly (readonly [string, string, string | Uint8Array, string])[] = [
+  ['gzip without its header', csv, gzipSync(table), 'Content-Encoding: gzip'],
+  ['gzip of JSON', json, gzipSync(rows), 'Content-Encoding: gzip'],
+  ['zstd without its header', ndjson, zstdCompressSync(Buffer.from(rows)), 'Content-Encoding: zstd'],
+  ['a zip archive', csv, Buffer.from('504b030414000000080000002100', 'hex'), 'unpack'],
+  ['a Parquet file', json, Buffer.from('50415231150415301534', 'hex'), 'Parquet'],
+  ['Latin-1', csv, latin1, 'WINDOWS-1252'],
+  ['Latin-1 in JSON', json, Buffer.from('[{"name":"Zürich"}]', 'latin1'), 'WINDOWS-1252'],
+  ['UTF-16', csv, Buffer.from('\ufeffa,b\n1,2\n', 'utf16le'), 'UTF-16'],
+  ['semicolons', csv, 'a;b\n1,5;x\n', 'semicolons'],
+  ['tabs', csv, 'a\tb\n1,5\tx\n', 'tabs'],
+  ['an array sent as CSV', csv, '[{"a":1,"b":2},\n{"a":2,"b":3}]', 'application/json'],
+  ['lines of JSON sent as CSV', csv, rows, 'application/x-ndjson'],
+  ['a JSON document sent as CSV', csv, '{\n "a": 1,\n "b": 2\n}', 'application/json'],
+  ['CSV sent as JSON', json, table, 'text/csv'],
+  ['CSV sent as NDJSON', ndjson, table, 'text/csv'],
+  ['an array sent as NDJSON', ndjson, '[\n{"a":1}\n]', 'application/json'],
+  ['a pretty object sent as NDJSON', ndjson, '{\n "a": 1\n}', 'application/json'],
+  ['lines sent as JSON', json, rows, 'application/x-ndjson'],
+  ['an HTML page', csv, '<!DOCTYPE html>\n<html><body>"no,</body></html>\n,,"', 'HTML'],
+  ['XML', json, '<?xml version="1.0"?><rows/>', 'XML'],
+]
+
+describe('a body that is something else', () => {
+  test.each(wrong)('%s: the refusal says what to do', async (_, type, body, hint) => {
+    const answer = await post('odd/body', type, body)
+    expect([400, 422]).toContain(answer.status)
+    expect(answer.at('hint')).toContain(hint)
+    expect((await live.call('/odd/body/tail')).status).toBe(404)
+  })
+
+  test('a fault of another kind keeps its own hint', async () => {
+    const answer = await post('odd/body', ndjson, '{"a":1}\n{"a":"x"\n')
+    expect(answer.at('hint')).toContain('inferred')
+    const headers = { 'content-type': csv, 'content-encoding': 'gzip' }
+    const cut = await live.call('/odd/body/ingest?create=true', {
+      method: 'POST',
+      body: gzipSync('a;b\n1;2\n').subarray(0, -3),
+      headers,
+    })
+    expect([cut.status, cut.at('hint')]).toEqual([400, expect.stringContaining('Content-Encoding')])
+  })
+
+  test('never makes the look itself fail, or take long', () => {
+    const formats = fc.constantFrom('csv', 'json', 'ndjson', 'geojson', 'ndgeojson')
+    const startedMs = performance.now()
+    for (const part of [' ', '\n', '{"', '{"a":"\\"', '}', '"a",', 'a ', '[', '{}\n', '\t;', '{"a":']) {
+      for (const start of ['', '{', '{}', '{"\\', 'a,']) {
+        const bytes = utf8((start + part.repeat(16_384)).slice(0, 16_383))
+        for (const format of ['csv', 'json', 'ndjson'] as const) lookAlikeHint(bytes, format)
+        mapDocumentOf(bytes)
+        mapDocumentOf(utf8(`${start}${part.repeat(4_000)}\\`))
+      }
+    }
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), fc.string({ unit: 'binary' }).map(utf8)), formats, (bytes, format) => {
+        expect(['string', 'undefined']).toContain(typeof lookAlikeHint(bytes, format))
+        mapDocumentOf(bytes)
+      }),
+    )
+  })
+})
