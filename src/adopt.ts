@@ -70,7 +70,7 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
 async function foundName(config: Config, name: LogName): Promise<LogName> {
   if (name.kind !== 'id') return name
   const id = await readFile(join(dataPaths(config.dataDir).log, 'id'), 'utf8').catch(() => '')
-  return id.trim() === name.id ? { kind: 'file' } : name
+  return id.trim().split(' ')[0] === name.id ? { kind: 'file' } : name
 }
 
 function nextName(config: Config, old: LogName, next: LogName): OpenLogName {

@@ -69,7 +69,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
   const openBytes = (): number => running?.openBytes() ?? 0
   try {
     const opening = await openLog({ config, paths, logger, fail: failure.fail, openBytes }, opened)
-    await emptyCache(paths.cache, { isLocked: opening.log?.kind === 'file', opened })
+    await emptyCache(paths.cache, opened)
     const shared = await openShared(config, { paths, logger, opened, fail: failure.fail, ...opening })
     const parts: Parts = { ...shared, ...opening, paths }
     const builder = has(config, 'builder')
@@ -291,14 +291,9 @@ function createFailure(): { failed: Promise<unknown>; fail: (error: unknown) => 
 }
 
 /** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */
-async function emptyCache(
-  dir: string,
-  { isLocked, opened }: { isLocked: boolean; opened: (() => Promise<void>)[] },
-): Promise<void> {
-  if (!isLocked) {
-    const unlock = lockDirectory(dir, 'cache')
-    opened.push(async () => unlock())
-  }
+async function emptyCache(dir: string, opened: (() => Promise<void>)[]): Promise<void> {
+  const unlock = lockDirectory(dir, 'cache')
+  opened.push(async () => unlock())
   for (const name of await readdir(dir)) {
     if (!/^(?:lock|owner)/.test(name)) await rm(join(dir, name), { recursive: true, force: true })
   }

@@ -14,6 +14,7 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
 import type { AdoptionRecord, CommitRecord, NameRecord } from '../model/records.ts'
 import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.ts'
+import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
@@ -214,6 +215,8 @@ export class Catalog {
       const meanwhile = this.#chains.get(name.id)
       if (meanwhile !== undefined) return meanwhile
       const chain = new DatasetChain(name)
+      // Read first: a head is written after its commit, so the commits that are found below reach it.
+      const hint = await readHint(this.#store, name.id)
       const sequences = (await this.#store.list(commitsPrefix(name.id)))
         .map(numberOfName)
         .filter((value) => value !== undefined)
@@ -234,6 +237,9 @@ export class Catalog {
       await this.#probe(chain, { tell: false })
       if ((sequences.at(-1) ?? -1) > chain.headSequence) {
         throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
+      }
+      if (hint !== undefined && hint.sequence > chain.headSequence) {
+        throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
       }
       await this.#store.settle(commitsPrefix(name.id))
       if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)

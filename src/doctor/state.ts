@@ -72,7 +72,10 @@ async function checkLog(path: string): Promise<{ readonly finding: Finding; read
         'Check the disk. The next start copies the last segment, since the disk may hold other bytes than were read.'
       return { finding: warn('log', `${held} The last process could not write it.`, hint), log }
     }
-    const torn = tornBytes === 0 ? '' : ` It ends in ${tornBytes} bytes of a write that was never acknowledged.`
+    const torn =
+      tornBytes === 0
+        ? ''
+        : ` It ends in a frame of ${tornBytes} bytes that is not whole: a torn write, or a damaged last message.`
     return { finding: ok('log', held + torn), log }
   } catch (error) {
     if (!(error instanceof HaltError)) throw error

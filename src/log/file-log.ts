@@ -3,9 +3,8 @@
 // its messages shown to readers, when the fsync after its write has ended.
 
 import { join } from 'node:path'
-import { randomBytes } from '../codec/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
-import { toHex, utf8, copyBytes } from '../lib/bytes.ts'
+import { utf8, copyBytes } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
@@ -13,7 +12,8 @@ import { prepareContract } from './contract.ts'
 import type { EventLog, LogEntry } from './event-log.ts'
 import { type FileSystem, hasCode, nodeFileSystem } from './file-system.ts'
 import { maxMessageBytes } from './frame.ts'
-import { recoverLog } from './recover-log.ts'
+import { type LogIdentity, newIdentityText, parseIdentity, withoutIdentity } from './identity.ts'
+import { listSegments, recoverLog } from './recover-log.ts'
 import { SegmentWriter } from './segment-writer.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { checkInRange, Tail, truncated } from './tail.ts'
@@ -50,10 +50,10 @@ export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   await files.makeDirectory(directory)
   const unlock = files.lock(directory)
   try {
-    const id = await readOrMakeId(files, directory)
-    const at = { files, directory, segmentBytes, logger }
-    const recovered = await recoverLog(at)
+    const { id, form } = await readOrMakeIdentity(files, directory)
+    const at = { files, directory, segmentBytes, logger, form }
     prepareContract()
+    const recovered = await recoverLog(at)
     const tail = new Tail(recovered.end.position, tailBytes)
     const writer = new SegmentWriter(at, recovered, tail)
     return new FileLog({ id, tail, writer, unlock, options, files })
@@ -294,22 +294,20 @@ function outcomeUnknown(cause: unknown): NodeError {
   )
 }
 
-async function readOrMakeId(files: FileSystem, directory: string): Promise<string> {
+async function readOrMakeIdentity(files: FileSystem, directory: string): Promise<LogIdentity> {
   const path = join(directory, 'id')
-  const text = await files.readText(path)
-  if (text !== undefined) {
-    if (!/^[0-9a-f]{32}\n$/.test(text)) throw new HaltError('LogDamaged', `${path} does not hold the identity of a log`)
-    return text.trim()
-  }
-  const id = toHex(randomBytes(16))
+  const held = await files.readText(path)
+  if (held !== undefined) return parseIdentity(held)
+  if ((await listSegments({ files, directory })).length > 0) throw withoutIdentity()
+  const text = newIdentityText()
   const file = await files.open(`${path}.new`, 'create')
   try {
-    await file.write(utf8(`${id}\n`), 0)
+    await file.write(utf8(text), 0)
     await file.datasync()
   } finally {
     await file.close()
   }
   await files.rename(`${path}.new`, path)
   await files.syncDirectory(directory)
-  return id
+  return parseIdentity(text)
 }

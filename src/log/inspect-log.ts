@@ -3,6 +3,7 @@
 
 import { HaltError } from '../model/errors.ts'
 import { nodeFileSystem } from './file-system.ts'
+import { parseIdentity, plainForm, withoutIdentity } from './identity.ts'
 import { damagedFrame, failureNote, findEnd, inspectTail, listSegments } from './recover-log.ts'
 import { Segment } from './segment.ts'
 
@@ -13,7 +14,7 @@ export interface LogInspection {
   readonly start: number
   readonly end: number
   readonly segments: number
-  /** Bytes of a write that was never acknowledged; the next opening cuts them off. */
+  /** Bytes of a last frame that is not whole; the next opening cuts them off. */
   readonly tornBytes: number
   /** The last process could not write or fsync; the next opening copies the last segment. */
   readonly hasFailed: boolean
@@ -26,28 +27,31 @@ export interface LogInspection {
 export async function inspectLog(directory: string): Promise<LogInspection> {
   const files = nodeFileSystem
   const idText = await files.readText(`${directory}/id`)
-  if (idText !== undefined && !/^[0-9a-f]{32}\n$/.test(idText)) {
-    throw new HaltError('LogDamaged', 'the file id does not hold the identity of a log')
-  }
   const hasFailed = (await files.readText(failureNote({ directory }))) !== undefined
   const firsts = await listSegments({ files, directory })
+  if (idText === undefined && firsts.length > 0) throw withoutIdentity()
+  const identity = idText === undefined ? undefined : parseIdentity(idText)
+  const form = identity?.form ?? plainForm
   let [end, tornBytes] = [firsts[0] ?? 0, 0]
   for (const [index, first] of firsts.entries()) {
     if (first !== end)
       throw new HaltError('LogDamaged', `the messages from position ${end} to ${first - 1} are missing`)
-    const segment = new Segment(files, directory, first)
+    const segment = new Segment({ files, directory, form }, first)
     const file = await files.open(segment.path, 'read')
     try {
       const place = await findEnd(file, segment)
       const next = firsts[index + 1]
       // A segment that others follow ends where the next one begins.
       if (next !== undefined && place.position !== next) throw damagedFrame(place.position)
-      const tail = next === undefined ? await inspectTail(file, place, await file.size()) : { used: 0, damaged: false }
+      const tail =
+        next === undefined
+          ? await inspectTail(file, { ...place, form }, await file.size())
+          : { used: 0, damaged: false }
       if (tail.damaged) throw damagedFrame(place.position)
       ;[end, tornBytes] = [place.position, tail.used]
     } finally {
       await file.close()
     }
   }
-  return { id: idText?.trim(), start: firsts[0] ?? 0, end, segments: firsts.length, tornBytes, hasFailed }
+  return { id: identity?.id, start: firsts[0] ?? 0, end, segments: firsts.length, tornBytes, hasFailed }
 }

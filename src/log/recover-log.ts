@@ -7,17 +7,23 @@ import { must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { Logger } from '../lib/logger.ts'
 import { HaltError } from '../model/errors.ts'
-import type { FileSystem, LogFile } from './file-system.ts'
-import { type FrameHeader, frameHeaderBytes, frameIsIntact, maxMessageBytes, readFrameHeader } from './frame.ts'
-import { type Place, readFrames, Segment } from './segment.ts'
+import type { LogFile } from './file-system.ts'
+import {
+  type FrameForm,
+  type FrameHeader,
+  frameHeaderBytes,
+  frameIsIntact,
+  hasOtherForm,
+  maxMessageBytes,
+  readFrameHeader,
+} from './frame.ts'
+import { type Place, readFrames, Segment, type SegmentsPlace } from './segment.ts'
 
 const stepBytes = 1024 * 1024
 /** Bound on the bytes checked while looking for frames in a tail; beyond it the tail counts as damage. */
 const searchBudgetBytes = 1024 * 1024 * 1024
 
-export interface LogDirectory {
-  readonly files: FileSystem
-  readonly directory: string
+export interface LogDirectory extends SegmentsPlace {
   readonly segmentBytes: number
   readonly logger: Logger
 }
@@ -41,7 +47,7 @@ export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
     const made = await createSegment(at, 0)
     return { segments: [made.segment], file: made.file, end: { position: 0, offset: 0 } }
   }
-  const segments = firsts.map((first) => new Segment(at.files, at.directory, first))
+  const segments = firsts.map((first) => new Segment(at, first))
   const last = must(segments.at(-1), 'there is a segment')
   if ((await at.files.readText(failureNote(at))) !== undefined) await copySegment(at, last)
   const file = await at.files.open(last.path, 'write')
@@ -61,7 +67,7 @@ export async function createSegment(
   at: LogDirectory,
   first: number,
 ): Promise<{ readonly segment: Segment; readonly file: LogFile }> {
-  const segment = new Segment(at.files, at.directory, first)
+  const segment = new Segment(at, first)
   const file = await at.files.open(segment.path, 'create')
   try {
     await file.truncate(at.segmentBytes)
@@ -124,6 +130,7 @@ export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
       from: Number.POSITIVE_INFINITY,
       below: Number.POSITIVE_INFINITY,
       stepBytes,
+      form: segment.form,
       note: (frame) => segment.note(frame),
     })
     place = run.next
@@ -134,13 +141,10 @@ export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
 /** Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. */
 async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<void> {
   const size = await file.size()
-  const tail = await inspectTail(file, end, size)
+  const tail = await inspectTail(file, { ...end, form: at.form }, size)
   if (tail.damaged) throw damagedFrame(end.position)
   if (tail.used > 0) {
-    at.logger.warn(
-      { position: end.position, bytes: tail.used },
-      'the log ends in a torn write that was never acknowledged; it is cut off',
-    )
+    at.logger.warn({ position: end.position, bytes: tail.used }, tornText)
     await file.truncate(end.offset)
   }
   if (tail.used > 0 || size < at.segmentBytes) {
@@ -148,6 +152,11 @@ async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<v
     await file.datasync()
   }
 }
+
+/** A torn last write and a damaged last message look the same: the log cannot know which it is. */
+const tornText =
+  'the log ends in a frame that is not whole; it is cut off: after a crash or power cut that is a write that was not ' +
+  'acknowledged, without one the disk has damaged the last message, which may have been acknowledged'
 
 /** A frame that was durable and is not intact any more. */
 export function damagedFrame(position: number): HaltError {
@@ -160,9 +169,10 @@ export function damagedFrame(position: number): HaltError {
 /** What comes after the last good frame. `used`: bytes up to the last one that is not zero. */
 export async function inspectTail(
   file: LogFile,
-  end: Place,
+  end: Place & { readonly form: FrameForm },
   size: number,
 ): Promise<{ readonly used: number; readonly damaged: boolean }> {
+  const { form } = end
   let used = 0
   let budget = searchBudgetBytes
   // Steps overlap by one frame header, so that a frame that begins near the end of a step is seen whole.
@@ -171,13 +181,14 @@ export async function inspectTail(
   for (let at = end.offset; at < size; at += stepBytes) {
     const part = chunk.subarray(0, await file.read(chunk, at))
     if (part.equals(zeros.subarray(0, part.length))) continue
+    if (at === end.offset && hasOtherForm(part, end)) return { used: usedBytes(part), damaged: true }
     used = at - end.offset + usedBytes(part)
     for (let i = 0; i < Math.min(part.length, stepBytes); i++) {
-      const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset })
+      const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset, form })
       if (header === undefined || at + i + frameHeaderBytes + header.length > size) continue
       const frame = Buffer.allocUnsafeSlow(frameHeaderBytes + header.length)
       await file.read(frame, at + i)
-      if (frameIsIntact(frame, 0, header)) return { used, damaged: true }
+      if (frameIsIntact(frame, 0, { ...header, form })) return { used, damaged: true }
       budget -= frame.length
       if (budget < 0) return { used, damaged: true }
     }
@@ -192,11 +203,11 @@ export async function inspectTail(
 function frameAbove(
   bytes: Uint8Array,
   at: number,
-  bad: { readonly position: number; readonly distance: number },
+  bad: { readonly position: number; readonly distance: number; readonly form: FrameForm },
 ): FrameHeader | undefined {
   // The length's highest byte alone tells most offsets apart.
-  if ((bytes[at + 3] ?? 0) * 0x100_0000 > maxMessageBytes) return undefined
-  const header = readFrameHeader(bytes, at)
+  if (((bytes[at + 3] ?? 0) & 0x7f) * 0x100_0000 > maxMessageBytes) return undefined
+  const header = readFrameHeader(bytes, at, bad.form)
   if (header === undefined || header.mark <= bad.position) return undefined
   return (header.position - bad.position) * frameHeaderBytes <= bad.distance ? header : undefined
 }

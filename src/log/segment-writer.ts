@@ -112,7 +112,7 @@ export class SegmentWriter {
     if (this.#unfinished === undefined) return
     const { files, directory } = this.#at
     try {
-      await files.remove(new Segment(files, directory, this.#unfinished).path)
+      await files.remove(new Segment(this.#at, this.#unfinished).path)
       await files.syncDirectory(directory)
     } catch (error) {
       if (isOutOfFiles(error)) throw outOfFiles(error)
@@ -148,7 +148,7 @@ export class SegmentWriter {
     let at = 0
     let position = mark
     for (const message of messages) {
-      at = writeFrame(out, at, { position, mark, message })
+      at = writeFrame(out, at, { position, mark, message, form: this.#at.form })
       position++
     }
     return out

@@ -6,7 +6,7 @@ import { must } from '../lib/assert.ts'
 import { HaltError } from '../model/errors.ts'
 import type { LogEntry } from './event-log.ts'
 import type { FileSystem, LogFile } from './file-system.ts'
-import { frameHeaderBytes, frameIsIntact, readFrameHeader } from './frame.ts'
+import { type FrameForm, frameHeaderBytes, frameIsIntact, readFrameHeader } from './frame.ts'
 import { readStepBytes, readStepEntries } from './tail.ts'
 
 /** A frame boundary: the frame of `position` begins at `offset` bytes of the file. */
@@ -24,17 +24,26 @@ export interface FrameRun {
 
 const indexStepBytes = 64 * 1024
 
+/** Where segments lie, and how their frames are written. */
+export interface SegmentsPlace {
+  readonly files: FileSystem
+  readonly directory: string
+  readonly form: FrameForm
+}
+
 export class Segment {
   readonly first: number
   readonly path: string
+  readonly form: FrameForm
   readonly #files: FileSystem
   /** Places in rising order, at least 64 KiB apart, of a prefix of the file. */
   readonly #index: Place[]
 
-  constructor(files: FileSystem, directory: string, first: number) {
-    this.#files = files
+  constructor(at: SegmentsPlace, first: number) {
+    this.#files = at.files
+    this.form = at.form
     this.first = first
-    this.path = join(directory, `${first}.segment`)
+    this.path = join(at.directory, `${first}.segment`)
     this.#index = [{ position: first, offset: 0 }]
   }
 
@@ -53,7 +62,13 @@ export class Segment {
     try {
       let place = this.#placeBefore(from)
       for (;;) {
-        const run = await readFrames(file, place, { from, below, stepBytes, note: (at) => this.note(at) })
+        const run = await readFrames(file, place, {
+          from,
+          below,
+          stepBytes,
+          form: this.form,
+          note: (at) => this.note(at),
+        })
         if (run.entries.length > 0) return run.entries
         if (run.bad) throw new HaltError('LogDamaged', `the frame of position ${run.next.position} is not intact`)
         place = run.next
@@ -80,6 +95,7 @@ interface Wanted {
   readonly from: number
   readonly below: number
   readonly stepBytes: number
+  readonly form: FrameForm
   readonly note: (place: Place) => void
 }
 
@@ -94,7 +110,7 @@ export async function readFrames(file: LogFile, start: Place, wanted: Wanted): P
   let { position } = start
   let at = 0
   while (position < wanted.below && entries.length < readStepEntries) {
-    const header = readFrameHeader(chunk, at)
+    const header = readFrameHeader(chunk, at, wanted.form)
     const end = header === undefined ? at + frameHeaderBytes : at + frameHeaderBytes + header.length
     if (end > chunk.length && chunk.length === asked) {
       // The chunk, not the file, ends within this frame: it begins the next step, or is read whole if it is the first.
@@ -103,7 +119,8 @@ export async function readFrames(file: LogFile, start: Place, wanted: Wanted): P
       chunk = await readChunk(file, start.offset, asked)
       continue
     }
-    const good = header?.position === position && end <= chunk.length && frameIsIntact(chunk, at, header)
+    const { form } = wanted
+    const good = header?.position === position && end <= chunk.length && frameIsIntact(chunk, at, { ...header, form })
     if (!good) return { entries, next: { position, offset: start.offset + at }, bad: true }
     wanted.note({ position, offset: start.offset + at })
     if (position >= wanted.from) entries.push({ position, bytes: chunk.subarray(at + frameHeaderBytes, end) })

@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import type { Announcements } from '../../src/log/announcements.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { blockKey, checkpointKey, commitKey } from '../../src/store/layout.ts'
+import { blockKey, checkpointKey, commitKey, headKey } from '../../src/store/layout.ts'
 import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { batchId, buildAll, datasetId, schemaOf, TestWriter, userFields } from '../builder/support.ts'
@@ -157,7 +157,8 @@ describe('a catalog', () => {
     const catalog = catalogOf(counting)
     const chains = await Promise.all(['acme/a', 'ACME/A', 'acme/a'].map((alias) => chainOf(catalog, alias)))
     expect(new Set(chains).size).toBe(1)
-    expect(reads).toBe(5)
+    // Five blocks, and the one that the head names.
+    expect(reads).toBe(6)
   })
 })
 
@@ -182,6 +183,19 @@ describe('a chain that is broken', () => {
     },
   )
 
+  test.each([1, 2, 3])(
+    'whose last %i commits are gone is told by its head, and never read as an older one',
+    async (gone) => {
+      const store = await storeWith(4)
+      for (let n = 0; n < gone; n++) await store.delete(commitKey(a, 6 - n))
+      await expect(chainOf(catalogOf(store))).rejects.toMatchObject({ reason: 'ChainBroken' })
+      await expect(chainOf(catalogOf(store), 'acme/b')).resolves.toBeDefined()
+      // A head is only a hint: without one the commits are all that is known.
+      await store.delete(headKey(a))
+      expect((await chainOf(catalogOf(store))).headSequence).toBe(6 - gone)
+    },
+  )
+
   test('is read once it is whole again', async () => {
     const store = await storeWith(3)
     const objects = new Map<string, Uint8Array | undefined>([[commitKey(a, 4), undefined]])
@@ -195,8 +209,10 @@ describe('a chain that is broken', () => {
     const store = await storeWith(3)
     const whole = await chainOf(catalogOf(store))
     const next = must(whole.blocks.at(5), 'a block').hash
-    const commits = new Map<string, Uint8Array | undefined>([[commitKey(a, 5), undefined]])
-    const objects = new Map(commits)
+    const objects = new Map<string, Uint8Array | undefined>([
+      [commitKey(a, 5), undefined],
+      [headKey(a), undefined],
+    ])
     const hidden = damaged(store, objects)
     hidden.list = async (prefix) =>
       (await store.list(prefix)).filter((name) => !prefix.includes('commits') || Number(name) < 5)

@@ -1,11 +1,13 @@
 // `proofstream doctor` over installations that are new, well, running, stopped, damaged and open to others.
 
+import { readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
+import { crc32c } from '../../src/log/crc32c.ts'
 import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 
 interface Row {
@@ -62,6 +64,12 @@ async function filled(): Promise<string> {
   await post(node, data, '/acme/two/ingest?create=true')
   await node.end('SIGTERM')
   return data
+}
+
+/** The identity of another log whose frames are written in the same way. */
+function otherIdentity(data: string): string {
+  const text = `${'0'.repeat(32)} ${readFileSync(join(data, 'log', 'id'), 'utf8').slice(33, 49)}`
+  return `${text} ${crc32c(Buffer.from(text)).toString(16).padStart(8, '0')}\n`
 }
 
 describe('before the first start', () => {
@@ -162,7 +170,7 @@ describe('a damaged directory', () => {
       'another log',
       'logs',
       /^Datasets of another log .*acme\/one; acme\/two/,
-      (data: string) => writeFile(join(data, 'log', 'id'), `${'0'.repeat(32)}\n`),
+      (data: string) => writeFile(join(data, 'log', 'id'), otherIdentity(data)),
     ],
     ['a log that ends too early', 'floors', /^LogRegressed: the log ends at 0/, emptyLog],
   ])('is told and left as it is: %s', async (_, check, found, damage) => {

@@ -4,9 +4,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file-log.ts'
+import { type FrameForm, writeFrame } from '../../src/log/frame.ts'
+import { newIdentityText } from '../../src/log/identity.ts'
 import { HaltError, NodeError } from '../../src/model/errors.ts'
 import { readAll } from './contract-suite.ts'
 import { SimulatedDisk, systemError } from './simulated-disk.ts'
@@ -246,4 +249,83 @@ describe.each(['EIO', 'ENOSPC'])('when one operation of the disk fails with %s, 
       if (count < failing) break
     }
   })
+})
+
+describe('the number of a log', () => {
+  const id = '/log/id'
+  /** A log of an older version: its frames have no number. */
+  async function olderLog(): Promise<SimulatedDisk> {
+    const disk = new SimulatedDisk()
+    await (await open(disk)).close()
+    disk.corrupt(id, () => utf8(`${'ab'.repeat(16)}\n`))
+    return disk
+  }
+
+  /** A message full of bytes that would be frames written after its own was durable, in one form or the other. */
+  function deceit(position: number, form: FrameForm): Uint8Array {
+    const out = new Uint8Array(10 * 40)
+    let at = 0
+    for (let n = 1; n <= 10; n++) {
+      const frame = { position: position + n, mark: position + n, message: new Uint8Array(16), form }
+      at = writeFrame(out, at, frame)
+    }
+    return out
+  }
+
+  test('keeps frame-like bytes of a message from passing for frames, wherever it is torn', async () => {
+    const forms = fc.record({ isNumbered: fc.boolean(), seed: fc.constantFrom(0, 1, 0xffff_ffff) })
+    await fc.assert(
+      fc.asyncProperty(forms, fc.integer({ min: 0, max: 423 }), async (form, torn) => {
+        const disk = new SimulatedDisk()
+        const log = await open(disk)
+        await log.append(0, [message(0, 50)])
+        await log.append(0, [deceit(1, form)])
+        await log.close()
+        const start = 24 + 50
+        disk.corrupt(segment, (bytes) => bytes.map((byte, i) => (i === start + torn ? byte ^ 0x41 : byte)))
+        expect((await messagesOf(disk)).length).toBe(1)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('is missing in older logs, which go on as they are', async () => {
+    const disk = await olderLog()
+    for (let life = 0; life < 3; life++) {
+      const log = await open(disk)
+      await log.append(0, [message(life, 300)])
+      expect(log.id).toBe('ab'.repeat(16))
+      await log.close()
+    }
+    const messages = await messagesOf(disk)
+    expect(messages.every((bytes, i) => isMessage(i, bytes))).toBe(true)
+    expect(messages.length).toBe(3)
+    // The frames of a log are never read in the other form: all of them would look torn.
+    disk.corrupt(id, () => utf8(newIdentityText()))
+    await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
+  })
+
+  test('cannot be lost or changed without the log refusing to start', async () => {
+    const disk = await filled([100, 100])
+    const text = new TextDecoder().decode(disk.bytes(id))
+    for (let at = 0; at < text.length; at++) {
+      for (const mask of [1, 2, 4, 8, 16, 32, 64]) {
+        disk.corrupt(id, () => utf8(text).map((byte, i) => (i === at ? byte ^ mask : byte)))
+        await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
+      }
+    }
+    disk.corrupt(id, () => utf8(`${text.slice(0, 32)}\n`))
+    await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
+    await disk.remove(id)
+    await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
+  })
+})
+
+test('what is cut off at the end is told for what it may be', async () => {
+  const disk = await filled([100, 100])
+  disk.corrupt(segment, (bytes) => bytes.map((byte, i) => (i === 124 + 60 ? byte ^ 1 : byte)))
+  const lines: string[] = []
+  const logger = { ...silentLogger, warn: (_: object, line: string) => void lines.push(line) }
+  await (await open(disk, { logger })).close()
+  expect(lines).toEqual([expect.stringContaining('may have been acknowledged')])
 })

@@ -46,7 +46,7 @@ function adopt(...args: string[]): Promise<Finished> {
 }
 
 function logId(): Promise<string> {
-  return readFile(join(data, 'log', 'id'), 'utf8').then((text) => text.trim())
+  return readFile(join(data, 'log', 'id'), 'utf8').then((text) => text.trim().slice(0, 32))
 }
 
 async function moveLog(): Promise<string> {

@@ -51,6 +51,15 @@ test('a replica answers from the store of another process, at most a second late
   expect(await count(replica.url)).toBe(3)
 })
 
+test('a replica does not start on the data directory of a running node, and leaves its cache alone', async () => {
+  const spool = join(live.dataDir, 'cache', 'spool-of-a-post')
+  await writeFile(spool, 'rows on their way')
+  const store = join(live.dataDir, 'store')
+  const options = { data: live.dataDir, store, roles: 'replica', listen: '127.0.0.1:0', 'log-level': 'silent' }
+  await expect(startNode(loadConfig(options))).rejects.toMatchObject({ kind: 'LogUnavailable' })
+  expect(await readFile(spool, 'utf8')).toBe('rows on their way')
+})
+
 test('a proof made by a replica verifies at the node and the other way round', async () => {
   for (const [maker, judge] of [
     [replica.url, live.node.url],
