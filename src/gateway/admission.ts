@@ -9,6 +9,13 @@ import { CallerRates } from './caller-rates.ts'
 
 /** A body counts this much at most: it never holds more in memory, the rest of a larger one lies in a file. */
 const countedBytesMost = 32 * 1024 * 1024
+/** Of what the process may have, this much is not for bodies. */
+const ownMemoryBytes = 256 * 1024 * 1024
+/** A body comes to take so many times its bytes, up to a row group of them: while it is read, and while its block is built. */
+const memoryPerByte = 8
+const rowGroupBytes = 64 * 1024 * 1024
+/** A node takes bodies of this size whatever little memory it has. */
+const leastBodyBytes = 4 * 1024 * 1024
 /** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
 const patienceMs = 2_000
 const tickMs = 100
@@ -23,7 +30,7 @@ export type AdmissionLimits = Pick<
 
 /** Why a body is not let in: the limit that it meets, and when to ask again. */
 export interface Shortage {
-  readonly name: keyof AdmissionLimits
+  readonly name: keyof AdmissionLimits | 'memory'
   readonly retryAfterSeconds: number
 }
 
@@ -61,9 +68,14 @@ export class AdmissionQueue {
   #waiting = 0
   #isTicking = false
   #openBytes = 0
+  /** Memory that bodies may come to take together, and that those under way may. */
+  readonly #memoryBytes: number
+  #memoryTaken = 0
 
-  constructor(limits: AdmissionLimits, clock: Clock) {
+  /** `memoryBytes` is what the process may have in all. */
+  constructor(limits: AdmissionLimits, clock: Clock, memoryBytes = Number.POSITIVE_INFINITY) {
     this.#limits = limits
+    this.#memoryBytes = Math.max(memoryBytes - ownMemoryBytes, memoryPerByte * leastBodyBytes)
     this.#clock = clock
     this.#rates = new CallerRates(limits, clock)
   }
@@ -85,7 +97,8 @@ export class AdmissionQueue {
 
   /**
    * Admits a body of about `bytes` from `caller`, after a wait of up to two seconds. A body that is alone is admitted at any
-   * size, and so is the only one of its caller where the node has room. Throws `Saturated`, `QuotaExceeded`.
+   * size that the memory allows, and so is the only one of its caller where the node has room. Throws `Saturated`,
+   * `QuotaExceeded`.
    */
   async enter(caller: string, bytes: number): Promise<Admitted> {
     const shortage = this.#shortage(caller, bytes)
@@ -102,7 +115,12 @@ export class AdmissionQueue {
 
   #shortage(caller: string, bytes: number): Shortage | undefined {
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
-    return this.#requestShortage(held) ?? this.#byteShortage(held, 0, counted(bytes)) ?? this.#rates.shortage(caller)
+    return (
+      this.#requestShortage(held) ??
+      this.#byteShortage(held, 0, counted(bytes)) ??
+      this.#memoryShortage(0, bytes) ??
+      this.#rates.shortage(caller)
+    )
   }
 
   #requestShortage(held: Held): Shortage | undefined {
@@ -121,6 +139,12 @@ export class AdmissionQueue {
     return held.bytes > own && held.bytes + more > this.#share(most - bytes + held.bytes) ? overShare : undefined
   }
 
+  /** A body of `own` bytes turns out to have `to`. */
+  #memoryShortage(own: number, to: number): Shortage | undefined {
+    const isOver = this.#memoryTaken + memoryOf(to) - memoryOf(own) > this.#memoryBytes
+    return isOver && to > own ? { name: 'memory', retryAfterSeconds: 1 } : undefined
+  }
+
   #share(free: number): number {
     return (free * this.#limits.callerIngestShare) / 100
   }
@@ -134,6 +158,7 @@ export class AdmissionQueue {
     const change = (to: number): void => {
       const more = counted(to) - counted(own)
       this.#openBytes += to - own
+      this.#memoryTaken += memoryOf(to) - memoryOf(own)
       held.bytes += more
       all.bytes += more
       own = to
@@ -145,8 +170,10 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
-        const shortage = this.#byteShortage(held, counted(own), counted(to) - counted(own))
-        if (shortage !== undefined && counted(to) > counted(own)) throw this.#refusal(shortage)
+        const more = counted(to) - counted(own)
+        const shortage =
+          (more > 0 ? this.#byteShortage(held, counted(own), more) : undefined) ?? this.#memoryShortage(own, to)
+        if (shortage !== undefined) throw this.#refusal(shortage)
         change(to)
       },
       spend: (spent) => this.#rates.spend(caller, spent),
@@ -210,7 +237,21 @@ export class AdmissionQueue {
     }
   }
 
+  #memoryRefusal(retryAfterSeconds: number): NodeError {
+    const alone = Math.floor(this.#memoryBytes / memoryPerByte)
+    const isBounded = alone < rowGroupBytes
+    const least = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
+    return new NodeError('Saturated', 'The node has too little memory for this body beside those under way.', {
+      hint: isBounded
+        ? `A body of more than ${alone} bytes never fits: send smaller batches, or give the node ${least} MiB.`
+        : 'Send it again when Retry-After has passed.',
+      limit: { name: 'memory', value: this.#memoryBytes, unit: 'bytes' },
+      retryAfterSeconds,
+    })
+  }
+
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
+    if (name === 'memory') return this.#memoryRefusal(retryAfterSeconds)
     const isOwn = name !== 'openIngestRequests' && name !== 'openIngestBytes'
     return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
@@ -229,6 +270,11 @@ const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
   callerIngestShare: 'This token has as many bodies under way as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
+}
+
+/** What a body of so many bytes comes to take. */
+function memoryOf(bytes: number): number {
+  return memoryPerByte * Math.min(bytes, rowGroupBytes)
 }
 
 function counted(bytes: number): number {

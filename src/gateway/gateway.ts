@@ -62,7 +62,7 @@ export class Gateway {
       keyed: new KeyedBatches(),
     }
     this.#pace = new BlockPace(deps)
-    this.#admission = new AdmissionQueue(deps.limits, deps.clock)
+    this.#admission = new AdmissionQueue(deps.limits, deps.clock, deps.memoryBytes)
   }
 
   /** What is under way. */
