@@ -10,7 +10,7 @@ import { CallerRates } from './caller-rates.ts'
 /** A body counts this much at most: it never holds more in memory, the rest of a larger one lies in a file. */
 const countedBytesMost = 32 * 1024 * 1024
 /** Of what the process may have, this much is not for bodies. */
-const ownMemoryBytes = 256 * 1024 * 1024
+const ownMemoryBytes = 384 * 1024 * 1024
 /** A body comes to take so many times its bytes, up to a row group of them: while it is read, and while its block is built. */
 const memoryPerByte = 8
 const rowGroupBytes = 64 * 1024 * 1024
