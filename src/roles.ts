@@ -1,6 +1,7 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
+import { totalmem } from 'node:os'
 import { openBuildNotes } from './builder/build-notes.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
@@ -78,6 +79,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     ...parts,
     outcomes: new Outcomes(store, config.limits.keyMemoryBytes),
     limits: config.limits,
+    memoryBytes: memoryBytes(),
     haltOf: (dataset, partition) =>
       textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),
     hasRoom: createRoomCheck({
@@ -97,6 +99,11 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
   const watch = new LogWatch({ store, log, clock, logger })
   opened.push(() => watch.close())
   return watch
+}
+
+/** Memory that this process may have: its container's, else the machine's. */
+function memoryBytes(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }
 
 function haltOfFloors(

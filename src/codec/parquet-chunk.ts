@@ -13,6 +13,7 @@ import {
   dictionaryIndices,
   dictionaryOf,
   packedRun,
+  pageOfValues,
   plainValues,
   repeatedRun,
 } from './parquet-values.ts'
@@ -57,16 +58,17 @@ export function* encodeChunk(
   const dictionary = dictionaryOf(values)
   const bounds = values.levels === undefined ? leafBounds(dictionary?.entries ?? values) : undefined
   if (isLong) yield
-  const content = dictionary === undefined ? plainValues(values) : dictionaryIndices(dictionary)
-  if (isLong) yield
   const levels = levelBytes(leaf, values)
+  const body = dictionary === undefined ? pageOfValues(values, levels) : [levels, dictionaryIndices(dictionary)]
+  if (isLong) yield
   const dictionaryValues = dictionary === undefined ? undefined : plainValues(dictionary.entries)
-  const rawBytes = content.length + levels.length + (dictionaryValues?.length ?? 0)
+  let rawBytes = dictionaryValues?.length ?? 0
+  for (const part of body) rawBytes += part.length
   const used = rawBytes < leastCompressedBytes ? undefined : compress
   const entries = values.levels?.definition.length ?? values.rows
   const pages: Page[] = []
   if (dictionaryValues !== undefined) pages.push(dictionaryPage(dictionaryValues, dictionary?.entries.rows ?? 0, used))
-  pages.push(dataPage({ entries, content, levels, encoding: contentEncoding(dictionary) }, used))
+  pages.push(dataPage({ entries, body, encoding: contentEncoding(dictionary) }, used))
   let compressedBytes = 0
   let uncompressedBytes = 0
   for (const page of pages) {
@@ -113,12 +115,10 @@ function dictionaryPage(values: Uint8Array, count: number, compress: Compress | 
 interface DataPage {
   readonly entries: number
   readonly encoding: number
-  readonly levels: Uint8Array
-  readonly content: Uint8Array
+  readonly body: readonly Uint8Array[]
 }
 
-function dataPage({ entries, encoding, levels, content }: DataPage, compress: Compress | undefined): Page {
-  const body = levels.length === 0 ? [content] : [levels, content]
+function dataPage({ entries, encoding, body }: DataPage, compress: Compress | undefined): Page {
   return page({ type: pageTypes.data, body, compress }, (thrift) =>
     thrift.struct(5, () => {
       thrift.i32(1, entries)

@@ -7,7 +7,7 @@ import type { LeafValues } from './parquet-leaf.ts'
 /** The values present, PLAIN. Shares memory with the leaf where nothing has to be left out. */
 export function plainValues(leaf: LeafValues): Uint8Array {
   if (leaf.order === 'bits') return plainBits(leaf)
-  if (leaf.offsets !== undefined) return plainBytes(leaf, leaf.offsets)
+  if (leaf.offsets !== undefined) return plainBytes(leaf, leaf.offsets, nothing)
   const { validity, values, rows, width } = leaf
   if (validity === undefined) return values.subarray(0, rows * width)
   const out = new Uint8Array((rows - leaf.nullCount) * width)
@@ -22,6 +22,8 @@ export function plainValues(leaf: LeafValues): Uint8Array {
   }
   return out
 }
+
+const nothing = new Uint8Array(0)
 
 function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
   const length = end - start
@@ -40,10 +42,21 @@ function plainBits({ validity, values, rows, nullCount }: LeafValues): Uint8Arra
   return out
 }
 
-function plainBytes({ validity, values, rows, nullCount }: LeafValues, offsets: Int32Array): Uint8Array {
+/** `before` and the values after it: a page of long texts is large, and is not copied once more for what precedes them. */
+export function pageOfValues(leaf: LeafValues, before: Uint8Array): readonly Uint8Array[] {
+  if (leaf.offsets !== undefined) return [plainBytes(leaf, leaf.offsets, before)]
+  return before.length === 0 ? [plainValues(leaf)] : [before, plainValues(leaf)]
+}
+
+function plainBytes(
+  { validity, values, rows, nullCount }: LeafValues,
+  offsets: Int32Array,
+  before: Uint8Array,
+): Uint8Array {
   // Null rows may have bytes, which are left out; so this is enough.
-  const out = new Uint8Array((offsets[rows] ?? 0) + 4 * (rows - nullCount))
-  let at = 0
+  const out = new Uint8Array(before.length + (offsets[rows] ?? 0) + 4 * (rows - nullCount))
+  out.set(before)
+  let at = before.length
   for (let row = 0; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
     const start = offsets[row] ?? 0

@@ -111,8 +111,11 @@ class ParquetWriter implements SliceWriter {
   private *writeRowGroup(): Generator<void, void> {
     const start = this.position
     const chunks: { chunk: ColumnChunk; start: number }[] = []
-    for (const [i, leaf] of this.leaves.entries()) {
-      const column = concatColumns(this.pending.map((batch) => must(batch.columns[i], 'a column')))
+    // Each column is let go of once it is joined: a row group is large.
+    const pieces = this.leaves.map((_, i) => this.pending.map((batch) => must(batch.columns[i], 'a column')))
+    this.pending = []
+    for (const leaf of this.leaves) {
+      const column = concatColumns(pieces.shift() ?? [])
       assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
       const chunk = yield* encodeChunk(leaf, leafValues(leaf, column), this.compress)
       const at = this.position
@@ -123,7 +126,6 @@ class ParquetWriter implements SliceWriter {
       if (this.pendingRows >= stepRows || column.values.length >= stepBytes) yield
     }
     this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
-    this.pending = []
     this.pendingRows = 0
     this.pendingBytes = 0
   }

@@ -7,6 +7,13 @@ import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { CallerRates } from './caller-rates.ts'
 
+/** Of what the process may have, this much is not for bodies. */
+const ownMemoryBytes = 384 * 1024 * 1024
+/** A body comes to take so many times its bytes, up to a row group of them: while it is read, and while its block is built. */
+const memoryPerByte = 8
+const rowGroupBytes = 64 * 1024 * 1024
+/** A node takes bodies of this size whatever little memory it has. */
+const leastBodyBytes = 4 * 1024 * 1024
 /** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
 const patienceMs = 2_000
 const tickMs = 100
@@ -49,9 +56,14 @@ export const ofJson: AdmissionKind = {
   hasRates: false,
 }
 
+export interface AdmissionOptions {
+  readonly kind?: AdmissionKind
+  readonly memoryBytes?: number | undefined
+}
+
 /** Why a body is not let in: the limit that it meets, and when to ask again. */
 export interface Shortage {
-  readonly name: keyof AdmissionLimits
+  readonly name: keyof AdmissionLimits | 'memory'
   readonly retryAfterSeconds: number
 }
 
@@ -90,9 +102,18 @@ export class AdmissionQueue {
   #waiting = 0
   #isTicking = false
   #openBytes = 0
+  /** Memory that bodies may come to take together, and that those under way may. */
+  readonly #memoryBytes: number
+  #memoryTaken = 0
 
-  constructor(limits: AdmissionLimits, clock: Clock, kind = ofIngest) {
+  /** `memoryBytes` is what the process may have in all, where what is let in counts against that. */
+  constructor(
+    limits: AdmissionLimits,
+    clock: Clock,
+    { kind = ofIngest, memoryBytes = Number.POSITIVE_INFINITY }: AdmissionOptions = {},
+  ) {
     this.#limits = limits
+    this.#memoryBytes = Math.max(memoryBytes - ownMemoryBytes, memoryPerByte * leastBodyBytes)
     this.#clock = clock
     this.#kind = kind
     this.#rates = new CallerRates(kind.hasRates ? limits : { callerRequestRate: 0, callerByteRate: 0 }, clock)
@@ -115,7 +136,8 @@ export class AdmissionQueue {
 
   /**
    * Admits a body of about `bytes` from `caller`, after a wait of up to two seconds. A body that is alone is admitted at any
-   * size, and so is the only one of its caller where the node has room. Throws `Saturated`, `QuotaExceeded`.
+   * size that the memory allows, and so is the only one of its caller where the node has room. Throws `Saturated`,
+   * `QuotaExceeded`.
    */
   async enter(caller: string, bytes: number): Promise<Admitted> {
     const shortage = this.#shortage(caller, bytes)
@@ -133,7 +155,10 @@ export class AdmissionQueue {
   #shortage(caller: string, bytes: number): Shortage | undefined {
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
     return (
-      this.#requestShortage(held) ?? this.#byteShortage(held, 0, this.#counted(bytes)) ?? this.#rates.shortage(caller)
+      this.#requestShortage(held) ??
+      this.#byteShortage(held, 0, this.#counted(bytes)) ??
+      this.#memoryShortage(0, bytes) ??
+      this.#rates.shortage(caller)
     )
   }
 
@@ -159,6 +184,12 @@ export class AdmissionQueue {
     return Math.min(bytes, this.#kind.countedBytesMost)
   }
 
+  /** A body of `own` bytes turns out to have `to`. */
+  #memoryShortage(own: number, to: number): Shortage | undefined {
+    const isOver = this.#memoryTaken + memoryOf(to) - memoryOf(own) > this.#memoryBytes
+    return isOver && to > own ? { name: 'memory', retryAfterSeconds: 1 } : undefined
+  }
+
   #share(free: number): number {
     return (free * this.#limits.callerIngestShare) / 100
   }
@@ -172,6 +203,7 @@ export class AdmissionQueue {
     const change = (to: number): void => {
       const more = this.#counted(to) - this.#counted(own)
       this.#openBytes += to - own
+      this.#memoryTaken += memoryOf(to) - memoryOf(own)
       held.bytes += more
       all.bytes += more
       own = to
@@ -183,9 +215,11 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
-        const [before, after] = [this.#counted(own), this.#counted(to)]
-        const shortage = this.#byteShortage(held, before, after - before)
-        if (shortage !== undefined && after > before) throw this.#refusal(shortage)
+          const [before, after] = [this.#counted(own), this.#counted(to)]
+          const shortage =
+            (after > before ? this.#byteShortage(held, before, after - before) : undefined) ??
+            this.#memoryShortage(own, to)
+          if (shortage !== undefined) throw this.#refusal(shortage)
         change(to)
       },
       spend: (spent) => this.#rates.spend(caller, spent),
@@ -249,7 +283,21 @@ export class AdmissionQueue {
     }
   }
 
+  #memoryRefusal(retryAfterSeconds: number): NodeError {
+    const alone = Math.floor(this.#memoryBytes / memoryPerByte)
+    const isBounded = alone < rowGroupBytes
+    const least = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
+    return new NodeError('Saturated', 'The node has too little memory for this body beside those under way.', {
+      hint: isBounded
+        ? `A body of more than ${alone} bytes never fits: send smaller batches, or give the node ${least} MiB.`
+        : 'Send it again when Retry-After has passed.',
+      limit: { name: 'memory', value: this.#memoryBytes, unit: 'bytes' },
+      retryAfterSeconds,
+    })
+  }
+
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
+    if (name === 'memory') return this.#memoryRefusal(retryAfterSeconds)
     const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes
     return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
@@ -270,4 +318,9 @@ const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
   callerIngestShare: 'This caller has as many bodies under way as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
+}
+
+/** What a body of so many bytes comes to take. */
+function memoryOf(bytes: number): number {
+  return memoryPerByte * Math.min(bytes, rowGroupBytes)
 }

@@ -66,7 +66,7 @@ export class Gateway {
       demandOpen: (chain) => this.#demandOpen(chain),
     }
     this.#pace = new BlockPace(deps)
-    this.#admission = new AdmissionQueue(deps.limits, deps.clock)
+    this.#admission = new AdmissionQueue(deps.limits, deps.clock, { memoryBytes: deps.memoryBytes })
   }
 
   /** What is under way. */

@@ -22,6 +22,8 @@ export interface GatewayDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  /** What the process may have in all; without it bodies are not bounded by memory. */
+  readonly memoryBytes?: number
   readonly metrics?: Metrics | undefined
   readonly spoolDir: string
   /** Seals receipt ids; the same in every process of the installation. */

@@ -24,7 +24,7 @@ type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
 
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
 export function registerJsonBodies(app: FastifyInstance, context: BodyContext): void {
-  const admission = new AdmissionQueue(context.limits, context.clock, ofJson)
+  const admission = new AdmissionQueue(context.limits, context.clock, { kind: ofJson })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)

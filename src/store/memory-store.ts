@@ -40,13 +40,8 @@ export function openMemoryStore(): ObjectStore {
       return 'stored'
     },
     async putStream(chunks, keyOf) {
-      const bytes: Uint8Array[] = []
-      for await (const chunk of chunks) bytes.push(copyBytes(chunk))
-      const key = keyOf()
-      checkKey(key)
-      if (objects.has(key)) return 'exists'
-      set(key, concatBytes(bytes))
-      return 'stored'
+      const bytes = await joined(chunks)
+      return this.put(keyOf(), bytes)
     },
     async replace(key, bytes) {
       checkKey(key)
@@ -80,4 +75,10 @@ export function openMemoryStore(): ObjectStore {
     freeSpace: async () => undefined,
     close: async () => {},
   }
+}
+
+async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const bytes: Uint8Array[] = []
+  for await (const chunk of chunks) bytes.push(copyBytes(chunk))
+  return concatBytes(bytes)
 }

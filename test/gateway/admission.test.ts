@@ -15,13 +15,13 @@ class Rig {
   #nowMs = 0
   readonly #sleeping: { readonly atMs: number; readonly wake: () => void }[] = []
 
-  constructor(limits: Partial<AdmissionLimits> = {}) {
+  constructor(limits: Partial<AdmissionLimits> = {}, memoryBytes?: number) {
     const clock: Clock = {
       ...systemClock,
       monotonicMs: () => this.#nowMs,
       sleep: (ms) => new Promise((wake) => this.#sleeping.push({ atMs: this.#nowMs + ms, wake })),
     }
-    this.queue = new AdmissionQueue({ ...defaultLimits(), ...limits }, clock)
+    this.queue = new AdmissionQueue({ ...defaultLimits(), ...limits }, clock, { memoryBytes })
   }
 
   async pass(ms: number): Promise<void> {
@@ -274,5 +274,38 @@ describe('the rates of a caller', () => {
     await rig.pass(10_000)
     await enterAndLeave(rig, 'new', 10)
     expect(await rig.refusal('in debt', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 978])
+  })
+})
+
+describe('the memory of the process', () => {
+  const limits = { openIngestBytes: 1024 * MiB, callerIngestShare: 100 }
+
+  test('bounds what one body and all together may come to take, and a body that grows', async () => {
+    const rig = new Rig(limits, 572 * MiB)
+    expect(await rig.refusal('a', 245 * MiB)).toEqual(['Saturated', 'memory', 1])
+    const first = await rig.enter('a', 20 * MiB)
+    expect(await rig.refusal('b', 10 * MiB)).toEqual(['Saturated', 'memory', 1])
+    first.leave()
+    const growing = await rig.enter('b', MiB)
+    growing.grow(23 * MiB)
+    expect(() => growing.grow(24 * MiB)).toThrow(/too little memory/)
+    growing.leave()
+    const again = await rig.enter('c', 23 * MiB)
+    again.leave()
+  })
+
+  test('lets the largest bodies in where a row group has room, one beside the other where two have', async () => {
+    const one = new Rig(limits, 896 * MiB)
+    const held = await one.enter('a', 256 * MiB)
+    expect(await one.refusal('b', 64 * MiB)).toEqual(['Saturated', 'memory', 1])
+    held.leave()
+    const two = new Rig(limits, 1408 * MiB)
+    await two.enter('a', 256 * MiB)
+    await two.enter('b', 256 * MiB)
+  })
+
+  test('is never so little that no body fits', async () => {
+    const rig = new Rig(limits, 1)
+    await rig.enter('a', 4 * MiB)
   })
 })
