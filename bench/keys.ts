@@ -2,13 +2,7 @@
 // without, while more blocks are made than the 64 after which checkpoints repeat earlier ids. The longest history goes
 // on over the 4,096th checkpoint, which repeats them all.
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file-log.ts'
-import { openDirectoryStore } from '../src/store/directory-store.ts'
-import { dataPaths } from '../src/store/layout.ts'
-import { datasetId, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { buildBacklog } from './backlog.ts'
 import type { LoadOrder } from './load.ts'
 import { makeDataDir, rawPost, runLoad, startBenchNode } from './machine.ts'
 import { type Measure, median } from './measure.ts'
@@ -27,7 +21,12 @@ export async function measureKeys(): Promise<Measure[]> {
   const measures: Measure[] = []
   for (const { keys, blocks } of history) {
     const data = makeDataDir()
-    await build(data, keys, blocks)
+    const keysOf = (number: number): number[] => {
+      const [first, end] = [number, number + 1].map((block) => Math.floor((keys * block) / blocks))
+      return Array.from({ length: (end ?? 0) - (first ?? 0) }, (_, i) => (first ?? 0) + i)
+    }
+    const batches = (number: number) => keysOf(number).map((key) => ({ rows: 1, key: `k${key}` }))
+    await buildBacklog(data, [{ alias, blocks, batches }])
     const node = await startBenchNode(cuts, { data, pinned: true })
     const parts = { token: node.token, prefer: 'respond-async', body: '{"city":"x","n":1}\n' }
     const plain: LoadOrder = {
@@ -60,34 +59,4 @@ async function cost(pid: number, order: LoadOrder): Promise<number> {
   const unexpected = Object.keys(statuses).filter((status) => status !== '202')
   if (unexpected.length > 0) throw new Error(`answers other than 202: ${JSON.stringify(statuses)}`)
   return microsPerAnswer
-}
-
-/** A dataset that remembers `keys` keys, evenly in `blocks` blocks. */
-async function build(data: string, keys: number, blocks: number): Promise<void> {
-  const paths = dataPaths(data)
-  const log = await openFileLog({ directory: paths.log, clock: systemClock, logger: silentLogger })
-  const store = await openDirectoryStore(paths.store)
-  const dataset = datasetId('keys')
-  const writer = new TestWriter('keys')
-  await log.append(0, [writer.create(dataset, alias)])
-  const running = await start(log, store, { options: noCuts })
-  let next = 0
-  let messages: Uint8Array[] = []
-  for (let block = 0; block < blocks; block++) {
-    const end = Math.floor((keys * (block + 1)) / blocks)
-    const batches = Array.from({ length: end - next }, (_, i) => ({ rows: 1, key: `k${next + i}` }))
-    next = end
-    messages.push(writer.rows(dataset, batches), writer.cut([{ dataset, sequence: 3 + block }]))
-    if (messages.length < 200 && block < blocks - 1) continue
-    await log.append(0, messages)
-    messages = []
-  }
-  for (;;) {
-    const [partition] = running.builder.status().partitions
-    if ((partition?.position ?? 0) > 2 * blocks && partition?.waitingPlans === 0) break
-    await sleep(20)
-  }
-  await running.builder.stop()
-  await store.close()
-  await log.close()
 }
