@@ -55,8 +55,7 @@ async function sharedStore(): Promise<ObjectStore> {
     const { key, bytes } = nameObject(datasetId(String(i)), `lab/${i}`)
     await names.put(key, bytes)
   }
-  const get: ObjectStore['get'] = (key) =>
-    key.startsWith('datasets/') ? chain.get(keyIn(model, key)) : names.get(key)
+  const get: ObjectStore['get'] = (key) => (key.startsWith('datasets/') ? chain.get(keyIn(model, key)) : names.get(key))
   const list: ObjectStore['list'] = (prefix) =>
     prefix.startsWith('datasets/') ? chain.list(keyIn(model, prefix)) : names.list(prefix)
   return { ...names, get, list }
