@@ -3,12 +3,13 @@
 // Raw sockets, so that it costs little beside the server.
 // Started by bench/machine.ts with a LoadOrder as JSON; prints a LoadResult as JSON.
 
+import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
 export interface LoadOrder {
   readonly host: string
   readonly port: number
-  /** The whole request, header and body. */
+  /** The whole request, header and body; `{key}` in it is another text each time. */
   readonly request: string
   readonly connections: number
   /** Requests per second; without it, as many as are answered. */
@@ -29,6 +30,7 @@ export interface LoadResult {
 
 const order = JSON.parse(process.argv[2] ?? '{}') as LoadOrder // written by bench/machine.ts
 const request = Buffer.from(order.request)
+const isKeyed = order.request.includes('{key}')
 const statuses: Record<string, number> = {}
 const latencies: number[] = []
 let answers = 0
@@ -42,7 +44,7 @@ function work(socket: Socket): void {
   let sentMs = 0
   const send = (): void => {
     sentMs = performance.now()
-    socket.write(request)
+    socket.write(isKeyed ? order.request.replace('{key}', randomUUID()) : request)
   }
   const next = order.rate === undefined ? send : (): void => void free.push(send)
   socket.on('data', (chunk) => {

@@ -1,13 +1,7 @@
 // A dataset of 5,000 blocks of one row each (or `--blocks=10000`), made by the builder from a log, then served by a
 // fresh node, which is killed and started again.
 
-import { openDirectoryStore } from '../src/store/directory-store.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file-log.ts'
-import { dataPaths } from '../src/store/layout.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { datasetId, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { buildBacklog } from './backlog.ts'
 import { makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
 
@@ -18,7 +12,7 @@ const alias = 'acme/long'
 
 export async function measureManyBlocks(): Promise<Measure[]> {
   const data = makeDataDir()
-  const builtMs = await timeMs(() => build(data))
+  const builtMs = await timeMs(() => buildBacklog(data, [{ alias, blocks }]))
   const ready: number[] = []
   for (let i = 0; i < 3; i++) {
     const again = await startBenchNode({}, { data })
@@ -47,28 +41,4 @@ export async function measureManyBlocks(): Promise<Measure[]> {
     { name: `first count(*) ${over}`, value: firstCountMs, unit: 'ms' },
     { name: `count(*) ${over}`, value: countMs, unit: 'ms', bar: { most: 1000 } },
   ]
-}
-
-/** Logs rows and cuts alternately, and lets a builder make blocks of them as fast as it can. */
-async function build(data: string): Promise<void> {
-  const paths = dataPaths(data)
-  const log = await openFileLog({ directory: paths.log, clock: systemClock, logger: silentLogger })
-  const store = await openDirectoryStore(paths.store)
-  const dataset = datasetId('long')
-  const writer = new TestWriter('long')
-  await log.append(0, [writer.create(dataset, alias)])
-  const messages: Uint8Array[] = []
-  for (let i = 0; i < blocks; i++) {
-    messages.push(writer.rows(dataset, [{ rows: 1 }]), writer.cut([{ dataset, sequence: 3 + i }]))
-  }
-  await log.append(0, messages)
-  const running = await start(log, store, { options: noCuts })
-  for (;;) {
-    const [partition] = running.builder.status().partitions
-    if ((partition?.position ?? 0) > 2 * blocks && partition?.waitingPlans === 0) break
-    await sleep(20)
-  }
-  await running.builder.stop()
-  await store.close()
-  await log.close()
 }

@@ -26,8 +26,8 @@ const idsBegin = utf8('"ids":[')
 
 const [comma, quote, opening, closing] = [0x2c, 0x22, 0x5b, 0x5d]
 const digits = new Int8Array(256).fill(-1)
-for (const [value, char] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'].entries()) {
-  digits[char.charCodeAt(0)] = value
+for (const [value, char] of utf8('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_').entries()) {
+  digits[char] = value
 }
 
 /** The prefix of an id: base64url of 32 bytes. Throws DecodeError. */

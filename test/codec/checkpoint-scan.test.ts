@@ -86,6 +86,16 @@ test('pieces of any size give the content, with the own ids alone, and all ids i
   )
 })
 
+/** What is read, but for the ids. Lets through what is no DecodeError. */
+function withoutIds(read: () => CheckpointContent): unknown {
+  try {
+    return { ...read(), ids: [] }
+  } catch (error) {
+    if (error instanceof DecodeError) return 'damaged'
+    throw error
+  }
+}
+
 test('bytes that are damaged or cut off are no checkpoint, or one that is read the same whole', () => {
   const harm = fc.record({ at: fc.nat(), byte: fc.nat(255), end: fc.nat() })
   fc.assert(
@@ -93,18 +103,10 @@ test('bytes that are damaged or cut off are no checkpoint, or one that is read t
       const bytes = encodeCheckpoint(content)
       bytes[at % bytes.length] = byte
       const left = end % 2 === 0 ? bytes : bytes.subarray(0, end % bytes.length)
-      let whole: CheckpointContent | undefined
-      try {
-        whole = decodeCheckpoint(left)
-      } catch (error) {
-        expect(error).toBeInstanceOf(DecodeError)
-      }
-      try {
-        const scanned = scan(cut(left, pieces))
-        if (whole !== undefined) expect({ ...scanned.content, ids: [] }).toEqual({ ...whole, ids: [] })
-      } catch (error) {
-        expect(error).toBeInstanceOf(DecodeError)
-      }
+      const whole = withoutIds(() => decodeCheckpoint(left))
+      const scanned = withoutIds(() => scan(cut(left, pieces)).content)
+      const either = whole === 'damaged' ? scanned : whole
+      expect(scanned === 'damaged' ? either : scanned).toEqual(either)
     }),
   )
 })
