@@ -20,6 +20,7 @@ import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
 import { firstDifference, printable, type Renamed } from './printable.ts'
 import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
+import { type Stability, stabilityOf } from './stability.ts'
 import { checkStatementKind, sampleClause } from './statement-kind.ts'
 import { child, list, location, text } from './tree.ts'
 
@@ -38,10 +39,12 @@ interface Plan {
   readonly types: readonly string[]
   /** The rewritten statement. */
   readonly sql: string
+  readonly stability: Stability
 }
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
+  readonly stability: Stability
 }
 
 /** Statements and plans remembered. */
@@ -77,7 +80,7 @@ export class DuckDbSession {
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
     if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
-    return { ...(await renderResult(result, options)), schema }
+    return { ...(await renderResult(result, options)), schema, stability: plan.stability }
   }
 
   /** Ends the query under way with an error; it may take a while or never happen. */
@@ -132,7 +135,8 @@ export class DuckDbSession {
     const whole = putInFrame(frame, node)
     const sql = await this.#scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(frame))
     await this.#checkRewritten(sql, whole, statement)
-    return { names, types, sql }
+    const stability = statement.gate.volatile ? 'pinned' : stabilityOf(statement.node, job.tables)
+    return { names, types, sql, stability }
   }
 
   /** Gives columns whose text has changed the names that the engine would have given them. */
