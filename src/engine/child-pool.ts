@@ -20,6 +20,8 @@ export interface PoolSize {
   readonly slots: number
   /** Processes that stand ready beyond those at work. */
   readonly spares: number
+  /** How far its processes step back behind the node's own work. */
+  readonly niceness: number
 }
 
 /** A query that needs a process. */
@@ -167,7 +169,7 @@ export class ChildPool {
   }
 
   async #spawn(): Promise<void> {
-    const child = new ChildHandle(this.#settings, this.#options.clock)
+    const child = new ChildHandle(this.#settings, this.#options.clock, this.#size.niceness)
     this.#children.add(child)
     void child.exited.then(() => {
       this.#children.delete(child)
