@@ -49,7 +49,7 @@ const callersNiceness = 5
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const queries = new Lane(options, { slots: options.processes, spares: 1, niceness: callersNiceness })
-  const own = new Lane(options, { slots: 1, spares: 0, niceness: 0 })
+  const own = new Lane(options, { slots: 1, spares: 1, niceness: 0 })
   await queries.start()
   own.fill()
   const analyses = new Map<string, Analysis>()
