@@ -20,6 +20,8 @@ export interface PoolSize {
   readonly slots: number
   /** Processes that stand ready beyond those at work. */
   readonly spares: number
+  /** How far its processes step back behind the node's own work. */
+  readonly niceness: number
 }
 
 /** A query that needs a process. */
@@ -84,8 +86,7 @@ export class ChildPool {
     if (this.#idle.length <= wanted.leave) return undefined
     const child = this.#choose(wanted)
     if (child === undefined) {
-      this.#makeRoom()
-      this.fill()
+      this.#keepClean()
       return undefined
     }
     this.#idle.splice(this.#idle.indexOf(child), 1)
@@ -134,20 +135,25 @@ export class ChildPool {
 
   /** Starts what is missing. Where a slot is free, a process is kept ready for whoever comes. */
   fill(): void {
+    this.#startMissing()
+    if (this.#size.spares > 0 && this.#running < this.#size.slots) this.#keepClean()
+  }
+
+  /** Where every idle process has read what not everyone may, the one used longest ago is given up for a new one. */
+  #keepClean(): void {
+    if (this.#closed || this.#starting > 0 || this.#idle.some((child) => this.#isClean(child))) return
+    this.#idle.shift()?.kill(draining())
+    this.#startMissing()
+  }
+
+  #startMissing(): void {
     if (this.#closed) return
     const { slots, spares } = this.#size
-    if (spares > 0 && this.#running < slots) this.#makeRoom()
     const wanted = Math.max(slots, this.#running) + spares
     // Those that die in a row are replaced no faster than this: starting them must not take the machine from others.
     const startingMost = Math.ceil(slots / 2)
     const usable = [...this.#children].filter((child) => child.usable && child.started).length
     for (let have = usable + this.#starting; have < wanted && this.#starting < startingMost; have++) void this.#start()
-  }
-
-  /** Where every idle process has read what not everyone may, the one used longest ago is given up for a new one. */
-  #makeRoom(): void {
-    if (this.#starting > 0 || this.#idle.some((child) => this.#isClean(child))) return
-    this.#idle.shift()?.kill(draining())
   }
 
   async #start(): Promise<void> {
@@ -167,7 +173,7 @@ export class ChildPool {
   }
 
   async #spawn(): Promise<void> {
-    const child = new ChildHandle(this.#settings, this.#options.clock)
+    const child = new ChildHandle(this.#settings, this.#options.clock, this.#size.niceness)
     this.#children.add(child)
     void child.exited.then(() => {
       this.#children.delete(child)

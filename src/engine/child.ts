@@ -8,8 +8,8 @@ import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-se
 import { breaksEngine, reasonOf } from './sql-errors.ts'
 import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 
-/** Bytes of an answer that travel in one message. */
-const pieceBytes = 1024 * 1024
+/** Bytes of an answer that travel in one message. Larger messages leave garbage in the parent, several times their size. */
+const pieceBytes = 128 * 1024
 const watchEveryMs = 25
 
 let session: DuckDbSession | undefined

@@ -106,7 +106,11 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
     const answers = new AnswersUnderWay(context.limits)
-    context.metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
+    context.metrics.gauge(
+      'answers_open_bytes',
+      'Bytes of answers on their way to those who asked.',
+      () => answers.heldBytes,
+    )
     const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
     for (const register of [registerQuery, registerVerify, registerTail]) register(app, own)
   } else registerAbsent(app, 'replica')

@@ -1,5 +1,5 @@
 // Turns: nobody waits because somebody else has many queries waiting.
-import { check, array, assert as assertProperty, constantFrom, integer, property } from 'fast-check'
+import { array, assert as assertProperty, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TurnQueue } from '../../src/engine/turn-queue.ts'
 
@@ -27,14 +27,7 @@ describe('turns', () => {
     for (const key of [anonymous('1'), anonymous('1'), anonymous('2'), ['admin'], ['admin'], anonymous('3')]) {
       queue.push(key, key)
     }
-    expect(drained(queue)).toEqual([
-      'anonymous/1',
-      'admin',
-      'anonymous/2',
-      'admin',
-      'anonymous/3',
-      'anonymous/1',
-    ])
+    expect(drained(queue)).toEqual(['anonymous/1', 'admin', 'anonymous/2', 'admin', 'anonymous/3', 'anonymous/1'])
   })
 
   test('who comes last into the queue waits for at most one query of each other caller', () => {
@@ -91,13 +84,13 @@ describe('room', () => {
 
   test('is never more than there is, and a newcomer always finds some where others are few', () => {
     const keys = array(constantFrom(['a'], ['b'], ['c', '1'], ['c', '2'], ['c', '3']), { maxLength: 200 })
-    const result = check(
+    assertProperty(
       property(keys, integer({ min: 16, max: 64 }), (asked, most) => {
         const queue = new TurnQueue<readonly string[]>(most, 50)
         for (const key of asked) if (queue.noRoom(key) === undefined) queue.push(key, key)
-        return queue.size < most && queue.noRoom(['new']) === undefined
+        expect(queue.size).toBeLessThan(most)
+        expect(queue.noRoom(['new'])).toBeUndefined()
       }),
     )
-    expect(result.failed, JSON.stringify(result.counterexample)).toBe(false)
   })
 })
