@@ -39,7 +39,10 @@ export function registerCompression(app: FastifyInstance): void {
     if (isStream) {
       announce(reply, encoding)
       // Whoever reads the encoded stream sees why it ends early.
-      return done(null, pipeline(payload, streamEncoders[encoding](), () => {}))
+      return done(
+        null,
+        pipeline(payload, streamEncoders[encoding](), () => {}),
+      )
     }
     encoders[encoding](typeof payload === 'string' ? Buffer.from(payload) : payload, (error, bytes) => {
       if (error !== null) return done(error)

@@ -146,6 +146,7 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
     hint: 'Send the body as it is, or compressed with gzip, deflate, br or zstd (one of them).',
     candidates: ['gzip', 'deflate', 'br', 'zstd'],
   },
+  RangeNotSatisfiable: { message: "The range 'bytes=4096-' is outside the object of 1234 bytes." },
   MisdirectedRequest: {
     message: "This node does not answer to the host name 'example.org'.",
     hint: 'Use localhost, or start the node with --allowed-hosts.',

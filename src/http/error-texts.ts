@@ -184,6 +184,10 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     meaning: 'The Content-Encoding is none that the node can undo.',
     fix: 'Send gzip, deflate, br or zstd, or an uncompressed body.',
   },
+  RangeNotSatisfiable: {
+    meaning: 'The header Range names bytes that the object does not have. Content-Range says how many it has.',
+    fix: 'Ask for bytes below that number, or leave Range out.',
+  },
   MisdirectedRequest: {
     meaning: 'The Host header names another machine. A node that listens on loopback answers to loopback names only.',
     fix: 'Use localhost, or start the node with --allowed-hosts and the name.',

@@ -131,7 +131,7 @@ const storedObject = (id: string, media: readonly string[]): Operation => ({
     },
     304: notModified('accept-ranges'),
   },
-  errors: [...ofDataset, id === 'getBlock' ? 'BlockNotFound' : 'ObjectNotFound'],
+  errors: [...ofDataset, id === 'getBlock' ? 'BlockNotFound' : 'ObjectNotFound', 'RangeNotSatisfiable'],
 })
 
 /** By method and path as the document writes them. */
