@@ -26,7 +26,8 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Correct the one that the message names. GET /openapi.json lists those that the route takes.',
   },
   BadAuthorization: {
-    meaning: 'The Authorization header is not of the form Bearer, space, token.',
+    meaning:
+      'The Authorization header is not of the form Bearer, space, token (or Token, or Basic with the token as password).',
     fix: 'Send -H "Authorization: Bearer $(cat proofstream-data/token)", or no such header.',
   },
   MalformedJson: {

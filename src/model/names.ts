@@ -8,8 +8,9 @@ const maxNameChars = 100
 
 const reservedAccounts: ReadonlySet<string> = new Set(
   (
-    'accounts datasets errors graphql healthz info limits login main memory metrics odata openapi platform query ' +
-    'readyz receipts sign swagger system temp tokens ui-config verify well-known'
+    'accounts api assets console datasets errors events graphql healthz iceberg info limits login main memory metrics ' +
+    'odata ogc openapi platform presets query readyz receipts sign swagger system temp tokens ui-config verify ' +
+    'well-known write'
   ).split(' '),
 )
 
@@ -33,12 +34,21 @@ export function isName(name: string): boolean {
   return name.length <= maxNameChars && namePattern.test(name)
 }
 
+/** What is wrong with a name, where one thing is. */
+function nameHint(name: string): string {
+  const rule = 'Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.'
+  if (name.length > maxNameChars) return `It has ${name.length} characters. ${rule}`
+  const spelled = name.replaceAll(/[_ ]+/g, '-')
+  const fault = name.includes('_') ? "'_' is not allowed in names" : 'Spaces are not allowed in names'
+  return spelled !== name && isName(spelled) ? `${fault}: write '${spelled}'. ${rule}` : rule
+}
+
 /** The alias of two path segments. Throws NodeError `InvalidName`, `ReservedName`. */
 export function parseAlias(account: string, dataset: string): Alias {
   for (const name of [account, dataset]) {
     if (!isName(name)) {
       throw new NodeError('InvalidName', `'${name.slice(0, 100)}' is not a valid name.`, {
-        hint: 'Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.',
+        hint: nameHint(name),
       })
     }
   }
