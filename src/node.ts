@@ -73,7 +73,12 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     const shared = await openShared(config, { paths, logger, opened, fail: failure.fail, ...opening })
     const parts: Parts = { ...shared, ...opening, paths }
     const builder = has(config, 'builder')
-      ? await openBuilder(shared, { log: logOf(parts), compressor, share: await shareOf(parts), notesDir: paths.builds })
+      ? await openBuilder(shared, {
+          log: logOf(parts),
+          compressor,
+          share: await shareOf(parts),
+          notesDir: paths.builds,
+        })
       : undefined
     running = builder
     return await serve({ ...parts, builder, watch: watchOf(parts) }, failure.failed)

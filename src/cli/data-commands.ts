@@ -66,7 +66,9 @@ function addRejectCommand(dataset: Command, runner: Runner, table: readonly Opti
   const rows = table.filter(({ name }) => /^(?:data|store)$/.test(name))
   const command = dataset
     .command('reject <name>')
-    .description('end the halt of a dataset by one message: its records are rejected for ever, in the name of who says so')
+    .description(
+      'end the halt of a dataset by one message: its records are rejected for ever, in the name of who says so',
+    )
     .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
     .requiredOption('--reason <text>', 'told to those whose records these are')
     .option('--config <file>', 'JSON file with options by name, as of serve')

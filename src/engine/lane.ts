@@ -176,7 +176,10 @@ export class Lane {
       return saturated('The queue of queries is full.', { name: 'queuedQueries', value })
     }
     const { callerSharePercent: value } = this.#options
-    return saturated('This caller has as many queries waiting as its share allows.', { name: 'callerQueryShare', value })
+    return saturated('This caller has as many queries waiting as its share allows.', {
+      name: 'callerQueryShare',
+      value,
+    })
   }
 }
 

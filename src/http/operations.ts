@@ -176,6 +176,18 @@ export const operations: Readonly<Record<string, Operation>> = {
     answers: { 200: { about: 'The dataset.' } },
     errors: ['Forbidden', 'InvalidName', 'DatasetNotFound'],
   },
+  'get /{account}/{dataset}': {
+    id: 'getAbout',
+    asks: ['if-none-match'],
+    answers: {
+      200: {
+        about: 'Columns, rows, size, times and where to read on.',
+        headers: ['dataset-head', 'etag', 'cache-control'],
+      },
+      304: notModified('dataset-head'),
+    },
+    errors: [...ofDataset, 'RouteNotFound', 'MethodNotAllowed'],
+  },
   'get /{account}/{dataset}/metadata': {
     id: 'getMetadata',
     asks: ['if-none-match'],

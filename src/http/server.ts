@@ -21,6 +21,7 @@ import { registerParameterRules } from './parameters.ts'
 import { registerOneAtATime } from './one-at-a-time.ts'
 import { problemOf } from './problem.ts'
 import { hasArrived, lingeringAnswer, registerUnreadBodies } from './refused-body.ts'
+import { registerAbout } from './routes/about.ts'
 import { registerAbsent } from './routes/absent.ts'
 import { registerBlocks } from './routes/blocks.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
@@ -105,7 +106,8 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     registerTokens(app, context)
   } else registerAbsent(app, 'gateway')
   if (gateway !== undefined || replica !== undefined) {
-    for (const register of [registerDatasets, registerMetadata, registerObjects, registerBlocks]) register(app, context)
+    for (const register of [registerDatasets, registerAbout, registerMetadata, registerObjects, registerBlocks])
+      register(app, context)
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
     const answers = new AnswersUnderWay(context.limits)

@@ -42,7 +42,11 @@ export const limitTable = {
     text: 'of what other callers leave free of queuedQueries, what one caller may take',
   },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
-  callerAnswerShare: { value: 25, unit: 'percent', text: 'of answerBytes, what one caller may take with several answers' },
+  callerAnswerShare: {
+    value: 25,
+    unit: 'percent',
+    text: 'of answerBytes, what one caller may take with several answers',
+  },
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
   openIngestBytes: {
     value: 512 * MiB,

@@ -29,6 +29,11 @@ export function foldAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
+/** True for an account name that is a route of the node, or may become one. */
+export function isReservedAccount(account: string): boolean {
+  return reservedAccounts.has(foldAscii(account))
+}
+
 /** True when `name` follows the grammar of account and dataset names. */
 export function isName(name: string): boolean {
   return name.length <= maxNameChars && namePattern.test(name)
@@ -52,7 +57,7 @@ export function parseAlias(account: string, dataset: string): Alias {
       })
     }
   }
-  if (reservedAccounts.has(foldAscii(account))) {
+  if (isReservedAccount(account)) {
     throw new NodeError('ReservedName', `The account name '${account}' is reserved.`, {
       hint: 'Choose another account name.',
     })

@@ -9,7 +9,10 @@ export type JsonText = Uint8Array | readonly Uint8Array[]
 export function jsonMembers(list: readonly (readonly [name: string, json: JsonText])[]): Uint8Array[] {
   const parts: Uint8Array[] = []
   for (const [index, [name, value]] of list.entries()) {
-    parts.push(utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`), ...(value instanceof Uint8Array ? [value] : value))
+    parts.push(
+      utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
+      ...(value instanceof Uint8Array ? [value] : value),
+    )
   }
   return [utf8('{'), ...parts, utf8('}')]
 }

@@ -74,11 +74,7 @@ export interface OpenQuery {
 }
 
 /** Binds a query. It and its `answer` throw NodeErrors of contract.md §4. */
-export async function openQuery(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: Caller,
-): Promise<OpenQuery> {
+export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
   const bound = await bindQuery(deps, request, caller)

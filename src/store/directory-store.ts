@@ -91,7 +91,10 @@ function pathOf(root: string, key: string): string {
   return join(root, key)
 }
 
-function readingStore({ root, files }: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'settle' | 'delete'> {
+function readingStore({
+  root,
+  files,
+}: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'settle' | 'delete'> {
   return {
     kind: 'directory',
     get: async (key) => present(files.readFile(pathOf(root, key))),

@@ -20,7 +20,10 @@ let store: ObjectStore
 
 /** Rows that do not compress well: about 16 MB of text in all. */
 function noise(): Uint8Array {
-  const fields = [{ name: 'event_time', type: timestampMs }, { name: 'city', type: optional({ kind: 'String' as const }) }]
+  const fields = [
+    { name: 'event_time', type: timestampMs },
+    { name: 'city', type: optional({ kind: 'String' as const }) },
+  ]
   const columns = fields.map((field) => {
     const builder = createColumnBuilder(field)
     let state = 1

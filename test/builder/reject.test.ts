@@ -73,7 +73,11 @@ function run(compressing = failing, of = log): Promise<Running> {
 }
 
 async function reject(position: number, dataset: string | null = a): Promise<void> {
-  await putReject(store, { log: 'log-1', partition: 0, position }, { ...(dataset === null ? {} : { dataset }), ...word })
+  await putReject(
+    store,
+    { log: 'log-1', partition: 0, position },
+    { ...(dataset === null ? {} : { dataset }), ...word },
+  )
 }
 
 /** All outcomes of the chain, oldest first. */

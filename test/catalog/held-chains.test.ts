@@ -209,7 +209,11 @@ test('a block whose offsets or hashes are none is refused, and leaves the chain 
     checkpoint: undefined,
   } as const
   const slice = { hash, start: 0, end: 4, sizeBytes: 1 }
-  const wrong = [{ ...slice, start: 1 }, { ...slice, end: -1 }, { ...slice, hash: `f9680c00120${hash.slice(5)}` }]
+  const wrong = [
+    { ...slice, start: 1 },
+    { ...slice, end: -1 },
+    { ...slice, hash: `f9680c00120${hash.slice(5)}` },
+  ]
   for (const one of wrong) expect(() => packed.add({ ...block, slice: one })).toThrow(DecodeError)
   expect(() => packed.add({ ...block, checkpoint: 'f1620', slice })).toThrow(DecodeError)
   expect([packed.length, packed.sliceCount, packed.sequenceOf(hash)]).toEqual([0, 0, undefined])

@@ -4,7 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { Asking, EngineCaller, EngineFiles, EngineJob, EngineOptions, EngineTable } from '../../src/engine/engine-job.ts'
+import type {
+  Asking,
+  EngineCaller,
+  EngineFiles,
+  EngineJob,
+  EngineOptions,
+  EngineTable,
+} from '../../src/engine/engine-job.ts'
 import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

@@ -77,7 +77,9 @@ describe('departure', () => {
     await expect
       .poll(async () => (await refusal(engine.analyze(`SELECT ${++texts}`, asking(AbortSignal.timeout(20))))).message)
       .toBe('The query was cancelled.')
-    expect((await refusal(engine.analyze('SELECT 0', asking(AbortSignal.abort())))).message).toBe('The query was cancelled.')
+    expect((await refusal(engine.analyze('SELECT 0', asking(AbortSignal.abort())))).message).toBe(
+      'The query was cancelled.',
+    )
     first.abort()
     await running
     expect(await ask(engine, 'SELECT 1')).toBe('[[1]]')

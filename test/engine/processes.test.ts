@@ -153,14 +153,23 @@ test('whatever the order of queries, a process is given to nobody who may not re
     asyncProperty(array(step, { maxLength: 12 }), async (steps) => {
       const held: ChildHandle[] = []
       for (const { name, reads } of steps) {
-        const wanted = { caller: caller(name), reads: reads.filter((id) => open.has(id) || rights[name]?.includes(id)), leave: 0 }
-        await expect.poll(() => {
-          const child = held.length < 2 ? pool.take(wanted) : undefined
-          if (child !== undefined) held.push(child)
-          const over = held.length > 1 || child === undefined ? held.shift() : undefined
-          if (over !== undefined) pool.release(over)
-          return child
-        }, { timeout: 10_000, interval: 5 }).toBeDefined()
+        const wanted = {
+          caller: caller(name),
+          reads: reads.filter((id) => open.has(id) || rights[name]?.includes(id)),
+          leave: 0,
+        }
+        await expect
+          .poll(
+            () => {
+              const child = held.length < 2 ? pool.take(wanted) : undefined
+              if (child !== undefined) held.push(child)
+              const over = held.length > 1 || child === undefined ? held.shift() : undefined
+              if (over !== undefined) pool.release(over)
+              return child
+            },
+            { timeout: 10_000, interval: 5 },
+          )
+          .toBeDefined()
         for (const child of held.slice(-1)) {
           for (const id of child.read) expect(open.has(id) || rights[name]?.includes(id), `${name} ${id}`).toBe(true)
         }
@@ -198,7 +207,8 @@ describe('a caller whose every query costs a process', () => {
 })
 
 describe('a caller who holds all slots', () => {
-  const endless = 'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
+  const endless =
+    'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
 
   test.each([1, 2])('keeps nobody else from %i', async (processes) => {
     const { bench } = await engineWithTables(processes)
@@ -207,7 +217,8 @@ describe('a caller who holds all slots', () => {
       refusal(ask(bench.engine, `${endless} AND ${i} = ${i}`, { caller: caller('hog'), signal: leaving.signal })),
     )
     await expect.poll(() => bench.engine.load().running, { timeout: 10_000 }).toBe(processes)
-    for (let i = 0; i < 5; i++) expect(await ask(bench.engine, `SELECT ${i}`, { caller: caller('other') })).toBe(`[[${i}]]`)
+    for (let i = 0; i < 5; i++)
+      expect(await ask(bench.engine, `SELECT ${i}`, { caller: caller('other') })).toBe(`[[${i}]]`)
     // What the node asks itself has a process of its own.
     const job = {
       tables: [],

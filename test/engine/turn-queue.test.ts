@@ -27,14 +27,7 @@ describe('turns', () => {
     for (const key of [anonymous('1'), anonymous('1'), anonymous('2'), ['admin'], ['admin'], anonymous('3')]) {
       queue.push(key, key)
     }
-    expect(drained(queue)).toEqual([
-      'anonymous/1',
-      'admin',
-      'anonymous/2',
-      'admin',
-      'anonymous/3',
-      'anonymous/1',
-    ])
+    expect(drained(queue)).toEqual(['anonymous/1', 'admin', 'anonymous/2', 'admin', 'anonymous/3', 'anonymous/1'])
   })
 
   test('who comes last into the queue waits for at most one query of each other caller', () => {

@@ -52,7 +52,11 @@ describe('the room for answers', () => {
   })
 
   it('is never exceeded by more than one answer', () => {
-    const step = record({ caller: constantFrom('a', 'b', 'c'), bytes: integer({ min: 1, max: 20 * mebibyte }), ends: boolean() })
+    const step = record({
+      caller: constantFrom('a', 'b', 'c'),
+      bytes: integer({ min: 1, max: 20 * mebibyte }),
+      ends: boolean(),
+    })
     assertProperty(
       property(array(step, { maxLength: 60 }), (steps) => {
         const answers = new AnswersUnderWay(limits)
@@ -172,7 +176,11 @@ describe('a node', () => {
       expect(JSON.parse(body(answer)).output.data).toEqual(expected)
     }
     const head = await live.call(largePath, { method: 'HEAD' })
-    expect([head.status, Number(head.headers['content-length']) > 20_000_000, head.bytes.length]).toEqual([200, true, 0])
+    expect([head.status, Number(head.headers['content-length']) > 20_000_000, head.bytes.length]).toEqual([
+      200,
+      true,
+      0,
+    ])
     expect(await heldBytes()).toBe(0)
   }, 60_000)
 })

@@ -54,7 +54,9 @@ describe('a process that has read a private dataset', () => {
       const processes = await processesOf(name, reads[name])
       for (const pid of processes) {
         const read = seen.get(pid) ?? new Set()
-        const others = [...read].filter((alias) => alias !== 'open/data' && !(name === 'admin' || alias.startsWith(name)))
+        const others = [...read].filter(
+          (alias) => alias !== 'open/data' && !(name === 'admin' || alias.startsWith(name)),
+        )
         expect(others, `${name} in a process that has read`).toEqual([])
         seen.set(pid, read)
       }
@@ -81,7 +83,8 @@ describe('a caller with many queries', () => {
 
   it('keeps no other from queries and tails, and is told that its share is full', async () => {
     const open = Array.from({ length: 12 }, hanging)
-    const full = async (): Promise<unknown> => (await live.query(`select ${texts++}`, {}, { token: null })).at('limit.name')
+    const full = async (): Promise<unknown> =>
+      (await live.query(`select ${texts++}`, {}, { token: null })).at('limit.name')
     await expect.poll(full, { timeout: 10_000 }).toBe('callerQueryShare')
     for (let i = 0; i < 10; i++) {
       expect((await live.query(`select ${i}`)).at('output.data.0.0')).toBe(i)
@@ -91,6 +94,8 @@ describe('a caller with many queries', () => {
     // His own queries do not stand in the way of the caller's tails.
     expect((await live.call('/open/data/tail', { token: null })).status).toBe(200)
     for (const request of open) request.destroy()
-    await expect.poll(async () => (await live.query('select 1', {}, { token: null })).status, { timeout: 10_000 }).toBe(200)
+    await expect
+      .poll(async () => (await live.query('select 1', {}, { token: null })).status, { timeout: 10_000 })
+      .toBe(200)
   }, 60_000)
 })
