@@ -17,6 +17,7 @@ import { engineVersion } from './identity.ts'
 import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
+import { unquotedNameHint } from './name-hint.ts'
 import { positionOfByte, positionOfCodePoint, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
 import { firstDifference, printable, type Renamed } from './printable.ts'
 import { errorOfEngine, parseEngineMessage, tooDeep } from './sql-errors.ts'
@@ -198,7 +199,11 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   const position = Number.isSafeInteger(offset) ? { position: positionOfCodePoint(sql, offset) } : {}
   const { message } = parseEngineMessage(text(tree, 'error_message'))
   if (message.startsWith('Max expression depth')) return tooDeep()
-  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
+  const hint = unquotedNameHint(sql.original)
+  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, {
+    ...position,
+    ...(hint === undefined ? {} : { hint }),
+  })
 }
 
 function topNode(tree: JsonObject): JsonObject {

@@ -94,3 +94,14 @@ describe('a parameter that is none of ours', () => {
     expect((await send('par/goods', '')).at('ignoredParameters')).toBeUndefined()
   })
 })
+
+describe('a name in SQL that lacks its quotes', () => {
+  it('is told with them', async () => {
+    await send('lab/readings-v1', '?create=true')
+    const answer = await live.query('select * from lab/readings-v1')
+    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'SqlSyntax'])
+    expect(answer.at('hint')).toContain('"lab/readings-v1"')
+    expect((await live.query('select * from "lab/readings-v1"')).status).toBe(200)
+    expect((await live.query('select * frm x')).at('hint')).toBeUndefined()
+  })
+})
