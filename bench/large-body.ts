@@ -57,7 +57,12 @@ export async function measureLargeBody(): Promise<Measure[]> {
     })
     const { status } = (await answer.json()) as { status?: string }
     if (status !== 'committed') fail('245 MB', `${answer.status} ${status}`)
-    measures.push({ name: `peak memory of 245 MB of ${name}`, value: peakMiB(node.pid), unit: 'MiB', bar: { most: 600 } })
+    measures.push({
+      name: `peak memory of 245 MB of ${name}`,
+      value: peakMiB(node.pid),
+      unit: 'MiB',
+      bar: { most: 600 },
+    })
     await node.remove()
   }
   return measures
