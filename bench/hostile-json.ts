@@ -1,8 +1,7 @@
 // JSON that is sent to do harm, and proofs as large as they may be: what others notice of them, and what memory they take.
 
-import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { type BenchNode, startBenchNode } from './machine.ts'
+import { type BenchNode, startBenchNode, watch } from './machine.ts'
 import type { Measure } from './measure.ts'
 
 const mebibyte = 1024 * 1024
@@ -34,9 +33,11 @@ export async function measureHostileJson(): Promise<Measure[]> {
     }
     const seen = await beside(node, () => Promise.all([send(), send(), send(), send()]))
     const others = seen.result.filter((status) => !expected.some((known) => known === status))
-    if (others.length > 0 || !seen.result.some((status) => status === expected[0])) throw new Error(`${name}: ${seen.result.join(', ')}`)
+    if (others.length > 0 || !seen.result.some((status) => status === expected[0]))
+      throw new Error(`${name}: ${seen.result.join(', ')}`)
     measures.push(
       { name: `${name}: p99 of /healthz`, value: seen.p99Ms, unit: 'ms', bar: { most: 100 } },
+      { name: `${name}: event loop held`, value: seen.heldMs, unit: 'ms' },
       { name: `${name}: memory`, value: seen.grownMiB, unit: 'MiB', bar: { most: 512 } },
     )
   }
@@ -52,32 +53,22 @@ function objectsOf(bytes: number): Buffer {
   return out
 }
 
-/** The 99th percentile of /healthz and the growth of memory while `work` runs. */
+/** The 99th percentile of /healthz, the growth of memory, and how long the event loop was held, while `work` runs. */
 async function beside<T>(
   node: BenchNode,
   work: () => Promise<T>,
-): Promise<{ result: T; p99Ms: number; grownMiB: number }> {
-  const [before, latencies] = [residentMiB(node.pid), [] as number[]]
-  let most = before
+): Promise<{ result: T; p99Ms: number; grownMiB: number; heldMs: number }> {
+  const latencies: number[] = []
   let isDone = false
-  const result = work().finally(() => (isDone = true))
-  while (!isDone) {
-    const startMs = performance.now()
-    await (await node.call('/healthz')).arrayBuffer()
-    latencies.push(performance.now() - startMs)
-    most = Math.max(most, residentMiB(node.pid))
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  const working = work().finally(() => (isDone = true))
+  const seen = await watch(node, async () => {
+    while (!isDone) {
+      const startMs = performance.now()
+      await (await node.call('/healthz')).arrayBuffer()
+      latencies.push(performance.now() - startMs)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  })
   latencies.sort((a, b) => a - b)
-  const p99Ms = latencies[Math.floor(0.99 * latencies.length)] ?? Number.NaN
-  return { result: await result, p99Ms, grownMiB: most - before }
-}
-
-/** Memory of a process, in MiB; NaN where there is no /proc. */
-function residentMiB(pid: number): number {
-  try {
-    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / mebibyte
-  } catch {
-    return Number.NaN
-  }
+  return { result: await working, p99Ms: latencies[Math.floor(0.99 * latencies.length)] ?? Number.NaN, ...seen }
 }

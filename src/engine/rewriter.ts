@@ -8,6 +8,7 @@ import { NodeError, type TextPosition } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { jsonCheckStatement } from './json-guard.ts'
+import { unquotedNameHint } from './name-hint.ts'
 import { positionOfByte, positionOfCodePoint, type QuotedSql } from './offset-word.ts'
 import { firstDifference, type Printable, printable } from './printable.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
@@ -160,5 +161,9 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   const position = Number.isSafeInteger(offset) ? { position: positionOfCodePoint(sql, offset) } : {}
   const { message } = parseEngineMessage(text(tree, 'error_message'))
   if (message.startsWith('Max expression depth')) return tooDeep()
-  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, position)
+  const hint = unquotedNameHint(sql.original)
+  return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, {
+    ...position,
+    ...(hint === undefined ? {} : { hint }),
+  })
 }

@@ -2,6 +2,7 @@
 
 import { NodeError } from '../model/errors.ts'
 import { readTraceParent } from '../model/trace-parent.ts'
+import { foreignParameters } from './parameters.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -19,6 +20,8 @@ export interface IngestControls {
   readonly waiting: Waiting
   readonly idempotencyKey: string | undefined
   readonly create: boolean
+  /** Asked for, with `create` alone. */
+  readonly visibility: 'public' | 'private' | undefined
   readonly dryRun: boolean
   readonly unknownFields: UnknownFields
   readonly integers: 'int64' | 'float64' | undefined
@@ -30,6 +33,8 @@ export interface IngestControls {
   readonly ifMatch: string | undefined
   /** The trace of the request, as it is passed on. */
   readonly traceparent: string | undefined
+  /** Query parameters that are none of ours. */
+  readonly ignoredParameters: readonly string[]
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -38,7 +43,7 @@ type Query = Readonly<Record<string, unknown>>
 export const maxWaitSeconds = 30
 const maxKeyChars = 255
 
-/** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. Unknown parameters are ignored. */
+/** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. */
 export function readControls(headers: Headers, query: Query): IngestControls {
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
@@ -49,6 +54,7 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     waiting: waiting(header(headers, 'prefer')),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,
+    visibility: visibility(query, create),
     dryRun: flag(query, 'dryRun'),
     unknownFields: choice(query, 'unknownFields', ['reject', 'ignore', 'add']) ?? (create ? 'add' : 'reject'),
     integers: choice(query, 'integers', ['int64', 'float64']),
@@ -57,6 +63,7 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     eventTimeMs: eventTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
     traceparent: traceparentOf(headers),
+    ignoredParameters: foreignParameters(Object.keys(query)),
   }
 }
 
@@ -79,6 +86,14 @@ function choice<T extends string>(query: Query, name: string, values: readonly T
   throw new NodeError('InvalidParameter', `The parameter ${name} is ${JSON.stringify(value)}.`, {
     hint: `Use one of: ${values.join(', ')}.`,
     candidates: values,
+  })
+}
+
+function visibility(query: Query, create: boolean): IngestControls['visibility'] {
+  const asked = choice(query, 'visibility', ['public', 'private'])
+  if (asked === undefined || create) return asked
+  throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
+    hint: 'It is decided when the dataset is made.',
   })
 }
 

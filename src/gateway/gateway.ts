@@ -17,7 +17,7 @@ import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { Receipts } from './receipts.ts'
-import { noHead } from './refusals.ts'
+import { demandVisibility, noHead } from './refusals.ts'
 import { type BatchToSettle, decisionNow, preferenceApplied, settleBatch, waitSeconds } from './settle-batch.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { Waiters } from './waiters.ts'
@@ -89,6 +89,7 @@ export class Gateway {
   async ingest(request: IngestRequest): Promise<IngestAnswer> {
     this.#refuse(request.chain)
     const { controls } = request
+    if (request.chain !== undefined) demandVisibility(request.chain, controls.visibility)
     const { contentLength, waiting } = controls
     const { bodyBytes } = this.#deps.limits
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
@@ -179,7 +180,10 @@ export class Gateway {
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
     const { traceparent } = request.controls
     const trace = traceparent === undefined ? {} : { traceparent }
-    const { chain } = await this.create({ alias: request.alias, visibility: 'public', schema, ...trace })
+    const { visibility = 'public' } = request.controls
+    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...trace })
+    // Another request may have made it meanwhile.
+    demandVisibility(chain, request.controls.visibility)
     return chain
   }
 

@@ -24,6 +24,15 @@ export function noHead(alias: Alias): NodeError {
   )
 }
 
+/** What is sent to become private must not end in what everyone reads. Throws NodeError `DatasetExists`. */
+export function demandVisibility(chain: DatasetChain, asked: 'public' | 'private' | undefined): void {
+  const { alias, visibility } = chain.name
+  if (asked === undefined || asked === visibility) return
+  throw new NodeError('DatasetExists', `There is a dataset '${alias}' already, and it is ${visibility}.`, {
+    hint: 'Nothing was stored. Choose another name, or leave visibility out.',
+  })
+}
+
 export function keyReused(key: string): NodeError {
   return new NodeError('IdempotencyKeyReused', `The Idempotency-Key '${key}' was used for another body.`, {
     hint: 'Use a new key for each batch; repeat a batch with its own key.',

@@ -1,7 +1,7 @@
 // Who asks: the principal of each request, and the right without which a route does not look at names or bodies.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { bearerToken } from '../access/authorization.ts'
+import { tokenOf } from '../access/authorization.ts'
 import { type Principal, type Right, anonymousPrincipal, demandAdmin, demandToken } from '../access/scopes.ts'
 import type { HttpContext } from './context.ts'
 
@@ -24,7 +24,7 @@ export function registerAuthentication(
   // Declared so that requests share one shape; set before any handler runs.
   app.decorateRequest('principal')
   app.addHook('onRequest', (request, _reply, done) => {
-    const token = bearerToken(request.headers.authorization)
+    const token = tokenOf(request.headers.authorization)
     const known = token === undefined ? anonymous : context.tokens.known(token)
     if (token === undefined || known !== undefined) {
       admit(request, known ?? anonymous)

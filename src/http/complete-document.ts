@@ -116,6 +116,7 @@ function errorResponse(status: number, kinds: readonly ErrorKind[], shared: read
     ...shared,
     'cache-control',
     ...(status === 401 ? ['www-authenticate'] : []),
+    ...(status === 416 ? ['content-range'] : []),
     ...(status === 429 || status === 503 ? ['retry-after'] : []),
     ...(status >= 400 ? ['connection'] : []),
   ]

@@ -31,6 +31,16 @@ const swaggerPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** The pages bear our name, not that of the software that draws them. */
+const wordmark = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="32"><text x="0" y="23" font-family="sans-serif" ' +
+    'font-size="22" font-weight="bold" fill="#fff">Proofstream</text></svg>',
+)
+const icon = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#1b1b1b"/>' +
+    '<path d="M4 8.5l3 3 5-7" fill="none" stroke="#fff" stroke-width="2"/></svg>',
+)
+
 const about =
   'A data node that can be held to account. Every GET route takes HEAD too; another method is 405 `MethodNotAllowed` with ' +
   '`Allow`, another path 404 `RouteNotFound`. Errors are problem details (RFC 9457); `/errors` explains each kind.'
@@ -74,6 +84,11 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
   await app.register(swaggerUi, {
     routePrefix: '/swagger',
     uiConfig: { validatorUrl: null },
+    logo: { type: 'image/svg+xml', content: wordmark },
+    theme: {
+      title: 'Proofstream',
+      favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: icon }],
+    },
     staticCSP: swaggerPolicy,
   })
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())

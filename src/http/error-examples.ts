@@ -14,7 +14,7 @@ const did = `did:odf:fed01${'c'.repeat(64)}`
 export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
   InvalidName: {
     message: "'my_data' is not a valid name.",
-    hint: 'Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.',
+    hint: "'_' is not allowed in names: write 'my-data'. Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.",
   },
   ReservedName: { message: "The account name 'query' is reserved.", hint: 'Choose another account name.' },
   InvalidParameter: {
@@ -23,7 +23,7 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
   },
   BadAuthorization: {
     message: 'The Authorization header is not of the form Bearer <token>.',
-    hint: 'Send Authorization: Bearer pst_…, or leave the header out.',
+    hint: 'Send Authorization: Bearer pst_…, or leave the header out. Basic takes the token as password.',
   },
   MalformedJson: {
     message: 'The body is not well-formed JSON: it has the member "query" twice.',
@@ -146,6 +146,7 @@ export const errorExamples: Readonly<Record<ErrorKind, ErrorExample>> = {
     hint: 'Send the body as it is, or compressed with gzip, deflate, br or zstd (one of them).',
     candidates: ['gzip', 'deflate', 'br', 'zstd'],
   },
+  RangeNotSatisfiable: { message: "The range 'bytes=4096-' is outside the object of 1234 bytes." },
   MisdirectedRequest: {
     message: "This node does not answer to the host name 'example.org'.",
     hint: 'Use localhost, or start the node with --allowed-hosts.',

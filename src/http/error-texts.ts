@@ -26,7 +26,8 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Correct the one that the message names. GET /openapi.json lists those that the route takes.',
   },
   BadAuthorization: {
-    meaning: 'The Authorization header is not of the form Bearer, space, token.',
+    meaning:
+      'The Authorization header is not of the form Bearer, space, token (or Token, or Basic with the token as password).',
     fix: 'Send -H "Authorization: Bearer $(cat proofstream-data/token)", or no such header.',
   },
   MalformedJson: {
@@ -183,6 +184,10 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
   UnsupportedEncoding: {
     meaning: 'The Content-Encoding is none that the node can undo.',
     fix: 'Send gzip, deflate, br or zstd, or an uncompressed body.',
+  },
+  RangeNotSatisfiable: {
+    meaning: 'The header Range names bytes that the object does not have. Content-Range says how many it has.',
+    fix: 'Ask for bytes below that number, or leave Range out.',
   },
   MisdirectedRequest: {
     meaning: 'The Host header names another machine. A node that listens on loopback answers to loopback names only.',

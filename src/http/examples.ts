@@ -74,6 +74,19 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   },
   'listDatasets 200': { datasets: [dataset] },
   'getDataset 200': { ...dataset, datasetName: 'readings' },
+  'getAbout 200': {
+    id,
+    alias: dataset.alias,
+    visibility: 'public',
+    columns: [{ name: 'temp', type: { kind: 'Option', inner: { kind: 'Float64' } } }],
+    rows: 2,
+    bytes: 1834,
+    blocks: 5,
+    head,
+    createdAt: '2026-03-01T10:00:00.000Z',
+    lastCommit: '2026-03-01T10:00:01.000Z',
+    links: { tail: `/${dataset.alias}/tail` },
+  },
   'getMetadata 200': {
     output: {
       info: { description: 'Readings of our sensors', keywords: ['weather'] },

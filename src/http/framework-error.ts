@@ -1,23 +1,24 @@
 // Errors that fastify and its validator raise, in the words and kinds of the contract.
 
-import type { FastifyError } from 'fastify'
+import type { FastifyError, FastifyRequest } from 'fastify'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
+import { unsupportedType } from './media-types.ts'
 
 const frameworkKinds: Readonly<Record<string, ErrorKind>> = {
   FST_ERR_BAD_URL: 'InvalidName',
   FST_ERR_MAX_PARAM_LENGTH: 'InvalidName',
   FST_ERR_CTP_BODY_TOO_LARGE: 'BodyTooLarge',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'MalformedJson',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UnsupportedMediaType',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'MalformedBody',
   FST_ERR_VALIDATION: 'InvalidRequest',
 }
 
 /** The NodeError for an error that fastify itself raised, or undefined when it is none. */
-export function frameworkError(error: unknown): NodeError | undefined {
+export function frameworkError(error: unknown, request: FastifyRequest): NodeError | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   const { code, statusCode = 500 } = error as FastifyError // has a code
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedType(request)
   const kind = frameworkKinds[code] ?? (statusCode < 500 ? pluginKind(statusCode) : undefined)
   return kind === undefined ? undefined : new NodeError(kind, sentence(error.message), { cause: error })
 }

@@ -10,6 +10,7 @@ import type { LimitName, Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { inlineBytes } from '../work/thread-pool.ts'
 import type { HttpContext } from './context.ts'
+import { unsupportedType } from './media-types.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,7 +29,7 @@ export function registerJsonBodies(app: FastifyInstance, context: BodyContext): 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)
-    if (!isJson(request.headers['content-type'])) return done(unsupported(request))
+    if (!isJson(request.headers['content-type'])) return done(unsupportedType(request))
     return readBody(context, request, { payload, admission })
   })
 }
@@ -145,15 +146,4 @@ function tooLarge(name: LimitName, limits: Limits): NodeError {
 function isJson(contentType: string | undefined): boolean {
   const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
   return type === 'application/json' || /^application\/[a-z0-9!#$&^_.-]+\+json$/.test(type)
-}
-
-function unsupported(request: FastifyRequest): NodeError {
-  const type = request.headers['content-type']
-  return new NodeError(
-    'UnsupportedMediaType',
-    type === undefined
-      ? 'The request has no Content-Type; this route takes JSON.'
-      : `This route takes JSON, not '${type.slice(0, 100)}'.`,
-    { hint: "Send -H 'Content-Type: application/json'.", candidates: ['application/json'] },
-  )
 }

@@ -35,8 +35,10 @@ export function registerOneAtATime(app: FastifyInstance): void {
     connection.isBusy = true
     done()
   })
-  app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
     done()
+    const socket = raw.socket as Socket | null // none where the request was broken off
+    if (socket === null) return
     const connection = connectionOf(socket)
     const next = connection.waiting.shift()
     connection.isBusy = next !== undefined

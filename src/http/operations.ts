@@ -133,7 +133,7 @@ const storedObject = (id: string, media: readonly string[]): Operation => ({
     },
     304: notModified('accept-ranges'),
   },
-  errors: [...ofDataset, id === 'getBlock' ? 'BlockNotFound' : 'ObjectNotFound'],
+  errors: [...ofDataset, id === 'getBlock' ? 'BlockNotFound' : 'ObjectNotFound', 'RangeNotSatisfiable'],
 })
 
 /** By method and path as the document writes them. */
@@ -177,6 +177,18 @@ export const operations: Readonly<Record<string, Operation>> = {
     id: 'getDataset',
     answers: { 200: { about: 'The dataset.' } },
     errors: ['Forbidden', 'InvalidName', 'DatasetNotFound'],
+  },
+  'get /{account}/{dataset}': {
+    id: 'getAbout',
+    asks: ['if-none-match'],
+    answers: {
+      200: {
+        about: 'Columns, rows, size, times and where to read on.',
+        headers: ['dataset-head', 'etag', 'cache-control'],
+      },
+      304: notModified('dataset-head'),
+    },
+    errors: [...ofDataset, 'RouteNotFound', 'MethodNotAllowed'],
   },
   'get /{account}/{dataset}/metadata': {
     id: 'getMetadata',

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../lib/clock.ts'
 import { hasBody } from './slow-bodies.ts'
 
@@ -14,6 +15,19 @@ export function hasArrived(request: IncomingMessage): boolean {
   if (request.complete || !hasBody(request)) return true
   const length = request.headers['content-length']
   return length !== undefined && request.readableLength >= Number(length)
+}
+
+/** Closes connections on which a body was announced that nobody waits for and that does not come within 2 s. */
+export function registerUnreadBodies(app: FastifyInstance, clock: Clock): void {
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
+    done()
+    // A request that was broken off has lost its connection already.
+    if (raw.complete || raw.destroyed || !hasBody(raw)) return
+    const { socket } = raw
+    void clock.sleep(lingerMs).then(() => {
+      if (!raw.complete) socket.destroy()
+    })
+  })
 }
 
 /** `text` at once, the end of the stream when the body ended, 1 MiB of it was read, or 2 s went by. */

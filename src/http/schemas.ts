@@ -54,6 +54,11 @@ export const Receipt = Type.Object({
   bodyHash: Type.String(),
   mediaType: Type.String(),
   bytes: Type.Integer(),
+  ignoredParameters: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Query parameters that are none of ours; told once, when the batch is sent.',
+    }),
+  ),
   log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
   block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
   offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),

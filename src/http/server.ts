@@ -5,6 +5,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { AnswersUnderWay } from './answers-under-way.ts'
+import { registerHalfOpen } from './abort.ts'
 import { registerAuthentication } from './authenticate.ts'
 import { answerBrokenRequest } from './broken-requests.ts'
 import { closeGently } from './close-gently.ts'
@@ -19,7 +20,8 @@ import { registerOriginRules } from './origin-rules.ts'
 import { registerParameterRules } from './parameters.ts'
 import { registerOneAtATime } from './one-at-a-time.ts'
 import { problemOf } from './problem.ts'
-import { hasArrived, lingeringAnswer } from './refused-body.ts'
+import { hasArrived, lingeringAnswer, registerUnreadBodies } from './refused-body.ts'
+import { registerAbout } from './routes/about.ts'
 import { registerAbsent } from './routes/absent.ts'
 import { registerBlocks } from './routes/blocks.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
@@ -68,7 +70,9 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   // Answers are objects of our own making; declared response schemas document them.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   const findPath = registerKnownPaths(app)
+  registerHalfOpen(app)
   registerOneAtATime(app)
+  registerUnreadBodies(app, context.clock)
   registerErrorsAndMetrics(app, context)
   registerOriginRules(app, context, findPath)
   registerAuthentication(app, context)
@@ -102,7 +106,8 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     registerTokens(app, context)
   } else registerAbsent(app, 'gateway')
   if (gateway !== undefined || replica !== undefined) {
-    for (const register of [registerDatasets, registerMetadata, registerObjects, registerBlocks]) register(app, context)
+    for (const register of [registerDatasets, registerAbout, registerMetadata, registerObjects, registerBlocks])
+      register(app, context)
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
     const answers = new AnswersUnderWay(context.limits)
@@ -135,7 +140,7 @@ function sendProblem(
   error: unknown,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): FastifyReply {
-  const known = error instanceof NodeError ? error : frameworkError(error)
+  const known = error instanceof NodeError ? error : frameworkError(error, request)
   const problem = problemOf(known ?? error, request.id)
   if (problem.status === 500) {
     context.logger.error(

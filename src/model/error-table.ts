@@ -51,6 +51,7 @@ export const errorTable = {
   ResultTooLarge: { status: 413, title: 'The result is too large' },
   UnsupportedMediaType: { status: 415, title: 'The media type is not supported' },
   UnsupportedEncoding: { status: 415, title: 'The content encoding is not supported' },
+  RangeNotSatisfiable: { status: 416, title: 'The range is outside the object' },
   MisdirectedRequest: { status: 421, title: 'The Host is not one of this node' },
   InvalidRequest: { status: 422, title: 'The request is not valid' },
   RecordsDoNotFit: { status: 422, title: 'Some records do not fit the dataset' },

@@ -8,8 +8,9 @@ const maxNameChars = 100
 
 const reservedAccounts: ReadonlySet<string> = new Set(
   (
-    'accounts datasets errors graphql healthz info limits login main memory metrics odata openapi platform query ' +
-    'readyz receipts sign swagger system temp tokens ui-config verify well-known'
+    'accounts api assets console datasets errors events graphql healthz iceberg info limits login main memory metrics ' +
+    'odata ogc openapi platform presets query readyz receipts sign swagger system temp tokens ui-config verify ' +
+    'well-known write'
   ).split(' '),
 )
 
@@ -28,9 +29,23 @@ export function foldAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
+/** True for an account name that is a route of the node, or may become one. */
+export function isReservedAccount(account: string): boolean {
+  return reservedAccounts.has(foldAscii(account))
+}
+
 /** True when `name` follows the grammar of account and dataset names. */
 export function isName(name: string): boolean {
   return name.length <= maxNameChars && namePattern.test(name)
+}
+
+/** What is wrong with a name, where one thing is. */
+function nameHint(name: string): string {
+  const rule = 'Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.'
+  if (name.length > maxNameChars) return `It has ${name.length} characters. ${rule}`
+  const spelled = name.replaceAll(/[_ ]+/g, '-')
+  const fault = name.includes('_') ? "'_' is not allowed in names" : 'Spaces are not allowed in names'
+  return spelled !== name && isName(spelled) ? `${fault}: write '${spelled}'. ${rule}` : rule
 }
 
 /** The alias of two path segments. Throws NodeError `InvalidName`, `ReservedName`. */
@@ -38,11 +53,11 @@ export function parseAlias(account: string, dataset: string): Alias {
   for (const name of [account, dataset]) {
     if (!isName(name)) {
       throw new NodeError('InvalidName', `'${name.slice(0, 100)}' is not a valid name.`, {
-        hint: 'Use ASCII letters, digits and single inner hyphens, in labels joined by dots, at most 100 characters.',
+        hint: nameHint(name),
       })
     }
   }
-  if (reservedAccounts.has(foldAscii(account))) {
+  if (isReservedAccount(account)) {
     throw new NodeError('ReservedName', `The account name '${account}' is reserved.`, {
       hint: 'Choose another account name.',
     })

@@ -30,7 +30,9 @@ export interface EngineLoad {
 }
 
 interface NewBlocks {
-  readonly chain: { readonly blocks: { readonly length: number; slice(start: number): readonly { readonly systemTime: Instant }[] } }
+  readonly chain: {
+    readonly blocks: { readonly length: number; slice(start: number): readonly { readonly systemTime: Instant }[] }
+  }
   readonly fromSequence: number
 }
 

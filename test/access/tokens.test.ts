@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { bearerToken } from '../../src/access/authorization.ts'
+import { tokenOf } from '../../src/access/authorization.ts'
 import { isTokenText, makeTokenText } from '../../src/access/token-text.ts'
 import { decodeTokenRecord } from '../../src/access/token-record.ts'
 import { TokenRegistry } from '../../src/access/tokens.ts'
@@ -94,25 +94,37 @@ describe('the Authorization header', () => {
     ['Bearer abc', 'abc'],
     ['bearer abc', 'abc'],
     ['  BEARER   a.b_c~d+e/f-g==  ', 'a.b_c~d+e/f-g=='],
+    ['Token abc', 'abc'],
+    ['Basic YTpi', 'b'],
+    [`basic ${btoa('any user:pst_x')}`, 'pst_x'],
+    [`Basic ${btoa(':pst_x')}`, 'pst_x'],
   ])('%j holds a token', (header, expected) => {
-    expect(bearerToken(header)).toBe(expected)
+    expect(tokenOf(header)).toBe(expected)
   })
 
   test('may be missing', () => {
-    expect(bearerToken(undefined)).toBeUndefined()
+    expect(tokenOf(undefined)).toBeUndefined()
   })
 
   test.each([
     '',
     'Bearer',
     'Bearer ',
-    'Basic YTpi',
+    'Basic',
+    'Basic abc',
+    `Basic ${btoa('pst_x')}`,
+    `Basic ${btoa('user:')}`,
+    `Basic ${btoa('user:a b')}`,
+    'Basic !!!!',
+    'Basic /w==',
+    'Digest abc',
+    'Token a b',
     'Bearer a b',
     'Bearer a, Bearer b',
     'Bearerabc',
     `Bearer ${'a'.repeat(600)}`,
   ])('%j is malformed', (header) => {
-    expect(() => bearerToken(header)).toThrow(expect.objectContaining({ kind: 'BadAuthorization' }))
+    expect(() => tokenOf(header)).toThrow(expect.objectContaining({ kind: 'BadAuthorization' }))
   })
 })
 

@@ -68,6 +68,7 @@ describe('the OpenAPI document', () => {
         'GET /{account}/{dataset}/tail',
         'POST /{account}/{dataset}/ingest',
         'GET /{account}/{dataset}/refs/head',
+        'GET /{account}/{dataset}',
         'GET /{account}/{dataset}/blocks',
         'GET /{account}/{dataset}/blocks/{hash}',
         'GET /{account}/{dataset}/data/{hash}',

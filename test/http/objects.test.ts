@@ -128,7 +128,7 @@ describe('ranges', () => {
 
   it('outside the object are refused', async () => {
     const answer = await live.call(`/acme/goods/data/${newData()}`, { headers: { range: 'bytes=99999999-' } })
-    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
+    expect([answer.status, answer.at('error.kind')]).toEqual([416, 'RangeNotSatisfiable'])
   })
 
   it('of other bytes than the client holds are not given', async () => {

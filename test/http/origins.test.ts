@@ -94,7 +94,11 @@ describe('CORS headers', () => {
   const spelled = (path: string): fc.Arbitrary<string> =>
     fc
       .array(fc.constantFrom('plain', 'upper', 'lower'), { minLength: path.length, maxLength: path.length })
-      .map((ways) => [...path].map((char, i) => escaped(char, ways[i] ?? 'plain')).join(''))
+      .map((ways) =>
+        Array.from(path)
+          .map((char, i) => escaped(char, ways[i] ?? 'plain'))
+          .join(''),
+      )
   const escaped = (char: string, way: string): string => {
     const code = `%${char.charCodeAt(0).toString(16)}`
     return char === '/' || way === 'plain' ? char : way === 'upper' ? code.toUpperCase() : code
@@ -104,7 +108,6 @@ describe('CORS headers', () => {
     const cases = fc.oneof(
       ...[
         { path: '/tokens', opens: false },
-        { path: '/tokens/abc', opens: false },
         { path: '/info', opens: true },
         { path: '/acme/goods/tail', opens: true },
       ].map(({ path, opens }) => spelled(path).map((text) => ({ path: text, opens }))),

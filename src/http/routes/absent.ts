@@ -24,6 +24,7 @@ const routesOf = {
   catalog: [
     ['GET', '/datasets'],
     ['GET', '/datasets/:id'],
+    ['GET', '/:account/:dataset'],
     ['GET', '/:account/:dataset/metadata'],
     ['GET', '/:account/:dataset/refs/head'],
     ['GET', '/:account/:dataset/blocks'],

@@ -116,7 +116,7 @@ function tailRequest(context: HttpContext, alias: string, query: Static<typeof T
       candidates: ['JsonAos', 'JsonAoa', 'JsonSoa'],
     })
   }
-  const limit = query.limit === undefined ? 100 : Number(query.limit)
+  const limit = query.limit === undefined ? Math.min(100, context.limits.resultRows) : Number(query.limit)
   if (limit > context.limits.resultRows) {
     throw new NodeError(
       'InvalidParameter',

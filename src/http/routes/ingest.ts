@@ -16,12 +16,18 @@ import type { GatewayContext } from '../context.ts'
 import { aliasOf } from '../dataset-access.ts'
 import { DatasetParams, Receipt, problemResponses } from '../schemas.ts'
 
-const DryRun = Type.Object({ dryRun: Type.Literal(true), records: Type.Integer(), schema: Type.Unknown() })
+const DryRun = Type.Object({
+  dryRun: Type.Literal(true),
+  records: Type.Integer(),
+  schema: Type.Unknown(),
+  ignoredParameters: Type.Optional(Type.Array(Type.String())),
+})
 
 const IngestQuery = Type.Object({
   create: Type.Optional(
     Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' }),
   ),
+  visibility: Type.Optional(Type.String({ description: 'With create: public (default) or private.' })),
   dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
   unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
   integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
@@ -84,12 +90,14 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       count(context, answer)
       if (answer.replayed) void reply.header('idempotent-replayed', 'true')
       if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)
+      const { ignoredParameters } = controls
+      const ignored = ignoredParameters.length === 0 ? {} : { ignoredParameters }
       if ('dryRun' in answer.body) {
         const { dryRun, records, fields } = answer.body
-        return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })) })
+        return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })), ...ignored })
       }
       if (answer.status === 202) void reply.header('location', `/receipts/${answer.body.receiptId}`)
-      return reply.code(answer.status).send(answer.body)
+      return reply.code(answer.status).send({ ...answer.body, ...ignored })
     },
   )
 }

@@ -10,20 +10,22 @@ import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
 import { problemResponses } from '../schemas.ts'
 
-const links = {
-  info: '/info',
-  limits: '/limits',
-  datasets: '/datasets',
-  query: '/query',
-  verify: '/verify',
-  openapi: '/openapi.json',
-  swagger: '/swagger',
-  errors: '/errors',
-  health: '/healthz',
-  ready: '/readyz',
-  metrics: '/metrics',
-  did: '/.well-known/did.json',
-} as const
+/** Only links that answer a GET, on a node with these roles. */
+function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, string>> {
+  return {
+    info: '/info',
+    limits: '/limits',
+    ...(gateway === undefined && replica === undefined ? {} : { datasets: '/datasets' }),
+    ...(replica === undefined ? {} : { query: '/query?query=select%2042%20as%20answer' }),
+    openapi: '/openapi.json',
+    swagger: '/swagger',
+    errors: '/errors',
+    health: '/healthz',
+    ready: '/readyz',
+    metrics: '/metrics',
+    did: '/.well-known/did.json',
+  }
+}
 
 const open = { tags: ['node'], response: { 200: Type.Unknown(), ...problemResponses } }
 
@@ -31,6 +33,7 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
   app.get('/', { schema: { ...open, summary: 'Links' } }, (request, reply) => {
     const wantsHtml = (request.headers.accept ?? '').includes('text/html')
     addVary(reply, 'Accept')
+    const links = linksOf(context)
     if (!wantsHtml) return reply.send({ name: 'proofstream', version: context.facts.version, links })
     const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
     return reply

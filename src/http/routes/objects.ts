@@ -78,6 +78,13 @@ async function sendObject(
   void reply.header('accept-ranges', 'bytes').type(mediaTypes[kind])
   if (isUnchanged(request, reply, found.hash)) return reply.code(304).send()
   const range = rangeOf(request, found)
+  if (range === 'outside') {
+    void reply.header('content-range', `bytes */${found.sizeBytes}`)
+    throw new NodeError(
+      'RangeNotSatisfiable',
+      `The range '${(request.headers.range ?? '').slice(0, 80)}' is outside the object of ${found.sizeBytes} bytes.`,
+    )
+  }
   if (range !== undefined) {
     void reply.code(206).header('content-range', `bytes ${range.start}-${range.end - 1}/${found.sizeBytes}`)
   }
@@ -117,23 +124,22 @@ function wantsJson(request: FastifyRequest): boolean {
 function rangeOf(
   request: FastifyRequest,
   found: { readonly hash: string; readonly sizeBytes: number },
-): { start: number; end: number } | undefined {
+): { start: number; end: number } | 'outside' | undefined {
   const held = request.headers['if-range']
   if (held !== undefined && held !== `"${found.hash}"`) return undefined
   return byteRange(request.headers.range, found.sizeBytes)
 }
 
-/** One byte range; several, or what is no range, is answered as the whole object. Throws NodeError `InvalidParameter` outside it. */
-function byteRange(header: string | undefined, sizeBytes: number): { start: number; end: number } | undefined {
+/** One byte range; several, or what is no range, is answered as the whole object. */
+function byteRange(
+  header: string | undefined,
+  sizeBytes: number,
+): { start: number; end: number } | 'outside' | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return undefined
   const [, first = '', last = ''] = match
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
   const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1)
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
-  if (start < end) return { start, end }
-  throw new NodeError(
-    'InvalidParameter',
-    `The range '${(header ?? '').slice(0, 80)}' is outside the object of ${sizeBytes} bytes.`,
-  )
+  return start < end ? { start, end } : 'outside'
 }

@@ -174,8 +174,8 @@ function normalise(asked: Static<typeof QueryBody>, context: ReplicaContext): Qu
   if (schemaFormat === undefined) {
     throw new NodeError('InvalidParameter', `schemaFormat is '${asked.schemaFormat}'.`, { candidates: schemaFormats })
   }
-  const limit = asked.limit ?? 100
   const limitRows = context.limits.resultRows
+  const limit = asked.limit ?? Math.min(100, limitRows)
   if (limit > limitRows) {
     throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
       limit: { name: 'resultRows', value: limitRows, unit: 'rows' },
