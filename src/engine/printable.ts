@@ -139,10 +139,14 @@ function castOf(constant: JsonObject, digits: string, type: JsonObject): JsonObj
  * selects all of them, and GROUP BY with its expressions in the order in which its sets name them.
  */
 export function firstDifference(one: JsonObject, other: JsonObject): JsonObject | undefined {
-  return canonicalText(one) === canonicalText(other) ? undefined : innermostDifference(one, other)
+  return canonicalText(one) === canonicalText(other) ? undefined : innermostDifference(one, other, maxDescent)
 }
 
-function innermostDifference(one: JsonObject, other: JsonObject): JsonObject {
+/** Each level of the search for the place costs a look at all below it. */
+const maxDescent = 50
+
+function innermostDifference(one: JsonObject, other: JsonObject, levels: number): JsonObject {
+  if (levels === 0) return one
   for (const [name, member] of one) {
     const against = other.get(name) ?? null
     if (name === 'query_location' || canonicalText(member) === canonicalText(against)) continue
@@ -150,7 +154,7 @@ function innermostDifference(one: JsonObject, other: JsonObject): JsonObject {
     for (const [left, right] of pairs) {
       if (canonicalText(left) === canonicalText(right)) continue
       if (left instanceof Map && right instanceof Map) {
-        const inner = innermostDifference(left, right)
+        const inner = innermostDifference(left, right, levels - 1)
         return inner.has('class') || inner.has('type') ? inner : one
       }
     }

@@ -218,8 +218,9 @@ export const errorTexts: Readonly<Record<ErrorKind, ErrorText>> = {
     fix: 'Verify it with software that knows the type.',
   },
   NotReproducible: {
-    meaning: 'A proof was asked for a statement that gives another answer each time.',
-    fix: 'Write a fixed value instead, or ask without a proof.',
+    meaning:
+      'A proof was asked for a statement that gives another answer each time, or calls a function (sin, exp, pow, …) whose last digits depend on the machine.',
+    fix: 'Write a fixed value instead, compute the function from the proven answer, or ask without a proof.',
   },
   QuotaExceeded: {
     meaning:
