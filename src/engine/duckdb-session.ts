@@ -115,7 +115,7 @@ export class DuckDbSession {
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
   async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
     const { sql, node, gate } = statement
-    const { node: written, checksJson } = await this.#rewriter.printable(node)
+    const { node: written, checksJson } = await this.#rewriter.printable(node, sql)
     // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
     const own = checksJson ? undefined : sql
     const text = own?.text ?? (await this.#rewriter.print(written, sql, gate))

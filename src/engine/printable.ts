@@ -16,6 +16,7 @@ export interface Renamed {
 interface Writing {
   readonly jsonCheck: JsonObject
   readonly renamed: Renamed[]
+  unnamed: JsonObject | undefined
   checksJson: boolean
 }
 
@@ -23,15 +24,17 @@ export interface Printable {
   readonly node: JsonObject
   /** Columns that the rewriting would rename. */
   readonly renamed: readonly Renamed[]
+  /** A column over `*` or COLUMNS() that it would rename, and that no alias can name. */
+  readonly unnamed: JsonObject | undefined
   /** Some argument is checked: nothing but this form of the statement may be planned. */
   readonly checksJson: boolean
 }
 
 /** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see json-guard.ts). */
 export function printable(node: JsonObject, jsonCheck: JsonObject): Printable {
-  const writing: Writing = { jsonCheck, renamed: [], checksJson: false }
+  const writing: Writing = { jsonCheck, renamed: [], unnamed: undefined, checksJson: false }
   const changed = writtenMembers(node, writing)
-  return { node: changed, renamed: writing.renamed, checksJson: writing.checksJson }
+  return { ...writing, node: changed }
 }
 
 function written(value: JsonValue, writing: Writing): JsonValue {
@@ -52,23 +55,25 @@ function writtenMembers(node: JsonObject, writing: Writing): JsonObject {
   const members = [...node].map(([name, member]) => [name, written(member, writing)] as const)
   if (members.every(([name, member]) => member === node.get(name))) return node
   const changed = new Map(members)
-  if (text(node, 'type') === 'SELECT_NODE') noteRenamed(node, changed, writing.renamed)
+  if (text(node, 'type') === 'SELECT_NODE') noteRenamed(node, changed, writing)
   return changed
 }
 
-function noteRenamed(node: JsonObject, changed: JsonObject, renamed: Renamed[]): void {
+function noteRenamed(node: JsonObject, changed: JsonObject, writing: Writing): void {
   const columns = list(changed, 'select_list')
   for (const [index, original] of list(node, 'select_list').entries()) {
     const column = columns[index]
     if (!(original instanceof Map && column instanceof Map) || original === column) continue
+    if (text(original, 'alias') !== '') continue
     // A star stands for many columns, which one alias cannot name.
-    if (text(original, 'alias') === '' && !holdsStar(original)) renamed.push({ original, written: column })
+    if (holdsStar(original)) writing.unnamed ??= original
+    else writing.renamed.push({ original, written: column })
   }
 }
 
 function holdsStar(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(holdsStar)
-  if (!(value instanceof Map)) return false
+  if (!(value instanceof Map) || text(value, 'class') === 'SUBQUERY') return false
   return text(value, 'class') === 'STAR' || [...value.values()].some(holdsStar)
 }
 

@@ -38,8 +38,12 @@ export class Rewriter {
   }
 
   /** The tree in a form that survives printing, its columns under the names that the engine gives them. */
-  async printable(node: JsonObject): Promise<Printable> {
+  async printable(node: JsonObject, original: QuotedSql): Promise<Printable> {
     const written = printable(node, (this.#jsonCheck ??= await this.#column(jsonCheckStatement)))
+    if (written.checksJson && written.unnamed !== undefined) {
+      const position = placeOf(written.unnamed, original)
+      throw notAllowed({ construct: '* or COLUMNS() with a function that walks JSON', ...(position && { position }) })
+    }
     if (written.renamed.length === 0) return written
     const texts = written.renamed.map(({ original }) => jsonText(statementOf(selectOf(original))))
     const print =

@@ -124,6 +124,8 @@ describe('deep JSON', () => {
         'SELECT from_json(\'{"a": 1}\', \'{"a": "INTEGER"}\').a, json_transform(\'[1]\', \'["INT"]\'::JSON)',
         '[[1,[1]]]',
       ],
+      ["SELECT json_structure(COLUMNS(*)) FROM (SELECT '[1]' AS x)", 'QueryNotAllowed'],
+      ["SELECT json_structure((SELECT * FROM (SELECT '[1]' AS x)))", '[["[\\"UBIGINT\\"]"]]'],
       ["SELECT x FROM (SELECT '[1]' AS x) GROUP BY x, json_structure(x) ORDER BY json_structure(x)", '[["[1]"]]'],
     ] as const) {
       expect.soft(await end(sql), sql).toBe(data)
@@ -131,6 +133,16 @@ describe('deep JSON', () => {
     const error = await refusal(ask(bench.engine, `SELECT json_structure(${deep('[', ']', 101)})`))
     expect(error.message).toBe('A function was given JSON that is malformed or nests deeper than 100 levels.')
   })
+})
+
+test('columns keep the names that the caller’s text gives them', async () => {
+  const sql = `SELECT json_structure('[1]'), 1e3, length(json_structure(x)) + 1. FROM (SELECT '[2]' AS x)`
+  const answer = await ask(bench.engine, sql, { dataFormat: 'JsonAos' })
+  expect(Object.keys(JSON.parse(answer)[0])).toEqual([
+    '(length(json_structure(x)) + 1)',
+    '1000.0',
+    "json_structure('[1]')",
+  ])
 })
 
 describe('any text', () => {
