@@ -191,8 +191,8 @@ export class ChildHandle {
   #finishWhenWhole(incoming: Incoming): void {
     if (incoming.filled < incoming.data.length) return
     this.#incoming = undefined
-    const { rows, truncated, schema } = incoming.head
-    const answer = { data: incoming.data, rows, truncated, ...(schema !== undefined && { schema }) }
+    const { rows, truncated, stability, schema } = incoming.head
+    const answer = { data: incoming.data, rows, truncated, stability, ...(schema !== undefined && { schema }) }
     this.#settle((pending) => pending.resolve({ kind: 'answer', answer }))
   }
 

@@ -64,12 +64,12 @@ async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' }>): P
 }
 
 async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
-  const { rows, truncated, schema, bytes } = done
+  const { rows, truncated, stability, schema, bytes } = done
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
   const all = packed(done.pieces)
   const first = all.next().value ?? new Uint8Array()
   const rest = new Promise<boolean>((resolve) => (onRest = resolve))
-  await send({ kind: 'answer', id, rows, truncated, schema, dataBytes: bytes, first })
+  await send({ kind: 'answer', id, rows, truncated, stability, schema, dataBytes: bytes, first })
   if (first.length === bytes || !(await rest)) return
   for (const piece of all) await send({ kind: 'piece', id, bytes: piece })
 }

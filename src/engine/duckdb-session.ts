@@ -20,6 +20,7 @@ import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
 import { Rewriter, unfaithful } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
+import { type Stability, stabilityOf } from './stability.ts'
 import { checkStatementKind, sampleClause } from './statement-kind.ts'
 
 /** A statement that the gate let through. */
@@ -37,10 +38,12 @@ interface Plan {
   readonly types: readonly string[]
   /** The rewritten statement. */
   readonly sql: string
+  readonly stability: Stability
 }
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
+  readonly stability: Stability
 }
 
 /** Names of columns cost time in the square of their number. */
@@ -80,7 +83,7 @@ export class DuckDbSession {
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
     if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
-    return { ...(await renderResult(result, options)), schema }
+    return { ...(await renderResult(result, options)), schema, stability: plan.stability }
   }
 
   /** Ends the query under way with an error; it may take a while or never happen. */
@@ -124,7 +127,8 @@ export class DuckDbSession {
     prepared.destroySync()
     const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
     const framed = await this.#rewriter.framed(ordered, job)
-    return { names, types, sql: await this.#rewriter.print(framed, sql, gate) }
+    const stability = gate.volatile ? 'pinned' : stabilityOf(node, job.tables)
+    return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
   }
 
   /** One text out of a trusted statement with one text parameter. */

@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { DataSchema } from '../model/schema.ts'
+import type { Stability } from './stability.ts'
 
 /** A construct of a statement and where it stands. */
 export interface Construct {
@@ -100,6 +101,7 @@ export interface EngineAnswer {
   readonly rows: number
   /** There were more rows than `limit`. */
   readonly truncated: boolean
+  readonly stability: Stability
 }
 
 export interface EngineOptions {

@@ -4,6 +4,7 @@ import type { ErrorDetails } from '../model/errors.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { Analysis, EngineJob, EngineTable } from './engine-job.ts'
+import type { Stability } from './stability.ts'
 
 /** A table whose list of files is sent once to each process (file-lists.ts). */
 export interface PlainTable {
@@ -63,6 +64,7 @@ export type FromChild =
       readonly id: number
       readonly rows: number
       readonly truncated: boolean
+      readonly stability: Stability
       readonly schema: OutputSchema | undefined
       readonly dataBytes: number
       readonly first: Uint8Array

@@ -27,7 +27,7 @@ export function withTotalOrder(node: JsonObject, columns: number): JsonObject {
 }
 
 /** One SELECT over one dataset whose rows come out as they lie in the slices: scalar expressions, WHERE, LIMIT. */
-function keepsOffsetOrder(node: JsonObject): boolean {
+export function keepsOffsetOrder(node: JsonObject): boolean {
   const from = child(node, 'from_table')
   if (text(node, 'type') !== 'SELECT_NODE' || from === undefined || text(from, 'type') !== 'BASE_TABLE') return false
   if (list(child(node, 'cte_map') ?? new Map(), 'map').length > 0) return false

@@ -102,7 +102,7 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   'verify 200': {
     ok: true,
     signer: { did: signer, relation: 'self' },
-    engine: { name: 'duckdb', version: '1.5.6', dialect: 'SqlDuckDb/1.5.6-2' },
+    engine: { name: 'duckdb', version: '1.5.6', dialect: 'SqlDuckDb/1.5.6-2', stability: 'pinned' },
   },
   'getReadiness 200': { ok: true },
   'getReadiness 503': { ok: false, reasons: { log: 'The log cannot be written.' } },

@@ -14,6 +14,8 @@ export const responseHeaders = {
   etag: 'Strong tag of these bytes, for If-None-Match and If-Match.',
   'dataset-head': 'Alias of the dataset and hash of the block that was read: `acme/goods;block="f1620…"`.',
   'result-truncated': '`true`: there are more rows than `limit`.',
+  'answer-stability':
+    '`exact`: the rows alone decide the answer of this statement; `pinned`: how they lie in blocks may show too.',
   'idempotent-replayed': '`true`: a batch with this key was stored before; this is its receipt.',
   'preference-applied': 'What was done about Prefer: `wait=10`, `respond-async`.',
   location: 'Path of the receipt or of the new dataset.',
@@ -115,7 +117,7 @@ const query = (id: string): Operation => ({
   id,
   about:
     'One SELECT over any datasets the caller may read, each pinned to its head before planning. With `Proof` the answer is canonical JSON, so the bytes of a member hash to what the commitment says.',
-  answers: { 200: { about: 'The rows.', headers: ['cache-control', 'result-truncated'] } },
+  answers: { 200: { about: 'The rows.', headers: ['cache-control', 'result-truncated', 'answer-stability'] } },
   errors: ofQuery,
 })
 const storedObject = (id: string, media: readonly string[]): Operation => ({
@@ -231,7 +233,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     answers: {
       200: {
         about: 'The rows. Tagged, unless the statement gives other rows each time.',
-        headers: ['etag', 'cache-control', 'result-truncated'],
+        headers: ['etag', 'cache-control', 'result-truncated', 'answer-stability'],
       },
       304: notModified(),
     },

@@ -14,7 +14,8 @@ declare module 'fastify' {
 }
 
 const exposedHeaders =
-  'ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, Idempotent-Replayed, Preference-Applied'
+  'Answer-Stability, ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, ' +
+  'Idempotent-Replayed, Preference-Applied'
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 

@@ -7,6 +7,7 @@ import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { Stability } from '../engine/stability.ts'
 import { type PinnedDataset, type QueryRequest, checkDialect } from '../model/query.ts'
 import { commit } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
@@ -27,6 +28,7 @@ export interface QueryAnswer {
   readonly body: readonly Uint8Array[]
   /** Rows were left out because of `limit`. */
   readonly truncated: boolean
+  readonly stability: Stability
 }
 
 export interface ReplicaDeps {
@@ -43,6 +45,7 @@ export interface ReplicaDeps {
 export interface Execution {
   readonly output: readonly Uint8Array[]
   readonly truncated: boolean
+  readonly stability: Stability
 }
 
 /** How the output is to be spelled. */
@@ -74,11 +77,7 @@ export interface OpenQuery {
 }
 
 /** Binds a query. It and its `answer` throw NodeErrors of contract.md §4. */
-export async function openQuery(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: Caller,
-): Promise<OpenQuery> {
+export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
   const bound = await bindQuery(deps, request, caller)
@@ -96,7 +95,7 @@ async function answerBound(
   { bound, input, caller }: { bound: BoundQuery; input: object; caller: Caller },
 ): Promise<QueryAnswer> {
   const withProof = request.include.includes('Proof')
-  const { output: parts, truncated } = await execute(deps, request, {
+  const { output: parts, ...told } = await execute(deps, request, {
     bound,
     caller,
     withSchema: request.include.includes('Schema') || request.includeAbsent,
@@ -105,14 +104,14 @@ async function answerBound(
     reproducible: withProof,
     tellsTruncation: true,
   })
-  if (!request.include.includes('Input')) return { body: jsonMembers([['output', parts]]), truncated }
+  if (!request.include.includes('Input')) return { body: jsonMembers([['output', parts]]), ...told }
   const inputBytes = canonicalBytes(fromPlain(input))
   if (!withProof) {
     const members: [string, JsonText][] = [
       ['input', inputBytes],
       ['output', parts],
     ]
-    return { body: jsonMembers(members), truncated }
+    return { body: jsonMembers(members), ...told }
   }
   const output = concatBytes(parts)
   const subQueries = utf8('[]')
@@ -125,7 +124,7 @@ async function answerBound(
       ['proof', canonicalBytes(fromPlain(proof))],
       ['subQueries', subQueries],
     ]),
-    truncated,
+    ...told,
   }
 }
 
@@ -171,7 +170,7 @@ export async function execute(
   if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
   if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
   if (answer.truncated && order.tellsTruncation) parts.push(['truncated', utf8('true')])
-  return { output: jsonMembers(parts), truncated: answer.truncated }
+  return { output: jsonMembers(parts), truncated: answer.truncated, stability: answer.stability }
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */

@@ -23,6 +23,8 @@ export interface TailRequest {
   readonly at: string | undefined
 }
 
+export type TailAnswer = Pick<QueryAnswer, 'body' | 'truncated'>
+
 /** The statement behind every tail: offset order is kept for a scan of one dataset (design.md, decision 12). */
 const tailStatement = 'SELECT * FROM "tail"'
 
@@ -32,7 +34,7 @@ export interface OpenTail {
   /** Names the bytes of the answer. */
   readonly tag: string
   /** Rows `[rows - skip - limit, rows - skip)`. */
-  answer(): Promise<QueryAnswer>
+  answer(): Promise<TailAnswer>
 }
 
 /** Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
@@ -52,7 +54,7 @@ async function answerTail(
   deps: ReplicaDeps,
   request: TailRequest,
   { view, caller }: { view: DatasetView; caller: Caller },
-): Promise<QueryAnswer> {
+): Promise<TailAnswer> {
   const end = Math.max(0, view.rows - request.skip)
   const start = Math.max(0, end - request.limit)
   const run = slicesOf(view, start, end)

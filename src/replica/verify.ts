@@ -1,6 +1,7 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
 import type { ErrorKind } from '../model/error-table.ts'
+import type { Stability } from '../engine/stability.ts'
 import { NodeError } from '../model/errors.ts'
 import { type QueryRequest, checkDialect } from '../model/query.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
@@ -12,7 +13,12 @@ import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts
 export interface VerifyAnswer {
   readonly ok: true
   readonly signer: { readonly did: string; readonly relation: 'self' | 'known' | 'unknown' }
-  readonly engine: { readonly name: string; readonly version: string; readonly dialect: string }
+  readonly engine: {
+    readonly name: string
+    readonly version: string
+    readonly dialect: string
+    readonly stability: Stability
+  }
 }
 
 /** The second half of contract.md §5, after `readProof`. Throws its NodeErrors; returns only when every check passed. */
@@ -26,7 +32,9 @@ export async function verifyProof(
   checkLimit(request.limit, deps.limits.resultRows)
   await checkPins(deps, request, caller)
   const run = reExecute(deps, proof, { caller, proofEngine })
-  const { output } = await (proofEngine.isOurs ? run : run.catch((error: unknown) => blameVersion(error, proofEngine)))
+  const { output, stability } = await (proofEngine.isOurs
+    ? run
+    : run.catch((error: unknown) => blameVersion(error, proofEngine)))
   const actual = await deps.work.run('hash', output, { settings: undefined, signal: caller.signal })
   if (actual !== proof.outputHash) {
     if (!proofEngine.isOurs) throw inconclusive(proofEngine, 'got another output')
@@ -43,7 +51,7 @@ export async function verifyProof(
   return {
     ok: true,
     signer: { did, relation },
-    engine: { name: deps.engine.name, version: deps.engine.version, dialect: deps.engine.dialect },
+    engine: { name: deps.engine.name, version: deps.engine.version, dialect: deps.engine.dialect, stability },
   }
 }
 

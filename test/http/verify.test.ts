@@ -41,8 +41,26 @@ describe('a proof', () => {
     expect(answer.json).toEqual({
       ok: true,
       signer: { did: live.node.did, relation: 'self' },
-      engine: { name: 'duckdb', version: expect.any(String), dialect: saved.at('input.queryDialect') },
+      engine: {
+        name: 'duckdb',
+        version: expect.any(String),
+        dialect: saved.at('input.queryDialect'),
+        stability: saved.headers['answer-stability'],
+      },
     })
+  })
+
+  it.each([
+    ['select city, sum(amount) as total from "acme/sales" group by city', 'exact'],
+    ['select list(city) as cities from "acme/sales"', 'pinned'],
+    ['select avg(amount / 3) as mean from "acme/sales"', 'pinned'],
+    ["select city from 'acme/sales' order by amount", 'exact'],
+  ])('of %s says that it is %s', async (statement, stability) => {
+    for (const include of [[], ['Proof']]) {
+      expect((await live.query(statement, { include })).headers['answer-stability']).toBe(stability)
+    }
+    const proof = await live.query(statement, { include: ['Proof'] })
+    expect((await verify(proof.text)).at('engine.stability')).toBe(stability)
   })
 
   it('verifies without its output, and for anonymous readers', async () => {

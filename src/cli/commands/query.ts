@@ -33,6 +33,8 @@ export async function query(context: CommandContext, sqlOrDash: string, options:
       skip: options.skip === undefined ? undefined : numberOf(options.skip),
     }),
   })
+  if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
+    note('this answer holds for these very blocks: the same rows in other blocks may give another one')
   if (options.proof === '-') process.stdout.write(answer.bytes)
   else {
     if (options.proof !== undefined) await saveProof(options.proof, answer)

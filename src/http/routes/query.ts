@@ -147,6 +147,7 @@ async function respond(
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
   if (answer.truncated) void reply.header('result-truncated', 'true')
+  void reply.header('answer-stability', answer.stability)
   return sendJson(context, reply, answer.body)
 }
 

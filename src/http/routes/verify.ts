@@ -12,7 +12,14 @@ import { problemResponses } from '../schemas.ts'
 const Verified = Type.Object({
   ok: Type.Literal(true),
   signer: Type.Object({ did: Type.String(), relation: Type.String({ description: 'self, known or unknown' }) }),
-  engine: Type.Object({ name: Type.String(), version: Type.String(), dialect: Type.String() }),
+  engine: Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    dialect: Type.String(),
+    stability: Type.String({
+      description: 'exact: the rows alone decide the answer; pinned: how they lie in blocks may show',
+    }),
+  }),
 })
 
 const SavedAnswer = Type.Object(

@@ -1,0 +1,343 @@
+// The class of a statement: `exact`, its rows alone decide the answer, or `pinned`, the way in which rows lie in blocks may
+// show. Both are reproducible on the blocks that a proof names. Told from the tree and the columns' types alone, so that
+// anyone who has statement and schema can tell it; what is not known here is pinned. Pure.
+
+import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
+import { jsonText } from '../codec/json.ts'
+import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
+import {
+  addingAggregates,
+  countingAggregates,
+  extremeAggregates,
+  orderedAggregates,
+  peerFunctions,
+  pinnedMacros,
+  rowFunctions,
+  rowMakers,
+  sortingAggregates,
+} from './exact-functions.ts'
+import { allowedMacros, volatileFunctions } from './function-policy.ts'
+import { asciiLower } from './lexer.ts'
+import { keepsOffsetOrder } from './normalize.ts'
+import { child, list, present, text } from './tree.ts'
+import { NamedValues, valueClass } from './value-class.ts'
+
+export type Stability = 'exact' | 'pinned'
+
+/** A dataset as the statement names it. */
+export interface NamedSchema {
+  readonly parts: readonly string[]
+  /** Undefined: the four system columns. */
+  readonly schema: DataSchema | undefined
+}
+
+/** The class of the statement with this top node, as it is run for a proof: with a total order of its rows. */
+export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): Stability {
+  const schemas = tables.map(
+    ({ parts, schema }) => [JSON.stringify(parts), schema ?? { fields: systemFields(defaultVocabulary) }] as const,
+  )
+  // Without a dataset there are no blocks.
+  return tables.length === 0 || new Judge(node, new Map(schemas)).isExact(node) ? 'exact' : 'pinned'
+}
+
+/** Objects with a `type` and no `class` that may stand in an exact statement. */
+const knownTypes: ReadonlySet<string> = new Set(
+  (
+    'SELECT_NODE SET_OPERATION_NODE BASE_TABLE TABLE_FUNCTION JOIN SUBQUERY EMPTY EXPRESSION_LIST LIMIT_MODIFIER ' +
+    'LIMIT_PERCENT_MODIFIER ORDER_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING'
+  ).split(' '),
+)
+const knownClasses: ReadonlySet<string> = new Set(
+  (
+    'BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA LAMBDA_REF OPERATOR ' +
+    'PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW'
+  ).split(' '),
+)
+const knownJoins: ReadonlySet<string> = new Set(['REGULAR', 'NATURAL', 'CROSS', 'DEPENDENT'])
+/** Ends of a window's frame that take in peers as a whole. */
+const peerBounds =
+  /^(?:UNBOUNDED_(?:PRECEDING|FOLLOWING)|(?:CURRENT_ROW|EXPR_PRECEDING|EXPR_FOLLOWING)_(?:RANGE|GROUPS))$/
+
+/** The SELECT around an expression. */
+interface Around {
+  readonly from: JsonObject | undefined
+  /**
+   * It reads one dataset and nothing else: its rows come in the order of offsets, however they lie in blocks, so that of
+   * equal values that print differently the first is the same one. Behind a join they come in any order.
+   */
+  readonly inOrder: boolean
+}
+
+class Judge {
+  readonly #names: NamedValues
+  readonly #ctes = new Set<string>()
+  /** Parts of a name, as JSON → schema. */
+  readonly #schemas: ReadonlyMap<string, DataSchema>
+
+  constructor(statement: JsonObject, schemas: ReadonlyMap<string, DataSchema>) {
+    this.#names = new NamedValues(statement, [...schemas.values()])
+    this.#schemas = schemas
+    this.#noteCtes(statement)
+  }
+
+  isExact(top: JsonObject): boolean {
+    return (
+      this.#isKnown(top, true, { from: undefined, inOrder: false }) && (keepsOffsetOrder(top) || this.#hasOneOrder(top))
+    )
+  }
+
+  #noteCtes(value: JsonValue): void {
+    if (Array.isArray(value)) for (const item of value) this.#noteCtes(item)
+    if (!(value instanceof Map)) return
+    for (const entry of list(child(value, 'cte_map') ?? new Map(), 'map')) {
+      if (entry instanceof Map) this.#ctes.add(asciiLower(text(entry, 'key')))
+    }
+    for (const member of value.values()) this.#noteCtes(member)
+  }
+
+  /** Judges a node and all below it. */
+  #isKnown(value: JsonValue, isTop: boolean, outside: Around): boolean {
+    if (value === null || typeof value !== 'object' || value instanceof JsonNumber) return true
+    if (Array.isArray(value)) return value.every((item) => this.#isKnown(item, isTop, outside))
+    const type = value.get('type')
+    let around = outside
+    const listed = sortedOperands(value)
+    if (listed !== undefined) {
+      return listed.every((one) => this.#isSharpValue(one)) && this.#isKnown(listed, false, outside)
+    }
+    if (value.has('class')) {
+      if (!this.#isKnownExpression(value, outside)) return false
+    } else if (typeof type === 'string' && !type.endsWith('_TYPE_INFO')) {
+      if (!knownTypes.has(type) || !this.#isKnownNode(value, type, isTop)) return false
+      if (type === 'SELECT_NODE') around = this.#around(value)
+    }
+    // What a table function is given is its own matter; its call is no expression of the SELECT.
+    const call = type === 'TABLE_FUNCTION' ? child(value, 'function') : undefined
+    return [...value.values()].every((member) =>
+      member === call && call !== undefined
+        ? this.#isKnown(call.get('children') ?? null, false, around)
+        : this.#isKnown(member, false, around),
+    )
+  }
+
+  #isKnownNode(node: JsonObject, type: string, isTop: boolean): boolean {
+    if (present(node, 'sample')) return false
+    if (type === 'JOIN') return knownJoins.has(text(node, 'ref_type'))
+    if (type === 'SET_OPERATION_NODE') {
+      const keepsAll = text(node, 'setop_type').startsWith('UNION') && node.get('setop_all') === true
+      return (keepsAll || this.#isSharp(node)) && (isTop || !hasLimit(node)) && !hasDistinctOn(node)
+    }
+    if (type !== 'SELECT_NODE') return true
+    const { inOrder } = this.#around(node)
+    if (hasDistinctOn(node) || (hasDistinct(node) && !inOrder && !this.#isSharp(node))) return false
+    if (!inOrder && !groupKeys(node).every((key) => this.#isSharpValue(key))) return false
+    if (isTop || !hasLimit(node)) return true
+    const isPlain = !hasDistinct(node) && !list(node, 'select_list').some(makesRows)
+    return isPlain && this.#ordersByOffset(orderEntries(node), child(node, 'from_table'))
+  }
+
+  #isKnownExpression(node: JsonObject, around: Around): boolean {
+    const kind = text(node, 'class')
+    if (kind === 'WINDOW') return this.#isKnownWindow(node, around)
+    if (kind !== 'FUNCTION') return knownClasses.has(kind)
+    const name = asciiLower(text(node, 'function_name'))
+    if (node.get('export_state') === true || volatileFunctions.has(name) || pinnedMacros.has(name)) return false
+    if (!aggregateFunctions.has(name)) {
+      return scalarFunctions.has(name) || allowedMacros.has(name) || rowMakers.has(name)
+    }
+    const orders = list(child(node, 'order_bys') ?? new Map(), 'orders')
+    return this.#isExactAggregate(name, list(node, 'children'), { orders, ...around })
+  }
+
+  #isExactAggregate(
+    name: string,
+    operands: readonly JsonValue[],
+    { orders, from, inOrder }: Around & { readonly orders: readonly JsonValue[] },
+  ): boolean {
+    if (countingAggregates.has(name)) return true
+    const classes = operands.map((operand) => this.#names.classOf(operand))
+    if (addingAggregates.has(name)) return classes.every((one) => one <= valueClass.number)
+    if (sortingAggregates.has(name)) return inOrder || classes.every((one) => one < valueClass.blurred)
+    if (extremeAggregates.has(name)) return operands.length === 2 && this.#isOffset(operands[1], from)
+    if (!orderedAggregates.has(name)) return false
+    if (this.#ordersByOffset(orders, from)) return true
+    const ordered = new Set(orders.map((order) => (order instanceof Map ? keyOf(order.get('expression')) : '')))
+    const isSettled = (operand: JsonValue): boolean => ordered.has(keyOf(operand)) && this.#isSharpValue(operand)
+    return operands.every((operand) => isConstant(operand) || isSettled(operand))
+  }
+
+  #isKnownWindow(node: JsonObject, around: Around): boolean {
+    const name = asciiLower(text(node, 'function_name'))
+    if (peerFunctions.has(name)) return true
+    const orders = list(node, 'orders')
+    const isTotal = this.#ordersByOffset(orders, around.from)
+    if (rowFunctions.has(name)) return isTotal
+    const frame = [text(node, 'start'), text(node, 'end')]
+    const takesPeers = frame.every((bound) => peerBounds.test(bound)) && text(node, 'exclude_clause') === 'NO_OTHER'
+    if (!isTotal && !takesPeers) return false
+    return this.#isExactAggregate(name, list(node, 'children'), { ...around, orders: list(node, 'arg_orders') })
+  }
+
+  /** True when a total order of the output rows leaves no choice: no two of them are equal and print differently. */
+  #hasOneOrder(node: JsonObject): boolean {
+    if (this.#isSharp(node)) return true
+    if (text(node, 'type') !== 'SELECT_NODE') return false
+    const items = list(node, 'select_list')
+    const from = child(node, 'from_table')
+    if (items.some(makesRows)) return false
+    const keys = groupKeys(node)
+    if (isGrouped(node)) return list(node, 'group_sets').length <= 1 && keys.every((key) => isShown(key, items))
+    if (from === undefined || text(from, 'type') === 'EMPTY' || this.#around(node).inOrder) return true
+    return this.#ordersByOffset(orderEntries(node), from) || items.some((item) => this.#showsOffset(item, from))
+  }
+
+  #around(select: JsonObject): Around {
+    const from = child(select, 'from_table')
+    const isOne = from !== undefined && this.#schemaOf(from) !== undefined
+    return { from, inOrder: isOne && ![...select.values()].some(looksAround) }
+  }
+
+  /** True when equal rows of the node print alike. */
+  #isSharp(node: JsonObject): boolean {
+    if (text(node, 'type') === 'SELECT_NODE') return list(node, 'select_list').every((item) => this.#isSharpValue(item))
+    const sides = [node.get('left'), node.get('right'), ...list(node, 'children')].filter((side) => side instanceof Map)
+    return sides.length > 0 && sides.every((side) => this.#isSharp(side))
+  }
+
+  #isSharpValue(expression: JsonValue | undefined): boolean {
+    return this.#names.classOf(expression) < valueClass.blurred
+  }
+
+  #ordersByOffset(orders: readonly JsonValue[], from: JsonObject | undefined): boolean {
+    return orders.some((order) => order instanceof Map && this.#isOffset(order.get('expression'), from))
+  }
+
+  /** The offset of the one dataset that the SELECT reads: no two of its rows have the same. */
+  #isOffset(expression: JsonValue | undefined, from: JsonObject | undefined): boolean {
+    if (!(expression instanceof Map) || text(expression, 'class') !== 'COLUMN_REF' || from === undefined) return false
+    const [name, qualifier] = list(expression, 'column_names').toReversed()
+    const own = text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
+    const isOwn =
+      qualifier === undefined || (typeof qualifier === 'string' && asciiLower(qualifier) === asciiLower(own))
+    return isOwn && typeof name === 'string' && asciiLower(name) === this.#offsetOf(from)
+  }
+
+  /** Name of the offset's column, the first of a dataset; undefined where the FROM clause is anything but one dataset. */
+  #offsetOf(from: JsonObject): string | undefined {
+    const name = asciiLower(this.#schemaOf(from)?.fields[0]?.name ?? '')
+    const isHidden = list(from, 'column_name_alias').length > 0 || this.#names.isGiven(name)
+    return name === '' || isHidden ? undefined : name
+  }
+
+  /** Of the one dataset that a FROM clause names. */
+  #schemaOf(from: JsonObject): DataSchema | undefined {
+    if (text(from, 'type') !== 'BASE_TABLE') return undefined
+    const parts = [text(from, 'catalog_name'), text(from, 'schema_name'), text(from, 'table_name')].filter(Boolean)
+    if (parts.length === 1 && this.#ctes.has(asciiLower(parts[0] ?? ''))) return undefined
+    return this.#schemas.get(JSON.stringify(parts))
+  }
+
+  #showsOffset(item: JsonValue, from: JsonObject): boolean {
+    if (!(item instanceof Map)) return false
+    if (text(item, 'class') !== 'STAR') return this.#isOffset(item, from)
+    const isWhole = ['exclude_list', 'replace_list', 'rename_list', 'qualified_exclude_list'].every(
+      (name) => list(item, name).length === 0,
+    )
+    return isWhole && !present(item, 'expr') && this.#offsetOf(from) !== undefined
+  }
+}
+
+function modifiers(node: JsonObject): JsonObject[] {
+  return list(node, 'modifiers').filter((modifier) => modifier instanceof Map)
+}
+
+function hasLimit(node: JsonObject): boolean {
+  return modifiers(node).some((modifier) => text(modifier, 'type').startsWith('LIMIT'))
+}
+
+function hasDistinct(node: JsonObject): boolean {
+  return modifiers(node).some((modifier) => text(modifier, 'type') === 'DISTINCT_MODIFIER')
+}
+
+function hasDistinctOn(node: JsonObject): boolean {
+  return modifiers(node).some((modifier) => list(modifier, 'distinct_on_targets').length > 0)
+}
+
+function orderEntries(node: JsonObject): JsonValue[] {
+  return modifiers(node).flatMap((modifier) => list(modifier, 'orders'))
+}
+
+function isGrouped(node: JsonObject): boolean {
+  if (list(node, 'group_expressions').length > 0 || text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return true
+  return present(node, 'having') || list(node, 'select_list').some(holdsAggregate)
+}
+
+/** Expressions that a SELECT groups by: written out, places in the list of outputs, or all outputs without aggregates. */
+function groupKeys(node: JsonObject): JsonValue[] {
+  const items = list(node, 'select_list')
+  if (text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return items.filter((item) => !holdsAggregate(item))
+  return list(node, 'group_expressions').map((key) => itemAt(key, items) ?? key)
+}
+
+/** `GROUP BY 2`. */
+function itemAt(key: JsonValue, items: readonly JsonValue[]): JsonValue | undefined {
+  const value = key instanceof Map && text(key, 'class') === 'CONSTANT' ? child(key, 'value')?.get('value') : undefined
+  return value instanceof JsonNumber ? items[Number(value.token) - 1] : undefined
+}
+
+function isShown(key: JsonValue, items: readonly JsonValue[]): boolean {
+  const names = key instanceof Map && text(key, 'class') === 'COLUMN_REF' ? list(key, 'column_names') : []
+  const isAlias = (item: JsonValue): boolean =>
+    names.length === 1 && item instanceof Map && text(item, 'alias') === names[0] && !holdsAggregate(item)
+  return items.some((item) => keyOf(item) === keyOf(key) || isAlias(item))
+}
+
+function holdsAggregate(value: JsonValue): boolean {
+  return holdsFunction(value, (name) => aggregateFunctions.has(name) || pinnedMacros.has(name))
+}
+
+function makesRows(value: JsonValue): boolean {
+  return holdsFunction(value, (name) => rowMakers.has(name))
+}
+
+/** True when a function of the expression itself, not of a subquery, passes. */
+function holdsFunction(value: JsonValue, passes: (name: string) => boolean): boolean {
+  if (Array.isArray(value)) return value.some((item) => holdsFunction(item, passes))
+  if (!(value instanceof Map) || text(value, 'class') === 'SUBQUERY') return false
+  if (text(value, 'class') === 'FUNCTION' && passes(asciiLower(text(value, 'function_name')))) return true
+  return [...value.values()].some((member) => holdsFunction(member, passes))
+}
+
+/** Operands of a list that is sorted as a whole: the engine's parser makes `list_sort(list(x), …)` of `list(x ORDER BY x)`. */
+function sortedOperands(node: JsonObject): JsonValue[] | undefined {
+  if (!/^(?:list|array)(?:_reverse)?_sort$/.test(asciiLower(text(node, 'function_name')))) return undefined
+  const [inner, ...places] = list(node, 'children')
+  const isList = inner instanceof Map && /^(?:list|array_agg)$/.test(asciiLower(text(inner, 'function_name')))
+  const isPlain = isList && !present(inner, 'filter') && places.every(isConstant)
+  return isPlain ? list(inner, 'children') : undefined
+}
+
+/** True when an expression of the SELECT sees other rows than its own, but for aggregates; rows then lose their order. */
+function looksAround(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(looksAround)
+  if (!(value instanceof Map)) return false
+  const kind = text(value, 'class')
+  return kind === 'WINDOW' || kind === 'SUBQUERY' || [...value.values()].some(looksAround)
+}
+
+function isConstant(value: JsonValue): boolean {
+  return value instanceof Map && text(value, 'class') === 'CONSTANT'
+}
+
+/** Equal for expressions that are written alike, wherever they stand and whatever they are called. */
+function keyOf(value: JsonValue | undefined): string {
+  return jsonText(withoutPlaces(value ?? null))
+}
+
+function withoutPlaces(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutPlaces)
+  if (!(value instanceof Map)) return value
+  const members = [...value].filter(([name]) => name !== 'query_location' && name !== 'alias')
+  return new Map(members.map(([name, member]) => [name, withoutPlaces(member)]))
+}

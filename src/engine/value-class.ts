@@ -1,0 +1,305 @@
+// What kind of value an expression gives, told from the syntax tree and the columns' types, so that the class of a
+// statement (stability.ts) can be told without running it. Errs on one side only: what is not known is blurred. Pure.
+
+import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { DataSchema, DataType } from '../model/schema.ts'
+import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './exact-functions.ts'
+import { asciiLower } from './lexer.ts'
+import { child, list, text } from './tree.ts'
+
+/**
+ * Ordered, so that the kind of several values is the highest of theirs. `number`: integers, decimals, truth values, whose
+ * sums do not round. `other`: text, times, bytes and what is made of them and of numbers. `blurred`: floats and spans of
+ * time (their sums depend on order; 0.0 equals -0.0 and a month 30 days, and both print differently) and all unknown.
+ */
+export const valueClass = { none: 0, number: 1, other: 2, blurred: 3 } as const
+export type ValueClass = (typeof valueClass)[keyof typeof valueClass]
+
+const { none, number, other, blurred } = valueClass
+
+function highest(classes: readonly ValueClass[]): ValueClass {
+  return classes.reduce<ValueClass>((most, one) => (one > most ? one : most), none)
+}
+
+/** The kind of a column's values. */
+export function classOfType(type: DataType): ValueClass {
+  switch (type.kind) {
+    case 'Option':
+      return classOfType(type.inner)
+    case 'List':
+      return highest([other, classOfType(type.itemType)])
+    case 'Map':
+      return highest([other, classOfType(type.keyType), classOfType(type.valueType)])
+    case 'Struct':
+      return highest([other, ...type.fields.map((field) => classOfType(field.type))])
+    case 'Float16':
+    case 'Float32':
+    case 'Float64':
+    case 'Duration':
+      return blurred
+    case 'String':
+    case 'Binary':
+    case 'Date':
+    case 'Time':
+    case 'Timestamp':
+      return other
+    default:
+      return number
+  }
+}
+
+const numberTypes: ReadonlySet<string> = new Set(
+  (
+    'BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT DECIMAL ' +
+    'INTEGER_LITERAL NULL'
+  ).split(' '),
+)
+const otherTypes: ReadonlySet<string> = new Set([
+  'BIT',
+  'BLOB',
+  'CHAR',
+  'DATE',
+  'STRING_LITERAL',
+  'TIME',
+  'TIMESTAMP',
+  'TIMESTAMP WITH TIME ZONE',
+  'TIMESTAMP_MS',
+  'TIMESTAMP_NS',
+  'TIMESTAMP_S',
+  'UUID',
+  'VARCHAR',
+])
+
+function classOfSqlType(type: JsonObject | undefined): ValueClass {
+  const id = type === undefined ? '' : text(type, 'id')
+  if (numberTypes.has(id)) return number
+  return otherTypes.has(id) ? other : blurred
+}
+
+/** Rounds of looking after which names that still change are taken as blurred. */
+const maxRounds = 16
+
+/**
+ * What the names in a statement stand for. A name is looked up in the whole statement at once, whatever its scope: it may
+ * be a column of any dataset and every expression that any SELECT gives this name, so its class is the highest of theirs.
+ */
+export class NamedValues {
+  readonly #classes = new Map<string, ValueClass>()
+  readonly #expressions = new Map<string, JsonObject[]>()
+  /** Expressions of inner queries whose columns have names that only the engine knows: any name may be theirs. */
+  readonly #nameless: JsonObject[] = []
+  #namelessClass: ValueClass = none
+
+  constructor(statement: JsonObject, schemas: readonly DataSchema[]) {
+    for (const { fields } of schemas)
+      for (const { name, type } of fields) this.#note(asciiLower(name), classOfType(type))
+    this.#collect(statement, false)
+    this.#settle()
+  }
+
+  /** True when the statement itself gives this name to something. */
+  isGiven(name: string): boolean {
+    return this.#expressions.has(asciiLower(name))
+  }
+
+  /** Class of every column there is: that of `*`. */
+  everything(): ValueClass {
+    return highest([this.#namelessClass, ...this.#classes.values()])
+  }
+
+  classOf(expression: JsonValue | undefined): ValueClass {
+    if (!(expression instanceof Map)) return blurred
+    const operands = list(expression, 'children')
+    switch (text(expression, 'class')) {
+      case 'COLUMN_REF':
+        return this.#classOfColumn(list(expression, 'column_names'))
+      case 'CONSTANT':
+        return classOfSqlType(child(child(expression, 'value') ?? expression, 'type'))
+      case 'CAST':
+        return classOfSqlType(child(expression, 'cast_type'))
+      case 'BETWEEN':
+      case 'COMPARISON':
+      case 'CONJUNCTION':
+        return number
+      case 'CASE': {
+        const checks = list(expression, 'case_checks').map((check) =>
+          check instanceof Map ? check.get('then_expr') : null,
+        )
+        return this.#highestOf([...checks, expression.get('else_expr') ?? null])
+      }
+      case 'OPERATOR':
+        return this.#classOfOperator(text(expression, 'type'), operands)
+      case 'FUNCTION':
+      case 'WINDOW':
+        return this.#classOfFunction(asciiLower(text(expression, 'function_name')), operands)
+      case 'SUBQUERY':
+        return this.#classOfSubquery(expression)
+      case 'STAR':
+        return this.everything()
+      default:
+        return blurred
+    }
+  }
+
+  #highestOf(expressions: readonly (JsonValue | undefined)[]): ValueClass {
+    return highest(expressions.map((expression) => this.classOf(expression)))
+  }
+
+  /** `x`, `t.x`, `s.field`: any part may be the column. */
+  #classOfColumn(parts: readonly JsonValue[]): ValueClass {
+    const known = parts.flatMap((part) => {
+      const held = typeof part === 'string' ? this.#classes.get(asciiLower(part)) : undefined
+      return held === undefined ? [] : [held]
+    })
+    return known.length === 0 ? blurred : highest([this.#namelessClass, ...known])
+  }
+
+  #classOfOperator(type: string, operands: readonly JsonValue[]): ValueClass {
+    if (type === 'OPERATOR_COALESCE' || type === 'OPERATOR_TRY') return this.#highestOf(operands)
+    if (type === 'ARRAY_CONSTRUCTOR') return highest([other, this.#highestOf(operands)])
+    if (/^(?:ARRAY_EXTRACT|ARRAY_SLICE|STRUCT_EXTRACT)$/.test(type)) return highest([other, this.classOf(operands[0])])
+    return /^(?:OPERATOR_(?:NOT|IS_NULL|IS_NOT_NULL)|COMPARE_(?:NOT_)?IN)$/.test(type) ? number : blurred
+  }
+
+  #classOfFunction(name: string, operands: readonly JsonValue[]): ValueClass {
+    if (numberFunctions.has(name)) return number
+    if (otherFunctions.has(name)) return other
+    if (operandFunctions.has(name)) return this.#highestOf(operands)
+    if (name === 'date_part' || name === 'datepart') return isFloatPart(operands[0]) ? blurred : number
+    return arithmeticFunctions.has(name) && this.#highestOf(operands) <= number ? number : blurred
+  }
+
+  #classOfSubquery(expression: JsonObject): ValueClass {
+    if (text(expression, 'subquery_type') !== 'SCALAR') return number
+    const node = child(child(expression, 'subquery') ?? expression, 'node')
+    return node === undefined || text(node, 'type') !== 'SELECT_NODE'
+      ? blurred
+      : this.#highestOf(list(node, 'select_list'))
+  }
+
+  #note(name: string, value: ValueClass): void {
+    this.#classes.set(name, highest([this.#classes.get(name) ?? none, value]))
+  }
+
+  #give(name: string, expression: JsonObject): void {
+    const key = asciiLower(name)
+    const held = this.#expressions.get(key)
+    if (held === undefined) this.#expressions.set(key, [expression])
+    else held.push(expression)
+    this.#note(key, none)
+  }
+
+  /** Walks the statement; `isTable`: other parts of it can name the columns of this query. */
+  #collect(value: JsonValue, isTable: boolean): void {
+    if (Array.isArray(value)) for (const item of value) this.#collect(item, isTable)
+    if (!(value instanceof Map)) return
+    const type = value.get('type')
+    if (type === 'SELECT_NODE') for (const item of list(value, 'select_list')) this.#collectItem(item, isTable)
+    if (type === 'SET_OPERATION_NODE' && isTable) this.#collectLeaves(value)
+    this.#collectAliases(value)
+    const isExpression = value.has('class')
+    const isWrapper = typeof type !== 'string' || type === 'SET_OPERATION_NODE'
+    for (const [name, member] of value) {
+      const isInner = name === 'cte_map' || type === 'SUBQUERY' || (isWrapper && isTable)
+      this.#collect(member, !isExpression && isInner)
+    }
+  }
+
+  #collectItem(item: JsonValue, isTable: boolean): void {
+    if (!(item instanceof Map)) return
+    const alias = text(item, 'alias')
+    const isStar = text(item, 'class') === 'STAR'
+    if (isStar && alias === '') this.#collectStar(item)
+    else if (holdsStar(item)) this.#nameless.push(item)
+    else if (alias !== '') this.#give(alias, item)
+    else if (text(item, 'class') === 'COLUMN_REF') {
+      const last = list(item, 'column_names').at(-1)
+      if (list(item, 'column_names').length > 1 && typeof last === 'string') this.#give(last, item)
+    } else if (isTable) this.#nameless.push(item)
+  }
+
+  #collectStar(star: JsonObject): void {
+    for (const entry of list(star, 'replace_list')) {
+      const expression = entry instanceof Map ? child(entry, 'value') : undefined
+      if (expression !== undefined) this.#nameless.push(expression)
+    }
+    for (const entry of list(star, 'rename_list')) {
+      if (entry instanceof Map) this.#note(asciiLower(text(entry, 'value')), blurred)
+    }
+  }
+
+  /** Columns of a set operation have the names of its first query and the values of all. */
+  #collectLeaves(node: JsonObject): void {
+    for (const side of ['left', 'right', 'children']) {
+      const member = node.get(side)
+      for (const leaf of Array.isArray(member) ? member : [member]) {
+        if (!(leaf instanceof Map)) continue
+        for (const item of list(leaf, 'select_list')) if (item instanceof Map) this.#nameless.push(item)
+      }
+    }
+  }
+
+  /** `t(x, y)`: names for columns that had others. */
+  #collectAliases(node: JsonObject): void {
+    const given = [...list(node, 'column_name_alias'), ...list(node, 'aliases')]
+    const values = valuesOf(node)
+    const makesNumbers = this.#collectSource(node)
+    for (const name of given) {
+      if (typeof name !== 'string') continue
+      if (values === undefined) this.#note(asciiLower(name), makesNumbers ? number : blurred)
+      else for (const value of values) this.#give(name, value)
+    }
+  }
+
+  /** Columns of VALUES and of table functions; true for those that count. */
+  #collectSource(node: JsonObject): boolean {
+    const rows = text(node, 'type') === 'EXPRESSION_LIST' ? list(node, 'values').flat() : []
+    const call = text(node, 'type') === 'TABLE_FUNCTION' ? child(node, 'function') : undefined
+    const name = asciiLower(text(call ?? new Map(), 'function_name'))
+    const given = call === undefined ? [] : list(call, 'children')
+    const counts = (name === 'range' || name === 'generate_series') && this.#highestOf(given) <= number
+    if (counts) this.#note(name, number)
+    const values = counts ? rows : [...rows, ...given]
+    this.#nameless.push(...values.filter((value) => value instanceof Map))
+    return counts
+  }
+
+  /** Classes of names that stand for expressions over names, until none changes any more. */
+  #settle(): void {
+    for (let round = 0; round < maxRounds; round++) {
+      let changed = false
+      const namelessClass = this.#highestOf(this.#nameless)
+      changed ||= namelessClass !== this.#namelessClass
+      this.#namelessClass = namelessClass
+      for (const [name, expressions] of this.#expressions) {
+        const held = this.#classes.get(name)
+        this.#note(name, this.#highestOf(expressions))
+        changed ||= held !== this.#classes.get(name)
+      }
+      if (!changed) return
+    }
+    this.#namelessClass = blurred
+  }
+}
+
+/** Expressions of `(VALUES …) t(a, b)`, or undefined where the node has another content. */
+function valuesOf(node: JsonObject): JsonObject[] | undefined {
+  const inner = child(child(node, 'subquery') ?? child(node, 'query') ?? node, 'node')
+  const from = inner === undefined ? undefined : child(inner, 'from_table')
+  if (from === undefined || text(from, 'type') !== 'EXPRESSION_LIST') return undefined
+  return list(from, 'values').flatMap((row) => (Array.isArray(row) ? row.filter((value) => value instanceof Map) : []))
+}
+
+/** `epoch` and `julian` are doubles; a part that is not written out may be one. */
+function isFloatPart(operand: JsonValue | undefined): boolean {
+  const constant = operand instanceof Map ? child(operand, 'value') : undefined
+  const part = constant === undefined ? '' : asciiLower(text(constant, 'value'))
+  return part === '' || part === 'epoch' || part === 'julian'
+}
+
+function holdsStar(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(holdsStar)
+  if (!(value instanceof Map)) return false
+  if (text(value, 'class') === 'STAR') return true
+  return text(value, 'class') !== 'SUBQUERY' && [...value.values()].some(holdsStar)
+}

@@ -1,0 +1,252 @@
+// The class of a statement: what is called exact gives one answer, however the same rows lie in blocks.
+
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ask, askWhole, type AskOptions, type Bench, openBench, schemaOf, systemColumns } from './helpers.ts'
+import { exactStatements, pinnedStatements } from './statement-corpus.ts'
+
+const rows = 3000
+let bench: Bench
+const layouts = new Map<number, NonNullable<AskOptions['tables']>>()
+
+const schemas = {
+  t: schemaOf(
+    { name: 'k', type: { kind: 'Int32' } },
+    { name: 'm', type: { kind: 'Int64' } },
+    { name: 'x', type: { kind: 'Option', inner: { kind: 'Float64' } } },
+    { name: 'z', type: { kind: 'Float64' } },
+    { name: 'g', type: { kind: 'String' } },
+    { name: 'd', type: { kind: 'Date' } },
+    { name: 'p', type: { kind: 'Decimal', precision: 9, scale: 2 } },
+    { name: 'b', type: { kind: 'Bool' } },
+    { name: 'l', type: { kind: 'List', itemType: { kind: 'Int64' } } },
+    { name: 's', type: { kind: 'Struct', fields: [{ name: 'f', type: { kind: 'Float64' } }] } },
+    { name: 'q', type: { kind: 'Int32' } },
+  ),
+  u: schemaOf(
+    { name: 'k', type: { kind: 'Int32' } },
+    { name: 'name', type: { kind: 'String' } },
+    { name: 'w', type: { kind: 'Float64' } },
+  ),
+}
+const columns = {
+  t: `(hash(i * 31) % 7)::INT AS k, (hash(i * 7) % 900)::BIGINT AS m,
+      CASE hash(i * 17) % 9 WHEN 0 THEN NULL WHEN 1 THEN 0e0 WHEN 2 THEN -0e0 ELSE (hash(i) % 100000) / 7e3 - 4 END AS x,
+      CASE WHEN hash(i * 13) % 2 = 0 THEN 0e0 ELSE -0e0 END AS z, 'g' || (hash(i * 3) % 12) AS g,
+      DATE '2024-01-01' + (hash(i * 5) % 400)::INT AS d, ((hash(i * 11) % 10000) / 100)::DECIMAL(9, 2) AS p,
+      hash(i * 19) % 2 = 0 AS b, [(hash(i * 23) % 4)::BIGINT, i % 3] AS l, {'f': (hash(i * 29) % 100) / 3e0} AS s, (i // 500)::INT AS q`,
+  u: `(i % 9)::INT AS k, 'n' || i AS name, i / 3e0 AS w`,
+}
+
+/** The same rows in `count` files of uneven sizes. */
+async function written(name: 't' | 'u', total: number, count: number): Promise<string[]> {
+  const files: string[] = []
+  for (let file = 0, from = 0; file < count; file++) {
+    const to = Math.round(total * ((file + 1) / count) ** 1.3)
+    if (to === from) continue
+    const select = `SELECT ${systemColumns('i')}, ${columns[name]} FROM range(${from}, ${to}) r(i)`
+    const path = join(bench.root, `${name}-${count}-${file}`)
+    // A dictionary of this writer would make one value of 0.0 and -0.0.
+    await bench.trusted.run(`COPY (${select}) TO '${path}' (FORMAT parquet, DICTIONARY_SIZE_LIMIT 0)`)
+    files.push(path)
+    from = to
+  }
+  return files
+}
+
+beforeAll(async () => {
+  bench = await openBench({ queryMs: 60_000 })
+  for (const count of [1, 5, 40, 1000]) {
+    const t = { files: await written('t', rows, count), schema: schemas.t }
+    const u = { files: await written('u', 12, Math.min(count, 12)), schema: schemas.u }
+    layouts.set(count, { t, u })
+  }
+}, 120_000)
+afterAll(async () => await bench.close())
+
+async function classOf(sql: string): Promise<string> {
+  const options = { tables: layouts.get(1) ?? {}, limit: 1 }
+  return (await askWhole(bench.engine, sql, options)).stability
+}
+
+/** Distinct answers over layouts. */
+async function answers(sql: string, counts: readonly number[]): Promise<number> {
+  const seen = new Set<string>()
+  for (const count of counts) {
+    const options = { tables: layouts.get(count) ?? {}, reproducible: true, ascii: true, limit: 100_000 }
+    seen.add(await ask(bench.engine, sql, options))
+  }
+  return seen.size
+}
+
+describe('a statement whose rows alone decide the answer', () => {
+  it('is there in all kinds', () => {
+    expect(new Set(exactStatements).size).toBe(exactStatements.length)
+    expect(exactStatements.length).toBeGreaterThanOrEqual(120)
+  })
+
+  it.each(exactStatements)('%s', async (sql) => {
+    expect(await classOf(sql)).toBe('exact')
+    expect(await answers(sql, [1, 5, 40])).toBe(1)
+  })
+
+  it('gives the same answer over a thousand blocks', async () => {
+    for (const sql of exactStatements.filter((_, index) => index % 8 === 0)) {
+      expect([sql, await answers(sql, [1, 1000])]).toEqual([sql, 1])
+    }
+  })
+})
+
+describe('a statement that blocks may show in, or that is not known', () => {
+  it.each(pinnedStatements)('%s', async (sql) => {
+    expect(await classOf(sql)).toBe('pinned')
+  })
+
+  it('does show them, in some', async () => {
+    const differ = async (sql: string): Promise<boolean> => (await answers(sql, [1, 5, 40])) > 1
+    expect(await differ('select sum(t.x) from t join u using (k)')).toBe(true)
+    expect(await differ('select a.k, sum(b.x) from t a join t b on a.offset = b.m group by a.k')).toBe(true)
+    expect(await differ("select g, string_agg(k::varchar, ',' order by m) from t group by g")).toBe(true)
+  })
+})
+
+const column = fc.constantFrom(
+  'k',
+  'm',
+  'x',
+  'z',
+  'g',
+  'd',
+  'p',
+  'b',
+  'offset',
+  'k + m',
+  'k * 2',
+  'x + 1',
+  '-z',
+  'length(g)',
+)
+const aggregate = fc
+  .tuple(
+    fc.constantFrom('count', 'sum', 'avg', 'min', 'max', 'median', 'list', 'first', 'arg_max', 'string_agg', 'mode'),
+    column,
+    column,
+    fc.constantFrom('', ' order by offset', ' order by k', ' order by g, k'),
+  )
+  .map(([name, of, by, order]) => {
+    if (name === 'arg_max') return `arg_max(${of}, ${by})`
+    if (name === 'string_agg') return `string_agg((${of})::varchar, '-'${order})`
+    return `${name}(${of}${name === 'list' || name === 'first' ? order : ''})`
+  })
+const source = fc.constantFrom(
+  't',
+  '(select * from t where k < 5) t',
+  '(select *, x as y from t order by offset limit 900) t',
+  '(select * from t limit 900) t',
+  't semi join u using (k)',
+  '(select distinct k, m, g, d, p, b, offset, x, z from t) t',
+)
+const statement = fc
+  .record({
+    keys: fc.uniqueArray(column, { maxLength: 2 }),
+    values: fc.array(aggregate, { maxLength: 3 }),
+    plain: fc.array(column, { minLength: 1, maxLength: 3 }),
+    from: source,
+    where: fc.constantFrom('', ' where m < 500', ' where x > 1'),
+    order: fc.constantFrom('', ' order by 1', ' order by 1 desc limit 40', ' limit 25'),
+    distinct: fc.boolean(),
+    grouped: fc.boolean(),
+  })
+  .map(({ keys, values, plain, from, where, order, distinct, grouped }) => {
+    if (!grouped || values.length === 0)
+      return `select ${distinct ? 'distinct ' : ''}${plain.join(', ')} from ${from}${where}${order}`
+    const group = keys.length === 0 ? '' : ` group by ${keys.join(', ')}`
+    return `select ${[...keys, ...values].join(', ')} from ${from}${where}${group}${order}`
+  })
+
+describe('statements out of parts', () => {
+  it('give one answer where they are called exact', async () => {
+    const seen = { exact: 0, pinned: 0 }
+    await fc.assert(
+      fc.asyncProperty(statement, async (sql) => {
+        const found = await classOf(sql).catch(() => undefined) // a sum of text is none of either class
+        if (found !== 'exact') return void seen.pinned++
+        seen.exact++
+        expect(await answers(sql, [1, 5, 40])).toBe(1)
+      }),
+      { numRuns: 150 },
+    )
+    expect(Math.min(seen.exact, seen.pinned)).toBeGreaterThan(20)
+  })
+})
+
+interface Named {
+  readonly from: string
+  readonly column: string
+}
+
+/** Ways to give a column another name or place; `as` is often the name of a column of integers. */
+const disguises: readonly ((held: Named, as: string) => Named)[] = [
+  ({ from, column }, as) => ({ from: `(select ${column} as ${as} from ${from})`, column: as }),
+  ({ from, column }, as) => ({ from: `(select ${as}: ${column} from ${from})`, column: as }),
+  ({ from, column }, as) => ({ from: `(from (select ${column} from ${from}) v(${as}))`, column: as }),
+  ({ from, column }, as) => ({
+    from: `(with c(${as}) as (select ${column} from ${from}) select * from c)`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({ from: `(with c as (select ${column} as ${as} from ${from}) from c)`, column: as }),
+  ({ from, column }, as) => ({ from: `(select 1 as ${as} union all select ${column} from ${from})`, column: as }),
+  ({ from, column }, as) => ({ from: `(select ${column} as ${as} from ${from} union all select 1)`, column: as }),
+  ({ from, column }, as) => ({
+    from: `(select s.${as} from (select {'${as}': ${column}} as s from ${from}))`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({
+    from: `(select unnest(s) from (select {'${as}': ${column}} as s from ${from}))`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({ from: `(select unnest([${column}]) as ${as} from ${from})`, column: as }),
+  ({ from, column }, as) => ({
+    from: `(from (select * replace (n + 0 as n) from (select ${column} as n from ${from})) v(${as}))`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({
+    from: `(select * rename (n as ${as}) from (select ${column} as n from ${from}))`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({
+    from: `(select columns('^n$') as ${as} from (select ${column} as n from ${from}))`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({ from: `(select coalesce(${column}, 0) as n, n as ${as} from ${from})`, column: as }),
+  ({ from, column }, as) => ({ from: `(select max(${column}) over () as ${as} from ${from})`, column: as }),
+  ({ from, column }, as) => ({
+    from: `(select case when ${column} > 0 then 1 else ${column} end as ${as} from ${from})`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({
+    from: `(select v.${as} from ${from} w, lateral (select w.${column} as ${as}) v)`,
+    column: as,
+  }),
+  ({ from, column }, as) => ({ from: `(select (select ${column}) as ${as} from ${from})`, column: as }),
+]
+
+describe('a float under any name', () => {
+  it('keeps a sum from being called exact', async () => {
+    const layer = fc.tuple(fc.constantFrom(...disguises), fc.constantFrom('k', 'm', 'y', 'offset_2'))
+    const start = fc.constantFrom('x', 'z', 's.f', 'k / 2', 'm::double', 'sqrt(k)', 'avg(k) over ()', '1e0', 'l[1] + x')
+    let ran = 0
+    await fc.assert(
+      fc.asyncProperty(start, fc.array(layer, { minLength: 1, maxLength: 4 }), async (first, layers) => {
+        const base: Named = { from: `(select ${first} as f0 from t)`, column: 'f0' }
+        const { from, column } = layers.reduce((held, [disguise, as]) => disguise(held, as), base)
+        const found = await classOf(`select sum(${column}) from ${from}`)
+        ran++
+        expect(found).toBe('pinned')
+      }),
+      { numRuns: 150 },
+    )
+    expect(ran).toBeGreaterThan(100)
+  })
+})
