@@ -80,6 +80,10 @@ test.each(columns)('%o comes back exactly, and null as null', async (type, appen
   const path = join(bench.root, `slice-${JSON.stringify(type).replace(/\W/g, '')}`)
   writeFileSync(path, Buffer.concat(writer.finish()))
   const tables = { 'a/b': { files: [path], schema: { fields } } }
+  // Bounds in the footer are no answers: over one file the engine would take exact ones for those of floats, wrongly.
+  const isNested = type.kind === 'List'
+  const largest = await ask(bench.engine, 'SELECT max(a), min(a) FROM "a/b"', { tables })
+  expect(isNested || largest === `[[${token},${token}]]`).toBe(true)
   const answer = await ask(bench.engine, 'SELECT offset, event_time, a, typeof(a) FROM "a/b"', { tables })
   const time = '"2024-09-02T21:50:00Z"'
   expect(answer).toBe(`[[0,${time},${token},"${engineType}"],[1,${time},null,"${engineType}"]]`)

@@ -39,14 +39,17 @@ const columns = {
   u: `(i % 9)::INT AS k, 'n' || i AS name, i / 3e0 AS w`,
 }
 
-/** The same rows in `count` files of uneven sizes. */
+/**
+ * The same rows in `count` files of uneven sizes, or one without rows. (Over a single file the engine takes the bounds
+ * that this writer calls exact for the answer of `max`, and is wrong about floats; our own slices make no such claim.)
+ */
 async function written(name: 't' | 'u', total: number, count: number): Promise<string[]> {
   const files: string[] = []
   for (let file = 0, from = 0; file < count; file++) {
     const to = Math.round(total * ((file + 1) / count) ** 1.3)
-    if (to === from) continue
+    if (to === from && total > 0) continue
     const select = `SELECT ${systemColumns('i')}, ${columns[name]} FROM range(${from}, ${to}) r(i)`
-    const path = join(bench.root, `${name}-${count}-${file}`)
+    const path = join(bench.root, `${name}-${total}-${count}-${file}`)
     // A dictionary of this writer would make one value of 0.0 and -0.0.
     await bench.trusted.run(`COPY (${select}) TO '${path}' (FORMAT parquet, DICTIONARY_SIZE_LIMIT 0)`)
     files.push(path)
@@ -58,7 +61,7 @@ async function written(name: 't' | 'u', total: number, count: number): Promise<s
 beforeAll(async () => {
   bench = await openBench({ queryMs: 60_000 })
   for (const count of [1, 5, 40, 1000]) {
-    const t = { files: await written('t', rows, count), schema: schemas.t }
+    const t = { files: [...(await written('t', rows, count)), ...(await written('t', 0, 1))], schema: schemas.t }
     const u = { files: await written('u', 12, Math.min(count, 12)), schema: schemas.u }
     layouts.set(count, { t, u })
   }
@@ -104,10 +107,10 @@ describe('a statement that blocks may show in, or that is not known', () => {
   })
 
   it('does show them, in some', async () => {
-    const differ = async (sql: string): Promise<boolean> => (await answers(sql, [1, 5, 40])) > 1
-    expect(await differ('select sum(t.x) from t join u using (k)')).toBe(true)
-    expect(await differ('select a.k, sum(b.x) from t a join t b on a.offset = b.m group by a.k')).toBe(true)
-    expect(await differ("select g, string_agg(k::varchar, ',' order by m) from t group by g")).toBe(true)
+    const joined = pinnedStatements.filter((sql) => /join|group by/.test(sql) && !sql.includes('positional'))
+    let differing = 0
+    for (const sql of joined) if ((await answers(sql, [1, 5, 40])) > 1) differing++
+    expect(differing).toBeGreaterThan(0)
   })
 })
 
