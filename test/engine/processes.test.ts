@@ -140,7 +140,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
       logger: silentLogger,
       clock: systemClock,
     },
-    { slots: 2, spares: 1, niceness: 0 },
+    { slots: 2, spares: 1 },
     () => undefined,
   )
   await pool.start()
