@@ -1,7 +1,6 @@
 // The parent's end of one engine process: sends it one job, waits at most so long, and kills it when it overstays.
 
 import { type ChildProcess, fork } from 'node:child_process'
-import { getPriority, setPriority } from 'node:os'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
@@ -53,11 +52,10 @@ export class ChildHandle {
   #ending: NodeError | undefined
   #onReady: ((error?: NodeError) => void) | undefined
 
-  /** `niceness` says how far the process steps back behind others that want the processor; 0: not at all. */
-  constructor(settings: ChildSettings, clock: Clock, niceness = 0) {
+  constructor(settings: ChildSettings, clock: Clock) {
     this.#settings = settings
     this.#clock = clock
-    this.#process = startProcess(niceness)
+    this.#process = startProcess()
     this.#exited = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) => {
         this.#ended(`it ended with ${signal ?? code}`)
@@ -219,22 +217,15 @@ export class ChildHandle {
   }
 }
 
-function startProcess(niceness: number): ChildProcess {
+function startProcess(): ChildProcess {
   // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
   const entry = new URL(import.meta.url.endsWith('.ts') ? './child.ts' : './child.js', import.meta.url)
-  const child = fork(entry, [], {
+  return fork(entry, [], {
     execArgv: [],
     env: { TZ: 'UTC' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  try {
-    // Threads inherit it from the one that starts them: this is before there are any.
-    if (child.pid !== undefined && niceness > 0) setPriority(child.pid, Math.min(19, getPriority() + niceness))
-  } catch {
-    // It runs as it is: it has ended already, or the system does not let us.
-  }
-  return child
 }
 
 function timedOut(queryMs: number): NodeError {

@@ -20,8 +20,6 @@ export interface PoolSize {
   readonly slots: number
   /** Processes that stand ready beyond those at work. */
   readonly spares: number
-  /** How far its processes step back behind the node's own work. */
-  readonly niceness: number
 }
 
 /** A query that needs a process. */
@@ -173,7 +171,7 @@ export class ChildPool {
   }
 
   async #spawn(): Promise<void> {
-    const child = new ChildHandle(this.#settings, this.#options.clock, this.#size.niceness)
+    const child = new ChildHandle(this.#settings, this.#options.clock)
     this.#children.add(child)
     void child.exited.then(() => {
       this.#children.delete(child)

@@ -43,13 +43,10 @@ const keptCharacters = 4096
 /** Who may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
 
-/** Callers' queries get a third of what ingest and the node's own statements get where both want the processor. */
-const callersNiceness = 5
-
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const queries = new Lane(options, { slots: options.processes, spares: 1, niceness: callersNiceness })
-  const own = new Lane(options, { slots: 1, spares: 1, niceness: 0 })
+  const queries = new Lane(options, { slots: options.processes, spares: 1 })
+  const own = new Lane(options, { slots: 1, spares: 1 })
   await queries.start()
   own.fill()
   const analyses = new Map<string, Analysis>()
