@@ -197,6 +197,8 @@ export class PackedBlocks {
   names(kind: 'slice' | 'checkpoint', hash: Hash): boolean {
     if (!hashPattern.test(hash)) return false
     const digest = Buffer.from(hash.slice(hashPrefix.length), 'hex')
+    // A row without the object has zeros in its place, which are the hash of nothing.
+    if (digest.every((byte) => byte === 0)) return false
     const within = kind === 'slice' ? sliceAt : checkpointAt
     for (let at = within; at < this.#length * rowBytes; at += rowBytes) if (this.#isAt(digest, at)) return true
     return false

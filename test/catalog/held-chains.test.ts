@@ -220,3 +220,10 @@ test('a block whose offsets or hashes are none is refused, and leaves the chain 
   expect([packed.length, packed.sequenceOf(hash), packed.sequenceOf(hash.slice(0, 9))]).toEqual([1, 0, undefined])
   expect(packed.names('slice', 'f1620')).toBe(false)
 })
+
+test('a block without slice or checkpoint names none, not even the hash of zeros', () => {
+  const packed = new PackedBlocks()
+  const nothing = { log: undefined, next: -1, checkpoint: undefined, slice: undefined }
+  packed.add({ ...nothing, hash: sha3Hash(utf8('x')), systemTime: '2026-01-01T00:00:00Z', kind: 'Seed' })
+  for (const kind of ['slice', 'checkpoint'] as const) expect(packed.names(kind, `f1620${'0'.repeat(64)}`)).toBe(false)
+})
