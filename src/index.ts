@@ -8,7 +8,7 @@ import type { Logger } from './lib/logger.ts'
 import { NodeError } from './model/errors.ts'
 import type { RunningNode } from './node.ts'
 import type { FsckOptions } from './store/fsck.ts'
-import type { StoreReport } from './store/fsck-report.ts'
+import type { DatasetReport, StoreReport } from './store/fsck-report.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './codec/json.ts'
 export type { PlainJson } from './codec/json.ts'
@@ -40,24 +40,50 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openReadOnlyDirectoryStore }, { dataPaths, logsPrefix }] = await Promise.all([
+  const [{ fsck }, { openReadOnlyDirectoryStore }] = await Promise.all([
     import('./store/fsck.ts'),
     import('./store/directory-store.ts'),
-    import('./store/layout.ts'),
   ])
-  const inside = dataPaths(dataDir).store
-  const root = (await isDirectory(inside)) ? inside : dataDir
-  if (root === dataDir && !(await isDirectory(join(dataDir, logsPrefix)))) {
-    throw new NodeError('ObjectNotFound', `There is no store in ${dataDir}.`, {
-      hint: `Name the data directory of a node (the one with 'store' in it), or a store.`,
-    })
-  }
-  const store = await openReadOnlyDirectoryStore(root)
+  const store = await openReadOnlyDirectoryStore(await storeRoot(dataDir))
   try {
     return await fsck(store, options)
   } finally {
     await store.close()
   }
+}
+
+/**
+ * Removes what creations left that no name leads to, that holds no rows and is a day old by `nowMs`, from the store that
+ * `report` is of; nothing where it tells of a problem. Returns what it removed. Throws what the file system throws.
+ */
+export async function sweepStore(
+  dataDir: string,
+  report: StoreReport,
+  nowMs: number,
+): Promise<readonly DatasetReport[]> {
+  const [{ sweepable, sweep }, { openDirectoryStore }] = await Promise.all([
+    import('./store/sweep.ts'),
+    import('./store/directory-store.ts'),
+  ])
+  const store = await openDirectoryStore(await storeRoot(dataDir))
+  try {
+    const swept = await sweepable(store, report, nowMs)
+    for (const { id } of swept) await sweep(store, id)
+    return swept
+  } finally {
+    await store.close()
+  }
+}
+
+/** The store of a data directory, or the directory itself where it is a store. Throws NodeError `ObjectNotFound`. */
+async function storeRoot(dataDir: string): Promise<string> {
+  const { dataPaths, logsPrefix } = await import('./store/layout.ts')
+  const inside = dataPaths(dataDir).store
+  if (await isDirectory(inside)) return inside
+  if (await isDirectory(join(dataDir, logsPrefix))) return dataDir
+  throw new NodeError('ObjectNotFound', `There is no store in ${dataDir}.`, {
+    hint: `Name the data directory of a node (the one with 'store' in it), or a store.`,
+  })
 }
 
 async function isDirectory(path: string): Promise<boolean> {

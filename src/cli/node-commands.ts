@@ -111,10 +111,11 @@ export function addNodeCommands(program: Command, runner: Runner): void {
   program
     .command('fsck [dir]')
     .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
+    .option('--sweep', 'then remove chains without rows that no name leads to and that are a day old')
     .action(
-      runner(async (context, [dir]) => {
+      runner(async (context, [dir], options: { readonly sweep?: boolean }) => {
         const { fsck } = await import('./commands/fsck.ts')
-        return fsck(context, typeof dir === 'string' ? dir : undefined)
+        return fsck(context, typeof dir === 'string' ? dir : undefined, options)
       }),
     )
   program

@@ -44,12 +44,17 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
       { id, alias: names.get(id)?.alias, at: datasets.length, of: ids.size, successors },
       options,
     )
-    datasets.push(checked.report)
+    // A folder that holds nothing is what a sweep leaves.
+    if (!isEmpty(checked.report)) datasets.push(checked.report)
     if (checked.position !== undefined) positions.push({ id, position: checked.position })
   }
   await checkFloors(store, { logs, positions, ids }, add)
   const ok = problems.length === 0 && datasets.every((dataset) => dataset.ok)
   return { ok, datasets, problems, orphans: datasets.reduce((sum, dataset) => sum + dataset.orphans, 0) }
+}
+
+function isEmpty({ alias, ok, blocks, orphans }: DatasetReport): boolean {
+  return alias === undefined && ok && blocks === 0 && orphans === 0
 }
 
 type AddProblem = (kind: ProblemKind, message: string) => void

@@ -1,6 +1,13 @@
-// `fsck`: checks all that a data directory stores, without a node.
+// `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
 
-import { type DatasetReport, type FsckProgress, type JsonValue, checkStore } from '../../index.ts'
+import {
+  type DatasetReport,
+  type FsckProgress,
+  type JsonValue,
+  checkStore,
+  sweepStore,
+  systemClock,
+} from '../../index.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
@@ -10,9 +17,14 @@ import { createStatusLine } from '../status-line.ts'
 const columns = ['dataset', 'blocks', 'slices', 'rows', 'bytes', 'orphans', 'ok']
 
 /** Checks the store of `dir`. Throws CommandFailure (verification failed) when anything in it is wrong. */
-export async function fsck(context: CommandContext, dir: string | undefined): Promise<number> {
+export async function fsck(
+  context: CommandContext,
+  dir: string | undefined,
+  { sweep = false }: { readonly sweep?: boolean },
+): Promise<number> {
   const status = createStatusLine()
-  const report = await checkStore(dir ?? context.environment.dataDir, {
+  const dataDir = dir ?? context.environment.dataDir
+  const report = await checkStore(dataDir, {
     onProgress: (progress) => status.show(progressText(progress)),
   }).finally(() => status.clear())
   const datasets = report.datasets.map(datasetRow)
@@ -27,7 +39,13 @@ export async function fsck(context: CommandContext, dir: string | undefined): Pr
     printObject('json', objectOf({ ok: report.ok, datasets, problems: listed, orphans: numberOf(report.orphans) }))
   } else printObjects(context.form, columns, datasets)
   for (const dataset of report.datasets) for (const text of dataset.notes) note(`note: ${nameOf(dataset)}: ${text}`)
+  if (sweep && report.ok) {
+    const swept = await sweepStore(dataDir, report, systemClock.nowMs())
+    for (const { id, blocks } of swept) note(`swept: ${id}, ${blocks} blocks without rows`)
+    note(`${swept.length} ${swept.length === 1 ? 'chain' : 'chains'} that no name leads to removed`)
+  }
   if (report.ok) return exitCodes.done
+  if (sweep) note('nothing was swept: under a damaged name a real dataset would look like one that no name leads to')
   throw new CommandFailure(
     exitCodes.verificationFailed,
     `The store has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}.`,
