@@ -46,16 +46,20 @@ function readKey(path: string, text: string): NodeKey {
 
 /**
  * The first admin token, made once and written for curl and the local command line. Its text is durable under
- * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text.
+ * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text. An
+ * empty file is what an interrupted start of an older version left; a damaged one is for a person to judge.
  */
 export async function ensureAdminToken(tokens: TokenRegistry, path: string, logger: Logger): Promise<void> {
   const held = await readPrivate(path)
   const begun = `${path}.new`
-  if (held !== undefined && isTokenText(held.trim())) {
+  if (held !== undefined && !isEmpty(held)) {
+    if (!isTokenText(held.trim())) {
+      logger.warn({ path }, 'the token file is damaged; where it is removed, the next start makes a new admin token')
+    }
     if ((await readPrivate(begun)) !== undefined) await removePrivate(begun)
     return
   }
-  if (held !== undefined) logger.warn({ path }, 'the token file holds no token; a new admin token is made')
+  if (held !== undefined) logger.warn({ path }, 'the token file is empty; a new admin token is made')
   const found = (await readPrivate(begun))?.trim()
   const text = found !== undefined && isTokenText(found) ? found : makeTokenText()
   // Written again when it was found: nobody knows whether it was durable.
@@ -63,4 +67,9 @@ export async function ensureAdminToken(tokens: TokenRegistry, path: string, logg
   if (!(await tokens.knows(text))) await tokens.create({ name: 'admin', scopes: ['admin'] }, text)
   await replacePrivate(path, `${text}\n`)
   await removePrivate(begun)
+}
+
+/** True also for zeros: what a file system may leave of a file whose bytes never reached the disk. */
+function isEmpty(text: string): boolean {
+  return text.replaceAll('\0', '').trim() === ''
 }

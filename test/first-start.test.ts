@@ -23,7 +23,7 @@ describe('the admin token', () => {
   test.each([
     ['nothing', {}, undefined],
     ['an empty token file', { token: '' }, undefined],
-    ['a token file that is cut short', { token: begun.slice(0, 20) }, undefined],
+    ['a token file of zeros', { token: '\0'.repeat(44) }, undefined],
     ['a text that the store does not know yet', { 'token.new': `${begun}\n` }, begun],
     ['a text that is cut short', { 'token.new': begun.slice(0, 20) }, undefined],
     ['a text that the store knows already', { 'token.new': `${begun}\n`, known: begun }, begun],
@@ -42,11 +42,22 @@ describe('the admin token', () => {
     for (let start = 1; start <= 2; start++) {
       await ensureAdminToken(registry(), path, silentLogger)
       const text = (await readFile(path, 'utf8')).trim()
-      if (expected !== undefined) expect(text).toBe(expected)
+      expect(text).toBe(expected ?? text)
       expect((await registry().authenticate(text)).scopes).toEqual(new Set(['admin']))
       expect(await registry().list()).toHaveLength(1)
       expect(await readdir(dir)).toEqual(['token'])
     }
+  })
+
+  test('whose file is damaged is left to a person, who is told', async () => {
+    const store = openMemoryStore()
+    const lines: string[] = []
+    const logger = { ...silentLogger, warn: (_: object, line: string) => void lines.push(line) }
+    const tokens = new TokenRegistry({ store, clock: systemClock, logger, anonymousRead: false })
+    await writeFile(join(dir, 'token'), begun.slice(0, 20))
+    await ensureAdminToken(tokens, join(dir, 'token'), logger)
+    expect(await readFile(join(dir, 'token'), 'utf8')).toBe(begun.slice(0, 20))
+    expect(lines).toEqual([expect.stringContaining('is damaged')])
   })
 
   test('that was revoked stays revoked', async () => {

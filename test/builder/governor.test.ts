@@ -153,6 +153,7 @@ describe('a governor', () => {
         const budget = new BlockBudget(3)
         const open = new Map<string, { byAgeMs: number; waits: boolean; againMs?: number }>()
         let nowMs = 0
+        const wrong: string[] = []
         for (const { what, dataset, waits, afterMs } of steps) {
           nowMs += afterMs
           const held = open.get(dataset)
@@ -171,17 +172,21 @@ describe('a governor', () => {
             const due = [...open].filter(([, one]) => (one.againMs ?? one.byAgeMs) <= nowMs).map(([name]) => name)
             const keys = due.map(keyOf).toSorted((a, b) => a - b)
             const taken = governor.take(nowMs)
-            expect(taken.map(keyOf)).toEqual(keys.slice(0, budget.take(due.length, nowMs)))
-            expect(taken.every((name) => due.includes(name))).toBe(true)
-            expect(new Set(taken).size).toBe(taken.length)
+            const expected = keys.slice(0, budget.take(due.length, nowMs))
+            if (taken.map(keyOf).join() !== expected.join())
+              wrong.push(`at ${nowMs}: ${taken.join()}, ${expected.join()}`)
+            if (!taken.every((name) => due.includes(name)) || new Set(taken).size < taken.length)
+              wrong.push(taken.join())
             for (const name of taken) Object.assign(open.get(name) ?? {}, { againMs: nowMs + 30_000 })
           } else {
             if (what === 'ended') governor.ended(dataset, nowMs)
             else governor.forget(dataset)
             open.delete(dataset)
           }
-          expect(governor.nextDueMs(nowMs) === undefined).toBe(open.size === 0)
+          if ((governor.nextDueMs(nowMs) === undefined) !== (open.size === 0))
+            wrong.push(`at ${nowMs}: nothing is next`)
         }
+        expect(wrong).toEqual([])
       }),
       { numRuns: 300 },
     )

@@ -65,7 +65,7 @@ test('what cannot be read is told to who comes to its message, and to nobody els
 })
 
 test('a message that cannot be decoded is judged when its turn comes', () => {
-  const [message = new Uint8Array(0)] = [new TestWriter('w').create(datasetId('a'), 'acme/a')]
+  const message = new TestWriter('w').create(datasetId('a'), 'acme/a')
   const torn = message.with(message.length - 1, (message.at(-1) ?? 0) ^ 1)
   const asked: number[] = []
   const decode = ({ position }: { position: number }): { kind: 'foreign' } => {
