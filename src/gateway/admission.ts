@@ -215,11 +215,11 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
-          const [before, after] = [this.#counted(own), this.#counted(to)]
-          const shortage =
-            (after > before ? this.#byteShortage(held, before, after - before) : undefined) ??
-            this.#memoryShortage(own, to)
-          if (shortage !== undefined) throw this.#refusal(shortage)
+        const [before, after] = [this.#counted(own), this.#counted(to)]
+        const shortage =
+          (after > before ? this.#byteShortage(held, before, after - before) : undefined) ??
+          this.#memoryShortage(own, to)
+        if (shortage !== undefined) throw this.#refusal(shortage)
         change(to)
       },
       spend: (spent) => this.#rates.spend(caller, spent),

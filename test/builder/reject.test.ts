@@ -153,6 +153,32 @@ describe('a message whose block cannot be built', () => {
     )
   })
 
+  test('halts two builders at once, which both go on when it is rejected; one that can build it lets it stand', async () => {
+    for (const canBuild of [false, true]) {
+      store = openMemoryStore()
+      writer = new TestWriter('w')
+      log = keeping(openMemoryLog({ id: 'log-1' }))
+      await log.append(0, [
+        writer.create(a, 'acme/a'),
+        healthy(),
+        poison(),
+        healthy(),
+        writer.cut([{ dataset: a, sequence: 3 }]),
+      ])
+      const first = await run()
+      await until('the first is halted', () => first.builder.status().halted.length === 1)
+      const second = await run(canBuild ? compressor : failing)
+      if (!canBuild) await until('the second is halted', () => second.builder.status().halted.length === 1)
+      await drained(log, second)
+      await reject(2)
+      for (const { builder } of [first, second]) await until('it goes on', () => builder.status().halted.length === 0)
+      await log.append(0, [healthy(), writer.cut([{ dataset: a, sequence: canBuild ? 6 : 4 }])])
+      await until('both go on', async () => (await rowCount(a)) === (canBuild ? 410 : 9))
+      for (const { builder } of [first, second]) await builder.stop()
+      expect((await outcomesOf(a)).filter(({ status }) => status.kind === 'rejected')).toHaveLength(canBuild ? 0 : 2)
+    }
+  })
+
   test('that is rejected leaves its key free', async () => {
     await log.append(0, [
       writer.create(a, 'acme/a'),

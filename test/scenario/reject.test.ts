@@ -47,10 +47,9 @@ test('rows that halt their dataset are rejected, their receipt says by whom and 
   await expect.poll(async () => (await post(['no'], 'wait=1')).at('message'), waitMs).toMatch(/PoisonBlock/)
   expect((await live.ingest('acme/b', [{ n: 2 }])).at('status')).toBe('committed')
   const reject = (at: number) =>
-    runCommand([
-      ...['dataset', 'reject', 'acme/a', '--data', live.dataDir],
-      ...['--position', String(at), '--reason', 'a bug of the writer'],
-    ])
+    runCommand(
+      `dataset reject acme/a --data ${live.dataDir} --position ${at} --reason`.split(' ').concat('a bug of the writer'),
+    )
   await expect.poll(async () => (await reject(position + 1)).stderr, waitMs).toContain(`--position ${position}`)
   const done = await reject(position)
   expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('within 10 s') as string })
@@ -77,10 +76,9 @@ test('a message that cannot be read is skipped', async () => {
   expect(await health()).toBe(503)
   const refused = await again.ingest('acme/a', [{ text: 'second' }])
   expect([refused.status, refused.at('message')]).toEqual([503, expect.stringContaining(`message ${position}`)])
-  const done = await runCommand([
-    ...['log', 'reject', '--data', live.dataDir],
-    ...['--position', String(position), '--reason', 'a disk'],
-  ])
+  const done = await runCommand(
+    `log reject --data ${live.dataDir} --position ${position} --reason`.split(' ').concat('a disk'),
+  )
   expect(done).toMatchObject({ code: 0 })
   await expect.poll(health, waitMs).toBe(200)
   expect((await again.ingest('acme/a', [{ text: 'third' }])).at('status')).toBe('committed')

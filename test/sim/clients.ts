@@ -68,6 +68,19 @@ export async function produce(clients: Clients, seen: Seen, name: string, batche
   }
 }
 
+/** Many first batches of a dataset at one moment, by as many callers. */
+export async function race(clients: Clients, seen: Seen, name: string): Promise<void> {
+  const { world } = clients
+  await world.after(world.random.next() * 2_000)
+  const racing = Array.from({ length: world.random.between(2, 8) }, async (_, i) => {
+    const planned = plan(clients, seen, `${name}-${i}`)
+    seen.batches.push(planned.batch)
+    await world.after(world.random.next() * 5)
+    await send(clients, seen, planned)
+  })
+  await Promise.all(racing)
+}
+
 /** Sends until the answer is final; a batch without a key once. */
 async function send(clients: Clients, seen: Seen, planned: Planned): Promise<void> {
   const { world } = clients

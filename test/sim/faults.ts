@@ -1,5 +1,5 @@
 // What goes wrong in a run, by chance: processes are killed and stopped, the power is cut, the disk fails or is full,
-// the shared log loses acknowledgements.
+// the shared log loses acknowledgements, wall clocks jump.
 
 import type { Broker } from './broker.ts'
 import type { Fleet } from './fleet.ts'
@@ -13,7 +13,10 @@ interface Parts {
   readonly fleet: Fleet
 }
 
-const kinds = ['kill', 'power', 'pause', 'error', 'full', 'log', 'restart'] as const
+const kinds = ['kill', 'power', 'pause', 'error', 'full', 'log', 'restart', 'clock'] as const
+
+/** Two that are taken as they come, and three after which the clock has to be steady first. */
+const jumpsMs = [-60_000, 9 * 60_000, 11 * 60_000, -2 * 3_600_000, 8 * 3_600_000] as const
 
 const noFaults = { refused: 0, lostBefore: 0, lostAfter: 0, twice: 0 }
 
@@ -27,6 +30,7 @@ export class Faults {
     full: 0,
     log: 0,
     restart: 0,
+    clock: 0,
   }
   #isOver = false
 
@@ -96,6 +100,8 @@ export class Faults {
         return
       case 'restart':
         return fleet.restart()
+      case 'clock':
+        return fleet.pickProcess()?.jump(world.pick(jumpsMs))
     }
   }
 

@@ -87,7 +87,8 @@ export class Fleet {
     this.#isCalm = true
     for (const { process } of this.#slots) {
       process.resume()
-      if (process.skewMs !== 0 || this.world.chance(0.5)) process.kill()
+      // A clock that has jumped gets well by itself.
+      if ((process.skewMs !== 0 && !process.hasJumped) || this.world.chance(0.5)) process.kill()
     }
     while (this.#slots.some(({ node, process }) => node === undefined || !process.isAlive)) await this.world.after(50)
   }

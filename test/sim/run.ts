@@ -15,7 +15,7 @@ import { type Answer, judge, type Verdict } from '../../src/cli/chaos/history.ts
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
-import { checkWitnesses, type Clients, produce, Seen, watch } from './clients.ts'
+import { checkWitnesses, type Clients, produce, race, Seen, watch } from './clients.ts'
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
 import { storeFolder } from './node.ts'
@@ -65,11 +65,14 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
   let isOver = false
   const life = async (): Promise<void> => {
     const watching = watch(lower, seen, () => isOver)
-    const producing = Promise.all(
-      Array.from({ length: world.random.between(2, 4) }, (_, i) =>
+    const producing = Promise.all([
+      ...Array.from({ length: world.random.between(2, 4) }, (_, i) =>
         produce(lower, seen, `p${i}`, world.random.between(5, 14)),
       ),
-    )
+      ...Array.from({ length: world.random.between(0, 2) }, (_, i) =>
+        race({ ...clients, aliases: [`acme/raced-${i}`] }, seen, `r${i}`),
+      ),
+    ])
     const misbehaving = faults.run()
     await Promise.race([producing, world.after(30_000)])
     faults.stop()

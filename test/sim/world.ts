@@ -107,6 +107,8 @@ export class Process {
   readonly name: string
   /** Wall clock against the world's time. */
   skewMs: number
+  /** The wall clock has been moved while the process ran. */
+  hasJumped = false
   #alive = true
   #paused: Promise<void> | undefined
   #resume: () => void = () => {}
@@ -127,6 +129,12 @@ export class Process {
 
   get isPaused(): boolean {
     return this.#paused !== undefined
+  }
+
+  /** Moves the wall clock, as a sleep of the machine does, or somebody who sets it. */
+  jump(ms: number): void {
+    this.skewMs += ms
+    this.hasJumped = true
   }
 
   kill(): void {
