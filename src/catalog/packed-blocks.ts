@@ -197,10 +197,10 @@ export class PackedBlocks {
   names(kind: 'slice' | 'checkpoint', hash: Hash): boolean {
     if (!hashPattern.test(hash)) return false
     const digest = Buffer.from(hash.slice(hashPrefix.length), 'hex')
-    // A row without the object has zeros in its place, which are the hash of nothing.
-    if (digest.every((byte) => byte === 0)) return false
-    const within = kind === 'slice' ? sliceAt : checkpointAt
-    for (let at = within; at < this.#length * rowBytes; at += rowBytes) if (this.#isAt(digest, at)) return true
+    const [within, flag] = kind === 'slice' ? [sliceAt, hasSlice] : [checkpointAt, hasCheckpoint]
+    for (let at = 0; at < this.#length * rowBytes; at += rowBytes) {
+      if (this.#isAt(digest, at + within) && (this.#rows.readUInt8(at + flagsAt) & flag) !== 0) return true
+    }
     return false
   }
 

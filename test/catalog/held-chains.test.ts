@@ -159,7 +159,11 @@ test('what nobody has asked for is read ahead only where there is room', async (
 })
 
 const digits = fc.nat(15).map((digit) => digit.toString(16))
-const hashes = fc.array(digits, { minLength: 64, maxLength: 64 }).map((hex) => `f1620${hex.join('')}`)
+const zeros = `f1620${'0'.repeat(64)}`
+const hashes = fc.oneof(
+  fc.array(digits, { minLength: 64, maxLength: 64 }).map((hex) => `f1620${hex.join('')}`),
+  fc.constant(zeros),
+)
 const packable = fc.record({
   hash: hashes,
   checkpoint: fc.option(hashes, { nil: undefined }),
@@ -192,6 +196,8 @@ test('what is packed comes out as it was put in', () => {
       for (const { hash } of all) expect(all[packed.sequenceOf(hash) ?? -1]?.hash).toBe(hash)
       const checkpoints = all.flatMap(({ checkpoint }) => checkpoint ?? [])
       expect(checkpoints.every((checkpoint) => packed.names('checkpoint', checkpoint))).toBe(true)
+      expect(packed.names('checkpoint', zeros)).toBe(checkpoints.includes(zeros))
+      expect(packed.names('slice', zeros)).toBe(all.some(({ hash, rows: more }) => more > 0 && hash === zeros))
     }),
   )
 })
