@@ -17,19 +17,6 @@ const json = { 'content-type': 'application/json' }
 const post = (path: string, body: string | Uint8Array, headers: object = {}): Promise<Answer> =>
   live.call(path, { method: path.startsWith('/new/') ? 'PUT' : 'POST', headers: { ...json, ...headers }, body })
 
-/** The longest that the event loop of this process, which is the node's, was held while `work` ran, in ms. */
-async function heldMs(work: () => Promise<unknown>): Promise<number> {
-  let [longest, last] = [0, performance.now()]
-  const timer = setInterval(() => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-  }, 1)
-  await work()
-  clearInterval(timer)
-  return longest
-}
-
 describe('a body of many values', () => {
   /** Small values without an order that compression could use much. */
   const objects = (mebibytes: number): Buffer => {
@@ -83,14 +70,10 @@ describe('large requests', () => {
   it('of one caller leave room for those of others, and for small ones', async () => {
     const body = Buffer.from(`"${'x'.repeat(60 * 1024 * 1024)}"`)
     const large = Array.from({ length: 4 }, () => post('/verify', body))
-    const held = await heldMs(async () => {
-      for (let i = 0; i < 20; i++) expect((await post('/query', '{"query":"select 1"}')).status).toBe(200)
-    })
+    for (let i = 0; i < 20; i++) expect((await post('/query', '{"query":"select 1"}')).status).toBe(200)
     const statuses = (await Promise.all(large)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 422).length).toBeGreaterThan(0)
     for (const status of statuses) expect([422, 429, 503]).toContain(status)
-    // The client that sends 240 MiB is in this process too.
-    expect(held).toBeLessThan(500)
   })
 
   it('have proofs of many rows verified', async () => {

@@ -97,7 +97,9 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
         return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })), ...ignored })
       }
       if (answer.status === 202) void reply.header('location', `/receipts/${answer.body.receiptId}`)
-      return reply.code(answer.status).send({ ...answer.body, ...ignored })
+      return reply
+        .code(answer.status)
+        .send(ignoredParameters.length === 0 ? answer.body : { ...answer.body, ...ignored })
     },
   )
 }
