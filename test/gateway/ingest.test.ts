@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/catalog/view.ts'
 import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { kindOf, ndjson, type Post, receiptOf, Rig } from './support.ts'
@@ -342,6 +343,8 @@ describe('a dataset that two callers create at once', () => {
 
 describe('columns that two gateways add at once', () => {
   const add = { query: { unknownFields: 'add' }, headers: soon }
+  // No builder runs while these are posted: the gateway's wait for their block is short.
+  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal) }
 
   test.each([
     ['of one name and type are one column', { x: 1.5 }, { x: 2.5 }, ['committed', 'committed'], ['n', 'x']],
@@ -349,8 +352,8 @@ describe('columns that two gateways add at once', () => {
     ['of one name and two types: the first one counts', { x: 1 }, { x: 'a' }, ['committed', 'rejected'], ['n', 'x']],
     ['that differ in case alone: the first one counts', { x: 1 }, { X: 1 }, ['committed', 'rejected'], ['n', 'x']],
   ])('%s', async (_, one, two, statuses, names) => {
-    const rig = await withDataset()
-    const other = rigOf({ log: rig.log, store: rig.store })
+    const rig = await withDataset({ clock })
+    const other = rigOf({ log: rig.log, store: rig.store, clock })
     await rig.pause()
     const receipts = [await rig.rows('a/b', [one], add), await other.rows('a/b', [two], add)]
     await rig.build()
@@ -369,7 +372,7 @@ describe('columns that two gateways add at once', () => {
   })
 
   test('do not disturb rows that were parsed before and are logged after', async () => {
-    const rig = await withDataset()
+    const rig = await withDataset({ clock })
     await rig.pause()
     await rig.rows('a/b', [{ n: 2, x: 1 }], add)
     const old = await rig.rows('a/b', [{ n: 3 }], { headers: soon })
