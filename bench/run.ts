@@ -1,18 +1,25 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
-// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,long]. Exits with 1 when a bar is crossed.
+// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,
+// long,fairness,hostile,unread,large,keys,catalog]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
+import { measureCatalog } from './catalog.ts'
+import { measureFairness } from './fairness.ts'
 import { measureGeoJson } from './geojson.ts'
+import { measureHostileJson } from './hostile-json.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
 import { measureKafka } from './kafka.ts'
+import { measureKeys } from './keys.ts'
+import { measureLargeBody } from './large-body.ts'
 import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureOverload } from './overload.ts'
 import { measureStages } from './stages.ts'
+import { measureUnreadAnswers } from './unread-answers.ts'
 
 interface Baseline {
   readonly machine: string
@@ -32,6 +39,12 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   blocks: measureManyBlocks,
   overload: measureOverload,
   long: measureLongRecords,
+  fairness: measureFairness,
+  hostile: measureHostileJson,
+  unread: measureUnreadAnswers,
+  large: measureLargeBody,
+  keys: measureKeys,
+  catalog: measureCatalog,
 }
 /** Parts that need more than Node.js. */
 const furtherParts: typeof parts = { kafka: measureKafka }
