@@ -41,7 +41,10 @@ async function open(search: string, origin = 'http://localhost:8000'): Promise<D
   const elements: Record<string, FakeElement> = { map: new FakeElement('svg'), status: new FakeElement('header') }
   const asBrowser = async (url: string): Promise<Response> => {
     const answer = await fetch(url, { headers: { origin } })
-    if (answer.headers.get('access-control-allow-origin') !== origin) throw new TypeError('Failed to fetch')
+    if (answer.headers.get('access-control-allow-origin') !== origin) {
+      await answer.body?.cancel()
+      throw new TypeError('Failed to fetch')
+    }
     return answer
   }
   const context = createContext({
