@@ -36,6 +36,7 @@ import { ObjectCheck } from './replica/object-check.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
 import { openBuilder, openGateway, openLogWatch, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory-store.ts'
+import { listSigners, putSigner } from './store/signers.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
 import { sharedSecret } from './store/secrets.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
@@ -159,8 +160,11 @@ async function serve(parts: Running, failed: Promise<unknown>): Promise<RunningN
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
   const check = new ObjectCheck(store)
+  // Whoever has the role alone reads a store that is open for reading only.
+  if (engine !== undefined && config.roles.length > 1) await putSigner(store, nodeKey.did)
   const app = await createServer({
     ...config,
+    signers: () => listSigners(store),
     facts: {
       did: nodeKey.did,
       version: packageVersion(),

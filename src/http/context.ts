@@ -38,6 +38,8 @@ export interface NodeFacts {
 }
 
 export interface HttpContext {
+  /** Every did:key with which nodes over this store have signed. */
+  readonly signers: () => Promise<readonly string[]>
   readonly facts: NodeFacts
   /** Absent where the process has not this role. */
   readonly gateway: Gateway | undefined

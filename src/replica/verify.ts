@@ -10,6 +10,13 @@ import { type Caller, askingOf } from './caller.ts'
 import { Reader, aliasOfParts } from './pin.ts'
 import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts'
 
+export interface VerifyDeps extends ReplicaDeps {
+  readonly trustedSigners: readonly string[]
+  readonly work: WorkPool
+  /** Every did:key with which nodes over this store have signed. */
+  readonly signers: () => Promise<readonly string[]>
+}
+
 export interface VerifyAnswer {
   readonly ok: true
   readonly signer: { readonly did: string; readonly relation: 'self' | 'known' | 'unknown' }
@@ -22,11 +29,7 @@ export interface VerifyAnswer {
 }
 
 /** The second half of contract.md §5, after `readProof`. Throws its NodeErrors; returns only when every check passed. */
-export async function verifyProof(
-  deps: ReplicaDeps & { readonly trustedSigners: readonly string[]; readonly work: WorkPool },
-  proof: ReadProof,
-  caller: Caller,
-): Promise<VerifyAnswer> {
+export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Caller): Promise<VerifyAnswer> {
   const { request } = proof
   const proofEngine = proofEngineOf(request.queryDialect, deps.engine.dialect)
   checkLimit(request.limit, deps.limits.resultRows)
@@ -47,7 +50,8 @@ export async function verifyProof(
     )
   }
   const did = proof.signer
-  const relation = did === deps.nodeKey.did ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
+  const isOwn = did === deps.nodeKey.did || (await deps.signers()).includes(did)
+  const relation = isOwn ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
   return {
     ok: true,
     signer: { did, relation },

@@ -10,7 +10,8 @@ import { readSuccessors, type Successors } from './fsck-adoptions.ts'
 import { type CheckedDataset, checkDataset } from './fsck-dataset.ts'
 import { checkRejects } from './fsck-rejects.ts'
 import type { DatasetReport, FsckProgress, Problem, ProblemKind, StoreReport } from './fsck-report.ts'
-import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
+import { datasetOfFolder, datasetsPrefix, floorsPrefix, logsPrefix, numberOfName, signersPrefix } from './layout.ts'
+import { signerFault } from './signers.ts'
 import type { ObjectStore } from './object-store.ts'
 
 export interface FsckOptions {
@@ -26,6 +27,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const logs = await readLogs(store, add)
   const successors = await readSuccessors(store, logs, add)
   await checkRejects(store, logs, add)
+  await checkSigners(store, add)
   const names = await readNames(store, logs, add)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
@@ -94,6 +96,13 @@ async function sound<T>(what: string, reading: Promise<T>, add: AddProblem): Pro
     if (!(error instanceof DecodeError)) throw error
     add('Malformed', `${what}: ${error.message}`)
     return undefined
+  }
+}
+
+async function checkSigners(store: ObjectStore, add: AddProblem): Promise<void> {
+  for (const name of await store.list(signersPrefix)) {
+    const fault = await signerFault(store, name)
+    if (fault !== undefined) add('RecordDisagrees', `${signersPrefix}/${name} ${fault}`)
   }
 }
 

@@ -49,6 +49,7 @@ export const tokensPrefix = 'tokens'
 export const floorsPrefix = 'progress'
 export const adoptionsPrefix = 'adoptions'
 export const rejectsRoot = 'rejects'
+export const signersPrefix = 'signers'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -136,6 +137,11 @@ export function rejectsPrefix(logId: string, partition: number): string {
 /** `rejects/<log>/<partition>/<position>`, plain decimal. */
 export function rejectKey(logId: string, partition: number, position: number): string {
   return `${rejectsPrefix(logId, partition)}/${number('a log position', position)}`
+}
+
+/** `signers/<multibase part of the did:key>`: a key that a node over this store has signed with. */
+export function signerKey(key: string): string {
+  return `${signersPrefix}/${segment('a key', key)}`
 }
 
 /** `tokens/<id>`: one access token's record (its hash, never its text). */

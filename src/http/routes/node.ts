@@ -42,8 +42,8 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
   })
   app.get('/info', { schema: { ...open, summary: 'What runs here' } }, () => info(context))
   app.get('/limits', { schema: { ...open, summary: 'Every limit with its unit' } }, () => limitsOf(context))
-  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, () =>
-    didDocument(context.facts.did),
+  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, async () =>
+    didDocument(context.facts.did, await context.signers()),
   )
   registerHealth(app, context)
   registerErrors(app)
@@ -158,20 +158,22 @@ function limitsOf(context: HttpContext): object {
 }
 
 /** did:key documents are a function of the DID (W3C did:key method). */
-function didDocument(did: string): object {
-  const fragment = `${did}#${did.slice('did:key:'.length)}`
+function didDocument(did: string, signers: readonly string[]): object {
+  const all = [did, ...signers.filter((other) => other !== did)]
+  const methods = all.map((controller) => {
+    const publicKeyMultibase = controller.slice('did:key:'.length)
+    return {
+      id: `${controller}#${publicKeyMultibase}`,
+      type: 'Ed25519VerificationKey2020',
+      controller,
+      publicKeyMultibase,
+    }
+  })
   return {
     '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/ed25519-2020/v1'],
     id: did,
-    verificationMethod: [
-      {
-        id: fragment,
-        type: 'Ed25519VerificationKey2020',
-        controller: did,
-        publicKeyMultibase: did.slice('did:key:'.length),
-      },
-    ],
-    assertionMethod: [fragment],
+    verificationMethod: methods,
+    assertionMethod: methods.map(({ id }) => id),
   }
 }
 

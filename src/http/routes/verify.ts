@@ -53,7 +53,12 @@ export function registerVerify(app: FastifyInstance, context: ReplicaContext): v
     async (request, reply) => {
       const proof = (request.body ?? undefined) as ReadProof | undefined // the content type parser read it
       if (proof === undefined) throw new NodeError('InvalidRequest', 'The request has no body.')
-      const deps = { ...context.replica, work: context.work, trustedSigners: context.trustedSigners }
+      const deps = {
+        ...context.replica,
+        work: context.work,
+        trustedSigners: context.trustedSigners,
+        signers: context.signers,
+      }
       return reply.send(await verifyProof(deps, proof, callerOf(context, request, reply)))
     },
   )
