@@ -1,6 +1,7 @@
 // What a first start leaves in the data directory: the node's key and the first admin token. Each start goes through
 // here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
 
+import { dirname } from 'node:path'
 import type { TokenRegistry } from './access/tokens.ts'
 import { isTokenText, makeTokenText } from './access/token-text.ts'
 import { must } from './lib/assert.ts'
@@ -24,7 +25,13 @@ export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeK
   if (held !== undefined && held !== '') return readKey(path, held)
   const text = nodeKeyToJson(generateNodeKey())
   if (held === undefined) {
-    await createPrivate(path, text)
+    await createPrivate(path, text).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      throw new NodeError('InvalidParameter', `The node key cannot be made: there is no directory ${dirname(path)}.`, {
+        hint: 'Make the directory, or name another file with --node-key.',
+        cause: error,
+      })
+    })
   } else {
     logger.warn({ path }, 'the file of the node key is empty: an earlier start was interrupted; a key is made')
     await replacePrivate(path, text)

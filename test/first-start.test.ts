@@ -89,4 +89,12 @@ describe('the node key', () => {
     await writeFile(path, '{"type":"Ed25519"')
     await expect(ensureNodeKey(path, silentLogger)).rejects.toMatchObject({ kind: 'InvalidParameter' })
   })
+
+  test('says which directory is missing, and is one when many start at once', async () => {
+    const missing = join(dir, 'none', 'node.json')
+    await expect(ensureNodeKey(missing, silentLogger)).rejects.toThrow(`there is no directory ${join(dir, 'none')}`)
+    const path = join(dir, 'shared.json')
+    const keys = await Promise.all(Array.from({ length: 20 }, () => ensureNodeKey(path, silentLogger)))
+    expect(new Set(keys.map(({ did }) => did)).size).toBe(1)
+  })
 })

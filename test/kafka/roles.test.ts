@@ -27,6 +27,7 @@ async function start(name: string): Promise<ServedNode> {
   const env = {
     ...environment,
     PROOFSTREAM_STORE: join(home, 'store'),
+    PROOFSTREAM_NODE_KEY: join(home, 'node-key.json'),
     PROOFSTREAM_KAFKA_BROKERS: sharedKafka().broker,
     PROOFSTREAM_TOPIC_PREFIX: prefix,
   }
@@ -106,7 +107,7 @@ describe.skipIf(noKafka)('roles apart', () => {
     const body = JSON.stringify({ query: 'select sum(i) from "acme/rows"', include: ['Proof'] })
     const proof = await call('replica-1', '/query', { body })
     const verdict = await call('replica-2', '/verify', { body: proof.text })
-    expect([verdict.status, verdict.at('ok')]).toEqual([200, true])
+    expect([verdict.status, verdict.at('ok'), verdict.at('signer.relation')]).toEqual([200, true, 'self'])
   })
 
   test('each process says its role and is ready', async () => {
