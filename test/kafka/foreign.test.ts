@@ -40,6 +40,8 @@ describe.skipIf(noKafka)('foreign records', () => {
       await dropped.send({ topic, messages: [{ value: 'dropped' }] })
       await dropped.abort()
     })
+    // The broker writes the marker of a transaction after it has answered.
+    await expect.poll(async () => (await log.range(0)).end, { timeout: 20_000 }).toBe(8)
     const last = await log.append(0, [new Uint8Array([2])])
     const entries = await readAll(log)
     // One of ours, a tombstone, two compressed, two transactions of one record and one marker each, one of ours.
