@@ -40,6 +40,7 @@ const kinds: readonly {
   { name: 'node key', path: /^keys\/node\.json$/, toldBy: 'start' },
   { name: 'admin token', path: /^token$/, toldBy: 'answer' },
   { name: 'token record', path: /^store\/tokens\//, toldBy: 'some' },
+  { name: 'key of a signer', path: /^store\/signers\//, toldBy: 'fsck' },
   { name: 'receipt secret', path: /^store\/secrets\//, toldBy: 'answer' },
 ]
 
