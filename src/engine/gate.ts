@@ -3,6 +3,7 @@
 // file paths). It also finds the names to pin and what makes a statement irreproducible. Pure.
 
 import type { TextPosition } from '../model/errors.ts'
+import { similarNames } from '../lib/similar-names.ts'
 import { NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
@@ -20,7 +21,6 @@ import {
 } from './function-policy.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './json-guard.ts'
 import { asciiLower } from './lexer.ts'
-import { similarNames } from './similar-names.ts'
 import { child, list, location, present, text } from './tree.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
 
