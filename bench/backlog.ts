@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file-log.ts'
-import { openDirectoryStore } from '../src/store/directory-store.ts'
+import { openFileLog } from '../src/log/file/file-log.ts'
+import { openDirectoryStore } from '../src/store/directory/directory-store.ts'
 import { dataPaths } from '../src/store/layout.ts'
 import { type BatchSpec, datasetId, noCuts, start, TestWriter } from '../test/builder/support.ts'
 

@@ -2,8 +2,8 @@
 // log to memory store. Prints rows/s, MB/s of payload, and the longest time that the event loop was held.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openMemoryLog } from '../src/log/memory-log.ts'
-import { openMemoryStore } from '../src/store/memory-store.ts'
+import { openMemoryLog } from '../test/adapters/memory-log.ts'
+import { openMemoryStore } from '../test/adapters/memory-store.ts'
 import { datasetId, drained, noCuts, start, TestWriter } from '../test/builder/support.ts'
 
 interface Load {

@@ -1,15 +1,15 @@
 // Slices and logical hashes at size: 1,000,000 rows of 9 columns. Ratios against hyparquet-writer and against plain
 // SHA3-256 over the same bytes, all in this run. Usage: node bench/slice.ts [rows]
 
-import { parquetWriteBuffer } from 'hyparquet-writer'
 import { constants, zstdCompressSync } from 'node:zlib'
-import { createColumnBuilder } from '../src/codec/column-builder.ts'
-import { bitAt, sliceBatch } from '../src/codec/columns.ts'
-import { createLogicalHash } from '../src/codec/logical-hash.ts'
-import { sha3256 } from '../src/codec/native-crypto.ts'
-import { createSliceWriter } from '../src/codec/slice-writer.ts'
+import { parquetWriteBuffer } from 'hyparquet-writer'
+import { createColumnBuilder } from '../src/arrow/column-builder.ts'
+import { bitAt, sliceBatch } from '../src/arrow/columns.ts'
+import { createLogicalHash } from '../src/arrow/logical-hash.ts'
+import { sha3256 } from '../src/ids/native-crypto.ts'
 import type { Column, RecordBatch } from '../src/model/record-batch.ts'
-import { type Field, systemFields, defaultVocabulary, optional } from '../src/model/schema.ts'
+import { defaultVocabulary, type Field, optional, systemFields } from '../src/model/schema.ts'
+import { createSliceWriter } from '../src/parquet/write-slice.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const batchRows = 8192

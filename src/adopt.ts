@@ -4,17 +4,17 @@ import { readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Adoption, adoptLog } from './builder/adopt-log.ts'
 import type { Config, KafkaConfig } from './config.ts'
+import { lockDirectory } from './disk/directory-lock.ts'
 import { systemClock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
-import { lockDirectory } from './log/directory-lock.ts'
 import type { EventLog } from './log/event-log.ts'
-import { openFileLog } from './log/file-log.ts'
+import { openFileLog } from './log/file/file-log.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
 import { NodeError } from './model/errors.ts'
 import { compressor } from './node.ts'
 import { kafkaConnection, openStreams } from './open-log.ts'
 import { createLogger } from './ops/create-logger.ts'
-import { openDirectoryStore } from './store/directory-store.ts'
+import { openDirectoryStore } from './store/directory/directory-store.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -140,7 +140,10 @@ async function openLog({ config, logger, opened, onFailure }: Opening, name: Ope
   }
   async function openTopic(): Promise<EventLog> {
     const kafka = kafkaOf(config, name)
-    const [{ openKafkaLog }, connection] = await Promise.all([import('./log/kafka-log.ts'), kafkaConnection(kafka)])
+    const [{ openKafkaLog }, connection] = await Promise.all([
+      import('./log/kafka/kafka-log.ts'),
+      kafkaConnection(kafka),
+    ])
     return openKafkaLog({ ...kafka, connection, clock: systemClock, logger })
   }
 }

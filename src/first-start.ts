@@ -2,14 +2,14 @@
 // here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
 
 import { dirname } from 'node:path'
-import type { TokenRegistry } from './access/tokens.ts'
 import { isTokenText, makeTokenText } from './access/token-text.ts'
+import type { TokenRegistry } from './access/tokens.ts'
+import { createPrivate, readPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
-import { makeDurableDirectory } from './store/directory-store.ts'
-import { createPrivate, readPrivate, removePrivate, replacePrivate } from './store/private-files.ts'
+import { makeDurableDirectory } from './store/directory/directory-store.ts'
 
 /** Makes directories of the node where they are missing; their names are durable when it resolves. */
 export async function makeNodeDirectories(directories: readonly string[]): Promise<void> {

@@ -4,14 +4,14 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
+import type { FsckOptions } from './fsck/fsck.ts'
+import type { DatasetReport, StoreReport } from './fsck/report.ts'
 import type { Logger } from './lib/logger.ts'
 import { NodeError } from './model/errors.ts'
 import type { RunningNode } from './node.ts'
-import type { FsckOptions } from './store/fsck.ts'
-import type { DatasetReport, StoreReport } from './store/fsck-report.ts'
 
-export { fromPlain, jsonText, parseJson, toPlain } from './codec/json.ts'
-export type { PlainJson } from './codec/json.ts'
+export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
+export type { PlainJson } from './json/json.ts'
 export { loadConfig, optionTable, readOptions } from './config.ts'
 export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './config.ts'
 export { systemClock } from './lib/clock.ts'
@@ -23,8 +23,8 @@ export { JsonNumber } from './model/json.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
 export type { RunningNode } from './node.ts'
 export { packageVersion } from './ops/package-version.ts'
-export type { FsckOptions } from './store/fsck.ts'
-export type { DatasetReport, FsckProgress, Problem, StoreReport } from './store/fsck-report.ts'
+export type { FsckOptions } from './fsck/fsck.ts'
+export type { DatasetReport, FsckProgress, Problem, StoreReport } from './fsck/report.ts'
 
 /**
  * Starts a node; it is ready when this resolves. Without a logger it writes JSON lines to stderr. Throws NodeError,
@@ -41,8 +41,8 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
   const [{ fsck }, { openReadOnlyDirectoryStore }] = await Promise.all([
-    import('./store/fsck.ts'),
-    import('./store/directory-store.ts'),
+    import('./fsck/fsck.ts'),
+    import('./store/directory/directory-store.ts'),
   ])
   const store = await openReadOnlyDirectoryStore(await storeRoot(dataDir))
   try {
@@ -62,8 +62,8 @@ export async function sweepStore(
   nowMs: number,
 ): Promise<readonly DatasetReport[]> {
   const [{ sweepable, sweep }, { openDirectoryStore }] = await Promise.all([
-    import('./store/sweep.ts'),
-    import('./store/directory-store.ts'),
+    import('./fsck/sweep.ts'),
+    import('./store/directory/directory-store.ts'),
   ])
   const store = await openDirectoryStore(await storeRoot(dataDir))
   try {

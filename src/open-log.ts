@@ -7,10 +7,10 @@ import { systemClock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { KafkaLog } from './log/kafka-log.ts'
-import { openFileLog } from './log/file-log.ts'
-import type { KafkaConnection } from './log/kafka-client.ts'
-import type { TopicState } from './log/kafka-topics.ts'
+import { openFileLog } from './log/file/file-log.ts'
+import type { KafkaConnection } from './log/kafka/client.ts'
+import type { KafkaLog } from './log/kafka/kafka-log.ts'
+import type { TopicState } from './log/kafka/topics.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
 import type { PartitionShare } from './log/partition-share.ts'
 import { NodeError } from './model/errors.ts'
@@ -56,9 +56,9 @@ export async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]):
     opened.push(() => log.close())
     return { log, announcements, facts: {}, logFault }
   }
-  const { openKafkaLog } = await import('./log/kafka-log.ts')
-  const { openKafkaAnnouncements } = await import('./log/kafka-announcements.ts')
-  const { openKafkaShare } = await import('./log/kafka-share.ts')
+  const { openKafkaLog } = await import('./log/kafka/kafka-log.ts')
+  const { openKafkaAnnouncements } = await import('./log/kafka/announcements.ts')
+  const { openKafkaShare } = await import('./log/kafka/share.ts')
   const { topicPrefix, partitions } = config.kafka
   const connection = await kafkaConnection(config.kafka)
   const log = isReader ? undefined : await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
@@ -103,8 +103,8 @@ export async function openStreams(config: Config, logger: Logger = createLogger(
   if (config.kafka === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
   const { brokers, topicPrefix, partitions } = config.kafka
   const [{ createKafka }, topics] = await Promise.all([
-    import('./log/kafka-client.ts'),
-    import('./log/kafka-topics.ts'),
+    import('./log/kafka/client.ts'),
+    import('./log/kafka/topics.ts'),
   ])
   const kafka = createKafka(await kafkaConnection(config.kafka), logger)
   const options = { kafka, logger, names: topics.topicNames(topicPrefix), partitions }

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { systemClock, timeText } from './lib/clock.ts'
 import { NodeError } from './model/errors.ts'
-import { openDirectoryStore } from './store/directory-store.ts'
+import { openDirectoryStore } from './store/directory/directory-store.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
-import { type Rejection, rejectHalted, rejectUnreadable } from './store/reject-message.ts'
+import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
 
 /** A message that halts a dataset, or one that cannot be read. */
 export type RejectOptions = {

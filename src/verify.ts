@@ -1,15 +1,15 @@
 // Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine; touches
-// the platform in codec/native-crypto.ts alone. Also reads proofs of deployed Open Data Fabric nodes of any age.
+// the platform in ids/native-crypto.ts alone. Also reads proofs of deployed Open Data Fabric nodes of any age.
 
-import { type CanonicalForm, canonicalForms } from './codec/canonical-json.ts'
-import { parseJson } from './codec/json.ts'
-import { JsonError } from './codec/json-parser.ts'
+import { type CanonicalForm, canonicalForms } from './json/canonical.ts'
+import { parseJson } from './json/json.ts'
+import { JsonError } from './json/parser.ts'
 import { NodeError, type TextPosition } from './model/errors.ts'
 import type { JsonValue } from './model/json.ts'
 import { checkOutput, proofSteps } from './proof/check.ts'
 import type { Commitment } from './proof/commitment.ts'
 import { type ProofBody, readProofBody } from './proof/proof-body.ts'
-import { type SignedAnswer, readSignedAnswer } from './proof/signed-answer.ts'
+import { readSignedAnswer, type SignedAnswer } from './proof/signed-answer.ts'
 
 export { type AskedDataset, type Extent, type SignedAnswer, extentText } from './proof/signed-answer.ts'
 

@@ -9,7 +9,7 @@ import { TokenRegistry } from '../src/access/tokens.ts'
 import { ensureAdminToken, ensureNodeKey } from '../src/first-start.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
-import { openMemoryStore } from '../src/store/memory-store.ts'
+import { openMemoryStore } from './adapters/memory-store.ts'
 
 let dir = ''
 beforeEach(async () => {

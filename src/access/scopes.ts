@@ -1,9 +1,9 @@
 // Who may do what: principals, scopes, patterns, visibility. Pure rules (docs/decisions/access.md), asked by every
 // dataset route before anything about a dataset is told.
 
+import type { Visibility } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import type { Visibility } from '../model/records.ts'
 
 export const scopes = ['read', 'ingest', 'create', 'admin'] as const
 export type Scope = (typeof scopes)[number]

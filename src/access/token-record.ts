@@ -1,7 +1,7 @@
 // The stored record of an access token, and the rules for a new one. The token's text is not in it, only its hash.
 
-import { canonicalBytes } from '../codec/canonical-json.ts'
-import { fromPlain, parseJson, toPlain } from '../codec/json.ts'
+import { canonicalBytes } from '../json/canonical.ts'
+import { fromPlain, parseJson, toPlain } from '../json/json.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { isPattern, type Scope, scopes } from './scopes.ts'
 

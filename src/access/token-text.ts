@@ -1,7 +1,7 @@
 // The text of an access token: `pst_`, 32 random base62 characters (190 bits), 6 characters of checksum.
 // The checksum tells a mistyped or cut token from an unknown one without asking the store; it is no secret.
 
-import { randomBytes, sha256 } from '../codec/native-crypto.ts'
+import { randomBytes, sha256 } from '../ids/native-crypto.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
 
 const prefix = 'pst_'

@@ -1,9 +1,9 @@
 // The tokens of the installation: records under `tokens/` in the store, so that every process honours the same ones.
 // Each process keeps them in memory and rereads at most every few seconds, when they are used.
 
-import { randomBytes } from '../codec/native-crypto.ts'
-import type { Clock } from '../lib/clock.ts'
+import { randomBytes } from '../ids/native-crypto.ts'
 import { toHex } from '../lib/bytes.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { isSegment, tokenKey, tokensPrefix } from '../store/layout.ts'

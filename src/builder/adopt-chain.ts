@@ -1,10 +1,10 @@
 // A chain that was made from a log that has since been given up goes on in the log that took over: its positions begin
 // anew there, and the next block says which logs it has left. Pure: all builders come to the same.
 
+import type { AdoptionRecord, LeftLog } from '../chain/records.ts'
 import { partitionOf } from '../log/partition.ts'
 import { HaltError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import type { AdoptionRecord, LeftLog } from '../model/records.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 
 /** The log that a builder reads. */

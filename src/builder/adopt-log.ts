@@ -1,9 +1,9 @@
 // Gives up one log for another (docs/decisions/log-adoption.md): builds what the old one still holds, says what nobody
 // can build any more, and puts the one record by which all datasets of the old log go on in the new one.
 
+import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
-import type { AdoptionRecord, FloorRecord } from '../model/records.ts'
 import { newestFloor, putAdoption, readAdoption, readLog } from '../store/claims.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'

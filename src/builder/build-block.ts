@@ -1,13 +1,13 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
 // plan over the same log gives the same bytes, whoever builds.
 
-import { encodeCheckpoint } from '../codec/checkpoint.ts'
-import { logPositionKind, logPositionText } from '../codec/log-position.ts'
-import { sha3Hash } from '../codec/multihash.ts'
-import type { CheckpointContent } from '../model/checkpoint.ts'
+import { encodeCheckpoint } from '../chain/checkpoint-codec.ts'
+import type { CheckpointContent } from '../chain/checkpoint.ts'
+import { logPositionKind, logPositionText } from '../chain/log-position.ts'
+import type { CommitRecord, NameRecord } from '../chain/records.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
-import type { CommitRecord, NameRecord } from '../model/records.ts'
 import { buildSlice, type SliceDeps } from './build-slice.ts'
 import { type BuiltSlice, sliceWriterName } from './built-slice.ts'
 import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './chain-tip.ts'

@@ -2,7 +2,6 @@
 // into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds, and a
 // large file goes to the store while it is made.
 
-import { ArrowStreamReader } from '../codec/arrow-ipc.ts'
 import {
   batchBytes,
   concatBatches,
@@ -10,16 +9,17 @@ import {
   int64RangeColumn,
   nullColumn,
   sliceBatch,
-} from '../codec/columns.ts'
-import { createLogicalHash, type LogicalHash } from '../codec/logical-hash.ts'
-import { hashText } from '../codec/multihash.ts'
-import { createSha3256 } from '../codec/native-crypto.ts'
-import { createSliceWriter } from '../codec/slice-writer.ts'
+} from '../arrow/columns.ts'
+import { ArrowStreamReader } from '../arrow/ipc.ts'
+import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
+import { hashText } from '../ids/multihash.ts'
+import { createSha3256 } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
+import { createSliceWriter } from '../parquet/write-slice.ts'
 import type { BuiltSlice, Compressor } from './built-slice.ts'
 import { checkFooter, checkSlice, footerParts } from './check-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'

@@ -1,14 +1,14 @@
 // The end of a chain as the builder of the next block needs it: the rules' state, and the hashes that the next
 // checkpoint carries on. Pure.
 
-import { encodeBlock } from '../codec/odf-block.ts'
-import { sha3Hash } from '../codec/multihash.ts'
+import type { BlockRef, EarlierCheckpoints } from '../chain/checkpoint.ts'
+import type { LeftLog } from '../chain/records.ts'
+import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import { assert } from '../lib/assert.ts'
-import { type ChainState, checkNext, emptyChain } from '../model/chain-rules.ts'
-import type { BlockRef, EarlierCheckpoints } from '../model/checkpoint.ts'
 import type { Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
 import { instantFromMs } from '../model/instant.ts'
-import type { LeftLog } from '../model/records.ts'
+import { encodeBlock } from '../odf/block.ts'
 
 export interface ChainTip {
   readonly chain: ChainState

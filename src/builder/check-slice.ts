@@ -1,13 +1,13 @@
 // Reads a slice back before it is committed: nothing later in an ODF network checks row count, columns and logical
 // hash of a file, so what is wrong with it would stay wrong for ever.
 
-import { createLogicalHash } from '../codec/logical-hash.ts'
-import { openSlice, type SliceContent } from '../codec/slice-reader.ts'
+import { createLogicalHash } from '../arrow/logical-hash.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/turn.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { DataSchema } from '../model/schema.ts'
 import { sameType } from '../model/schema-rules.ts'
+import type { DataSchema } from '../model/schema.ts'
+import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import type { BuiltSlice, Compressor } from './built-slice.ts'
 
 const what = 'slice to commit'

@@ -1,9 +1,9 @@
 // What the fold knows of one dataset: positions and counts, never rows; and the plans that it hands to the builder.
 // The state is mutable and belongs to the fold; everything in a plan is a snapshot.
 
+import type { BatchOutcome, CheckpointContent, OpenAttempt } from '../chain/checkpoint.ts'
 import { assert } from '../lib/assert.ts'
 import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { BatchOutcome, CheckpointContent, OpenAttempt } from '../model/checkpoint.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { DataSchema, Vocabulary } from '../model/schema.ts'
 import { creationEvents, vocabularyOf } from './creation.ts'

@@ -1,12 +1,12 @@
 // Writes the floors of one partition: how far everything is committed, and which datasets are halted (protocol.md §4). A
 // floor is written when it rises; where only what is halted has changed, the log gets one message more, so that it can.
 
-import { sha3Hash } from '../codec/multihash.ts'
+import type { FloorRecord, HaltedDataset } from '../chain/records.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import { sameValue } from '../lib/same-value.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import type { FloorRecord, HaltedDataset } from '../model/records.ts'
 import { newestFloor, putFloor } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { LogWriter } from './log-writer.ts'

@@ -2,11 +2,12 @@
 // (protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
 // The functions change the state they are handed; a message that is dropped changes nothing at all.
 
+import type { BatchArrival, BatchStatus } from '../chain/checkpoint.ts'
 import { fixedLimits } from '../lib/limits.ts'
 import type { AbortHeader, BatchEntry, CreateHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { BatchArrival, BatchStatus } from '../model/checkpoint.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
+import { vocabularyOf } from './creation.ts'
 import {
   attemptKey,
   type BlockPlan,
@@ -15,7 +16,6 @@ import {
   type OpenBlock,
   type WholeRows,
 } from './dataset-state.ts'
-import { vocabularyOf } from './creation.ts'
 import { endBlock } from './end-block.ts'
 import { type Fit, fitSchema, schemaFault } from './fit-schema.ts'
 import { rememberId } from './id-memory.ts'

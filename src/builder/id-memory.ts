@@ -1,7 +1,7 @@
 // What a dataset remembers of keyed batches (protocol.md §2, Memory of ids): a bounded suffix of all that were
 // committed, grouped by the checkpoint that wrote them. Mutable; deterministic; no clock.
 
-import { type IdGroup, firstIdGroup, idsRemembered, type KnownId } from '../model/checkpoint.ts'
+import { firstIdGroup, type IdGroup, idsRemembered, type KnownId } from '../chain/checkpoint.ts'
 import type { Hash } from '../model/events.ts'
 
 /** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */

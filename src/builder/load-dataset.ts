@@ -1,17 +1,17 @@
 // Reads back from the store what a builder must know to go on with a chain: the head, its checkpoint, and the few
 // blocks and older checkpoints that those name. Never walks the chain.
 
-import { decodeCheckpoint } from '../codec/checkpoint.ts'
-import { logPositionOf } from '../codec/log-position.ts'
-import { sha3Hash } from '../codec/multihash.ts'
-import { decodeBlock } from '../codec/odf-block.ts'
+import { decodeCheckpoint } from '../chain/checkpoint-codec.ts'
+import { type BlockRef, type CheckpointContent, type IdGroup, idsRemembered, olderIds } from '../chain/checkpoint.ts'
+import { logPositionOf } from '../chain/log-position.ts'
+import { type ChainState, emptyChain } from '../chain/rules.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import { must } from '../lib/assert.ts'
-import { type ChainState, emptyChain } from '../model/chain-rules.ts'
-import { type BlockRef, type CheckpointContent, type IdGroup, idsRemembered, olderIds } from '../model/checkpoint.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { decodeBlock } from '../odf/block.ts'
 import { type Head, type PlacedCommit, readHead } from '../store/heads.ts'
 import { blockKey, checkpointKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'

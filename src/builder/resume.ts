@@ -1,11 +1,11 @@
 // Where a builder begins to read a partition, and the checks that log, floor and chain belong together
 // (protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason.
 
-import { sha3Hash } from '../codec/multihash.ts'
+import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { AdoptionRecord, FloorRecord } from '../model/records.ts'
 import { adoptionsFrom, putLog, readAdoption } from '../store/claims.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'

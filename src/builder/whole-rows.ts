@@ -1,13 +1,13 @@
 // All rows of a message, or of a large batch whose parts are read again from the log: what the fold judges. Rows that an
 // operator has rejected are not looked into: whatever is wrong with them may be why.
 
+import type { OpenAttempt } from '../chain/checkpoint.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/message-codec.ts'
 import type { RowsHeader } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
-import type { OpenAttempt } from '../model/checkpoint.ts'
 import type { WholeRows } from './dataset-state.ts'
-import { type PayloadSummary, PayloadSummariser } from './payload.ts'
+import { PayloadSummariser, type PayloadSummary } from './payload.ts'
 
 interface RowsMessage {
   readonly header: RowsHeader

@@ -1,18 +1,18 @@
 // What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
 // Everything here is derived from the store and may be dropped at any time.
 
-import { sha3Hash } from '../codec/multihash.ts'
-import { decodeBlock } from '../codec/odf-block.ts'
-import type { Announcements } from '../log/announcements.ts'
+import type { AdoptionRecord, CommitRecord, NameRecord } from '../chain/records.ts'
+import { sha3Hash } from '../ids/multihash.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
+import type { Announcements } from '../log/announcements.ts'
+import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { partitionOf } from '../log/partition.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import type { AdoptionRecord, CommitRecord, NameRecord } from '../model/records.ts'
+import { decodeBlock } from '../odf/block.ts'
 import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'

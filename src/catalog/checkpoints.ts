@@ -1,14 +1,14 @@
 // Reads checkpoints of chains: in pieces, so that one with a million ids keeps nobody waiting, and each only once for
 // those who ask for the same one at a time.
 
-import { CheckpointScan, type TakeId } from '../codec/checkpoint-scan.ts'
-import { hashText } from '../codec/multihash.ts'
-import { createSha3256 } from '../codec/native-crypto.ts'
+import { CheckpointScan, type TakeId } from '../chain/checkpoint-scan.ts'
+import type { CheckpointContent } from '../chain/checkpoint.ts'
+import type { NameRecord } from '../chain/records.ts'
+import { hashText } from '../ids/multihash.ts'
+import { createSha3256 } from '../ids/native-crypto.ts'
 import { nextTurn } from '../lib/turn.ts'
-import type { CheckpointContent } from '../model/checkpoint.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import type { NameRecord } from '../model/records.ts'
 import { checkpointKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 

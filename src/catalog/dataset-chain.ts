@@ -1,7 +1,8 @@
 // What one dataset's chain says, block by block: schema, slices, aspects, positions. Derived, append-only, in memory.
 // `apply` takes blocks in chain order; views are snapshots at a block (catalog/view.ts).
 
-import { logPositionOf } from '../codec/log-position.ts'
+import { logPositionOf } from '../chain/log-position.ts'
+import type { NameRecord } from '../chain/records.ts'
 import { assert, must } from '../lib/assert.ts'
 import { PackedList } from '../lib/packed-list.ts'
 import type {
@@ -15,8 +16,7 @@ import type {
   SetInfo,
   SetLicense,
 } from '../model/events.ts'
-import type { NameRecord } from '../model/records.ts'
-import { type DataSchema, type Vocabulary, defaultVocabulary } from '../model/schema.ts'
+import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 import { type ChainBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
 /** An aspect of the dataset and the sequence of the block that set it. */

@@ -1,10 +1,10 @@
 // The ids of keyed batches that a dataset remembers, 20 bytes each: the beginning of an id and the checkpoint that holds
 // the rest. What the fold would take for a duplicate is in here and nothing else (protocol.md §2, Memory of ids).
 
+import type { IdPrefix } from '../chain/checkpoint-scan.ts'
+import { idsRemembered } from '../chain/checkpoint.ts'
 import { must } from '../lib/assert.ts'
 import { SlotTable } from '../lib/slot-table.ts'
-import type { IdPrefix } from '../codec/checkpoint-scan.ts'
-import { idsRemembered } from '../model/checkpoint.ts'
 
 const entryWords = 3
 const firstEntries = 64

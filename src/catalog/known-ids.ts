@@ -1,10 +1,10 @@
 // The sets of remembered ids of datasets that keyed batches come to: each is read from the chain once, goes on with
 // each new checkpoint, and is dropped, the one not asked for longest first, when all of them take too much memory.
 
-import { idPrefix, type TakeId } from '../codec/checkpoint-scan.ts'
+import { idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
+import { type CheckpointContent, idsRemembered, olderIds } from '../chain/checkpoint.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
-import { type CheckpointContent, idsRemembered, olderIds } from '../model/checkpoint.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'

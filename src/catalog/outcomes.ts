@@ -1,8 +1,8 @@
 // What became of a batch: found in the checkpoint of the block that consumed its log position.
 
-import { idPrefix } from '../codec/checkpoint-scan.ts'
+import { idPrefix } from '../chain/checkpoint-scan.ts'
+import { type BatchOutcome, findCommitted, findOutcome } from '../chain/checkpoint.ts'
 import { limitTable } from '../lib/limits.ts'
-import { type BatchOutcome, findCommitted, findOutcome } from '../model/checkpoint.ts'
 import type { Hash } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Checkpoints } from './checkpoints.ts'

@@ -1,9 +1,9 @@
 // A snapshot of one dataset at one block: what a query, a tail or an answer about the dataset is computed from.
 
+import type { Visibility } from '../chain/records.ts'
 import { must } from '../lib/assert.ts'
 import type { DatasetId, Hash, Instant, SetAttachments, SetInfo, SetLicense } from '../model/events.ts'
-import type { Visibility } from '../model/records.ts'
-import { type DataSchema, type Vocabulary, defaultVocabulary } from '../model/schema.ts'
+import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 import type { ChainSlices, DatasetChain, Versioned } from './dataset-chain.ts'
 
 export interface DatasetView {

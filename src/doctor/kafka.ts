@@ -1,7 +1,7 @@
 // What there is of Kafka: the brokers, how many of them there are, the topics beside their contracts.
 
-import type { TopicState } from '../log/kafka-topics.ts'
 import { silentLogger } from '../lib/logger.ts'
+import type { TopicState } from '../log/kafka/topics.ts'
 import { NodeError } from '../model/errors.ts'
 import { openStreams } from '../open-log.ts'
 import { type Check, fail, type Finding, ok, warn } from './finding.ts'

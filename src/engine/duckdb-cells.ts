@@ -8,6 +8,7 @@ import {
   DuckDBIntervalValue,
   DuckDBListValue,
   DuckDBMapValue,
+  type DuckDBStructType,
   DuckDBStructValue,
   DuckDBTimeNSValue,
   DuckDBTimestampMillisecondsValue,
@@ -16,13 +17,12 @@ import {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTimeValue,
-  type DuckDBStructType,
   type DuckDBType,
   DuckDBTypeId,
   DuckDBUnionValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import { compareCodePoints } from '../codec/canonical-json.ts'
+import { compareCodePoints } from '../json/canonical.ts'
 import { assert } from '../lib/assert.ts'
 import { toHex } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'

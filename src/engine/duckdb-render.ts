@@ -2,7 +2,7 @@
 // Only materialised results come here: the binding ends a streaming one silently when the query fails.
 
 import type { DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
-import { compareCodePoints } from '../codec/canonical-json.ts'
+import { compareCodePoints } from '../json/canonical.ts'
 import { must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'

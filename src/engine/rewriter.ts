@@ -1,8 +1,8 @@
 // From a statement's text to its tree and back: what the engine parses and prints is read, rewritten and checked here.
 // Used by the session; talks to the engine only by its functions json_serialize_sql and json_deserialize_sql.
 
-import { jsonText, parseJson } from '../codec/json.ts'
-import { JsonError } from '../codec/json-parser.ts'
+import { jsonText, parseJson } from '../json/json.ts'
+import { JsonError } from '../json/parser.ts'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'

@@ -1,9 +1,9 @@
 // Errors of the engine as the caller may see them: kind, place in the text as sent, candidates. Whatever could tell of
 // files, settings or other callers is left out and goes to the operator's log instead. Pure.
 
-import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
+import { parseJson, toPlain } from '../json/json.ts'
 import type { ErrorKind } from '../model/error-table.ts'
-import { parseJson, toPlain } from '../codec/json.ts'
+import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import { tooDeepJson } from './json-guard.ts'
 import { positionOfByte, positionOfCodePoint, type QuotedSql } from './offset-word.ts'
 

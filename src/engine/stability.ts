@@ -2,9 +2,9 @@
 // show. Both are reproducible on the blocks that a proof names. Told from the tree and the columns' types alone, so that
 // anyone who has statement and schema can tell it; what is not known here is pinned. Pure.
 
+import { jsonText } from '../json/json.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
-import { jsonText } from '../codec/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import {
   addingAggregates,

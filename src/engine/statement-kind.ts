@@ -1,9 +1,8 @@
 // The first look at a statement's text, before any parser of the engine sees it: what kind of statement is it, and is
 // it one alone. (The engine's parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
 
-import { positionAt } from '../codec/text-position.ts'
-import type { TextPosition } from '../model/errors.ts'
-import { NodeError } from '../model/errors.ts'
+import { positionAt } from '../json/text-position.ts'
+import { NodeError, type TextPosition } from '../model/errors.ts'
 import { notAllowed } from './gate.ts'
 import { lexSql } from './lexer.ts'
 

@@ -1,18 +1,18 @@
 // The door to the formats: which one a media type names, a reader or an inferrer for it, and the last touch to what a
 // reader made.
 
-import { bitAt } from '../codec/columns.ts'
+import { bitAt } from '../arrow/columns.ts'
 import { must, unreachable } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import type { DataType } from '../model/schema.ts'
-import { createCsvReader } from './csv-reader.ts'
-import { createGeoJsonReader, createNdGeoJsonReader } from './geojson-reader.ts'
-import { createCsvInferrer } from './infer-csv.ts'
-import { createGeoJsonInferrer, createNdGeoJsonInferrer } from './infer-geojson.ts'
-import { createJsonInferrer, createNdjsonInferrer } from './infer-json.ts'
-import { createJsonReader, createNdjsonReader } from './json-reader.ts'
-import type { CsvHeader, Format, Inferrer, InferOptions, ReaderOptions, RecordReader } from './reader.ts'
+import { createCsvInferrer } from './csv/infer.ts'
+import { createCsvReader } from './csv/reader.ts'
+import { createGeoJsonInferrer, createNdGeoJsonInferrer } from './geojson/infer.ts'
+import { createGeoJsonReader, createNdGeoJsonReader } from './geojson/reader.ts'
+import { createJsonInferrer, createNdjsonInferrer } from './json/infer.ts'
+import { createJsonReader, createNdjsonReader } from './json/reader.ts'
+import type { CsvHeader, Format, InferOptions, Inferrer, ReaderOptions, RecordReader } from './reader.ts'
 
 const formatsByType: ReadonlyMap<string, Format> = new Map([
   ['text/csv', 'csv'],

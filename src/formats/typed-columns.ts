@@ -2,13 +2,13 @@
 // not. Exact: integers and decimals never pass through a double, doubles are the nearest ones, finer time digits are
 // cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
 
+import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
 import { must } from '../lib/assert.ts'
-import { type ColumnBuilder, createColumnBuilder } from '../codec/column-builder.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { notADate, noSuchDay, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
+import { noSuchDay, notADate, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
-import { doubleOf, exactNumber, type NumberScan, type ScaledResult, scaledInteger } from './number-scan.ts'
+import { doubleOf, exactNumber, type NumberScan, scaledInteger, type ScaledResult } from './number-scan.ts'
 import type { EpochUnit } from './reader.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */

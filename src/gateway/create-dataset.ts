@@ -1,16 +1,16 @@
 // Creation: a message in the log, then the wait until its blocks are committed. Whoever came first in the log wins.
 
-import { datasetIdFromKey } from '../codec/did.ts'
-import { ed25519Signer, randomBytes } from '../codec/native-crypto.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { datasetIdFromKey } from '../ids/did.ts'
+import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EventLog } from '../log/event-log.ts'
+import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
 import { partitionOf } from '../log/partition.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { DataSchema } from '../model/schema.ts'
-import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
 import type { Publisher } from './publish.ts'
 
 /** A creation that is not committed within this time has an unknown outcome. */

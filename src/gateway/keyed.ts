@@ -1,8 +1,8 @@
 // Keyed batches under way and lately taken: a repeat finds the first one here before it asks the chain.
 
-import { sha3256 } from '../codec/native-crypto.ts'
-import { canonicalBytes } from '../codec/canonical-json.ts'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
+import { sha3256 } from '../ids/native-crypto.ts'
+import { canonicalBytes } from '../json/canonical.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { ReceiptNote } from './receipt-id.ts'
 

@@ -1,16 +1,16 @@
 // The place of a typed batch: in the log, or, where its key is known, that of the first batch with the key.
 // Order: key, If-Match, append (contract.md §6).
 
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { normalHash } from '../codec/multihash.ts'
-import { randomBytes } from '../codec/native-crypto.ts'
+import { normalHash } from '../ids/multihash.ts'
+import { randomBytes } from '../ids/native-crypto.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
-import { type KeyedBatches, type Placed, keyedBatchId } from './keyed.ts'
+import { type KeyedBatches, keyedBatchId, type Placed } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
 import type { Published, Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipt-id.ts'

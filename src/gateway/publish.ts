@@ -1,9 +1,9 @@
 // Writes to the log: small posts that arrive while an append is being made durable share one message per dataset
 // (self-clocked, no timer); a large batch is several parts; creations are messages of their own (protocol.md §1).
 
-import { encodeArrowStream } from '../codec/arrow-ipc.ts'
-import { concatBatches } from '../codec/columns.ts'
-import { randomBytes } from '../codec/native-crypto.ts'
+import { concatBatches } from '../arrow/columns.ts'
+import { encodeArrowStream } from '../arrow/ipc.ts'
+import { randomBytes } from '../ids/native-crypto.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Logger, silentLogger } from '../lib/logger.ts'

@@ -4,11 +4,11 @@
 // as base64url.
 
 import { timingSafeEqual } from 'node:crypto'
+import { datasetIdText } from '../ids/did.ts'
+import { multihashText } from '../ids/multihash.ts'
+import { sha3256Hex } from '../ids/native-crypto.ts'
 import { assert } from '../lib/assert.ts'
 import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
-import { datasetIdText } from '../codec/did.ts'
-import { multihashText } from '../codec/multihash.ts'
-import { sha3256Hex } from '../codec/native-crypto.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 

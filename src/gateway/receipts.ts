@@ -1,11 +1,11 @@
 // Receipts from what their ids carry and what the chain says of them.
 
-import { timeText } from '../lib/clock.ts'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
-import type { NameRecord } from '../model/records.ts'
-import type { Receipt } from '../model/receipt.ts'
+import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/reader.ts'
-import { type ReceiptNote, decodeReceiptId, encodeReceiptId } from './receipt-id.ts'
+import { timeText } from '../lib/clock.ts'
+import type { Receipt } from '../model/receipt.ts'
+import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from './receipt-id.ts'
 
 export class Receipts {
   readonly #secret: Uint8Array

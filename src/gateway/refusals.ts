@@ -1,7 +1,7 @@
 // The errors that the chain's state is the reason for: 409 and 412 of contract.md §6. Pure.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import type { BatchStatus } from '../model/checkpoint.ts'
+import type { BatchStatus } from '../chain/checkpoint.ts'
 import { type ErrorKind, errorTable } from '../model/error-table.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'

@@ -2,8 +2,8 @@
 
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { randomBytes } from '../ids/native-crypto.ts'
 import { concatBytes, toHex } from '../lib/bytes.ts'
-import { randomBytes } from '../codec/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 
 const memoryBytes = 1024 * 1024

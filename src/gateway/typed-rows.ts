@@ -1,8 +1,8 @@
 // The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
 // that a long body is never held as a whole. Few rows cost no promise: most bodies are one small record.
 
-import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../codec/arrow-ipc.ts'
-import { batchBytes, concatBatches } from '../codec/columns.ts'
+import { batchBytes, concatBatches } from '../arrow/columns.ts'
+import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert } from '../lib/assert.ts'
 import { nextTurn } from '../lib/turn.ts'
 import { NodeError } from '../model/errors.ts'

@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify'
 import { can, canSee, demand, demandToken, type Right } from '../access/scopes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { NameRecord } from '../chain/records.ts'
 import { type Alias, parseAlias } from '../model/names.ts'
-import type { NameRecord } from '../model/records.ts'
 import { type MayRead, nameFor } from '../replica/pin.ts'
 
 /** What the caller may read, for names inside SQL and proofs. */

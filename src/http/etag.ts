@@ -1,7 +1,7 @@
 // How long answers may be kept: strong entity tags and If-None-Match (RFC 9110 §13), answers that never change.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { NameRecord } from '../model/records.ts'
+import type { NameRecord } from '../chain/records.ts'
 import type { HttpContext } from './context.ts'
 
 /** For answers that no block to come can change. Only what anyone may read is for shared caches. */

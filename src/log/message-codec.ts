@@ -3,10 +3,10 @@
 
 import { assert } from '../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../lib/bytes.ts'
+import { crc32c } from '../lib/crc32c.ts'
+import { readU32, writeU32 } from '../lib/little-endian.ts'
 import { HaltError } from '../model/errors.ts'
 import { checkMessageHeader, messageKinds } from './contract.ts'
-import { crc32c } from './crc32c.ts'
-import { readU32, writeU32 } from './little-endian.ts'
 import type { MessageHeader } from './messages.gen.ts'
 
 /** The eighth byte of the magic is the stream version. */

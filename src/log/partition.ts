@@ -1,7 +1,7 @@
 // A dataset's partition in a log: hash of the lower-case alias over the log's partition count. Fixed when the dataset
 // is made, and decided anew by the same rule where another log takes over (docs/decisions/log-adoption.md).
 
-import { sha3256 } from '../codec/native-crypto.ts'
+import { sha3256 } from '../ids/native-crypto.ts'
 import { utf8 } from '../lib/bytes.ts'
 
 /** First 32 bits (big-endian) of SHA3-256 of the folded alias, modulo `partitions`. */

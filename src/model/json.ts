@@ -1,5 +1,5 @@
 // The JSON value model of the whole node: number tokens stay text, members keep their order.
-// Nothing on a proof path may turn a JSON number into a double; `codec/json.ts` reads and writes this model.
+// Nothing on a proof path may turn a JSON number into a double; `json/json.ts` reads and writes this model.
 
 /** A JSON number as its token (`1.50`, `9007199254740993`, `1e+21`). */
 export class JsonNumber {

@@ -1,5 +1,5 @@
 // The columns of an answer: ODF types, and the tagged unions that expressions can make and ODF has no word for.
-// The engine makes it from a result, datasets have one already; codec/schema-formats.ts spells it.
+// The engine makes it from a result, datasets have one already; odf/schema-formats.ts spells it.
 
 import type { DataSchema, DataType } from './schema.ts'
 

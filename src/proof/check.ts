@@ -1,7 +1,7 @@
 // Checks a proof by itself: hashes and signature, in a fixed order, without dataset, engine or network.
 // What was read by proof-body.ts goes in; the first fault comes out as the error a client is told.
 
-import { type CanonicalForm, canonicalForms } from '../codec/canonical-json.ts'
+import { type CanonicalForm, canonicalForms } from '../json/canonical.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'

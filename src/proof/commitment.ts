@@ -1,9 +1,9 @@
 // The commitment of an answer: three hashes that bind what was asked, what came out and which answers it rests on.
 // Its canonical text, 259 bytes, is what a node signs.
 
+import { sha3Hash } from '../ids/multihash.ts'
+import { canonicalBytes, type CanonicalForm } from '../json/canonical.ts'
 import { assert } from '../lib/assert.ts'
-import { type CanonicalForm, canonicalBytes } from '../codec/canonical-json.ts'
-import { sha3Hash } from '../codec/multihash.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
 

@@ -1,9 +1,9 @@
 // A node's key: an Ed25519 seed, the did:key that names it, and its JSON form. Reading and writing the file is the
 // composition root's business.
 
-import { didKeyText } from '../codec/did.ts'
-import { parseJson } from '../codec/json.ts'
-import { ed25519Signer, randomBytes } from '../codec/native-crypto.ts'
+import { didKeyText } from '../ids/did.ts'
+import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
+import { parseJson } from '../json/json.ts'
 import { assert } from '../lib/assert.ts'
 import { fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'

@@ -1,9 +1,9 @@
 // The shape of a saved answer or a request to verify: which members it has, and that hashes, key and signature are
 // well-formed. Nothing is checked against anything yet; that is check.ts.
 
-import { parseDidKey } from '../codec/did.ts'
-import { decodeMultibase } from '../codec/multibase.ts'
-import { normalHash } from '../codec/multihash.ts'
+import { parseDidKey } from '../ids/did.ts'
+import { decodeMultibase } from '../ids/multibase.ts'
+import { normalHash } from '../ids/multihash.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { Commitment } from './commitment.ts'

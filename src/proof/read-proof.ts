@@ -1,13 +1,13 @@
 // A proof as /verify takes it: its hashes and signature checked, and of its values only what running the query again
 // needs. What is left is small, however large the answer was.
 
-import { datasetIdBytes } from '../codec/did.ts'
-import { multihashText, parseMultihash } from '../codec/multihash.ts'
+import { datasetIdBytes } from '../ids/did.ts'
+import { multihashText, parseMultihash } from '../ids/multihash.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { type DatasetPin, type QueryRequest, dataFormatOf, normaliseInclude, schemaFormatOf } from '../model/query.ts'
+import { dataFormatOf, type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
 import { checkProof } from './check.ts'
 import { readProofBody } from './proof-body.ts'
 

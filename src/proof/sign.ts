@@ -1,6 +1,6 @@
 // Signs commitments. The proof names its signer by did:key, so that it can be checked years later without this node.
 
-import { base64urlText } from '../codec/multibase.ts'
+import { base64urlText } from '../ids/multibase.ts'
 import { type Commitment, commitmentBytes } from './commitment.ts'
 import type { NodeKey } from './node-key.ts'
 

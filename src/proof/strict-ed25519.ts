@@ -3,7 +3,7 @@
 // Source: RFC 8032; "Taming the many EdDSAs" (Chalkias, Garillot, Nikolaenko, 2020), the strictest column.
 
 import { Point } from '@noble/ed25519'
-import { ed25519Verify } from '../codec/native-crypto.ts'
+import { ed25519Verify } from '../ids/native-crypto.ts'
 
 /** Why a signature does not count; undefined when it does. Key of 32 bytes, signature of 64. */
 export function signatureFault(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): string | undefined {

@@ -1,9 +1,9 @@
 // Tags of answers, for conditional requests: what was asked of which blocks, and the dialect, whose version changes with
 // the way values are printed. Equal tags, equal bytes.
 
-import { canonicalBytes } from '../codec/canonical-json.ts'
-import { fromPlain } from '../codec/json.ts'
-import { sha3256 } from '../codec/native-crypto.ts'
+import { sha3256 } from '../ids/native-crypto.ts'
+import { canonicalBytes } from '../json/canonical.ts'
+import { fromPlain } from '../json/json.ts'
 import { toHex } from '../lib/bytes.ts'
 
 const tagBytes = 16

@@ -1,14 +1,13 @@
 // What a dataset says of itself at a block: the aspects of GET …/metadata.
 
-import { viewOf } from '../catalog/view.ts'
-import type { DatasetView } from '../catalog/view.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { fromPlain, jsonText } from '../codec/json.ts'
-import { schemaBytes } from '../codec/schema-formats.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { fromPlain, jsonText } from '../json/json.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { SchemaFormat } from '../model/query.ts'
+import { schemaBytes } from '../odf/schema-formats.ts'
 import { jsonMembers } from './json-members.ts'
 import { viewAt } from './pin.ts'
 

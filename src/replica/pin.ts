@@ -3,11 +3,11 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { type DatasetView, viewOf } from '../catalog/view.ts'
+import type { NameRecord } from '../chain/records.ts'
 import { must } from '../lib/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
 import type { DatasetPin, PinnedDataset } from '../model/query.ts'
-import type { NameRecord } from '../model/records.ts'
 
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean

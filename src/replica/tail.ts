@@ -1,13 +1,13 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
 import { type DatasetView, viewOf } from '../catalog/view.ts'
-import { schemaBytes } from '../codec/schema-formats.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
+import { schemaBytes } from '../odf/schema-formats.ts'
 import { answerTag } from './answer-tag.ts'
+import { askingOf, type Caller } from './caller.ts'
 import { jsonMembers } from './json-members.ts'
-import { type Caller, askingOf } from './caller.ts'
 import { Reader, viewAt } from './pin.ts'
 import type { QueryAnswer, ReplicaDeps } from './query.ts'
 import { viewFiles } from './view-files.ts'

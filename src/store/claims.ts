@@ -1,22 +1,6 @@
 // Records that the first writer decides for everyone: commits, names, logs, floors. Each is one put-if-absent; who
 // finds the very same bytes there has won too, so a repeat after a crash is no conflict.
 
-import { assert, must } from '../lib/assert.ts'
-import { equalBytes } from '../lib/bytes.ts'
-import { DecodeError } from '../model/errors.ts'
-import type { DatasetId } from '../model/events.ts'
-import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../model/records.ts'
-import {
-  adoptionKey,
-  commitKey,
-  logKey,
-  nameKey,
-  namesPrefix,
-  numberOfName,
-  progressKey,
-  progressPrefix,
-} from './layout.ts'
-import type { ObjectStore } from './object-store.ts'
 import {
   decodeAdoptionRecord,
   decodeCommitRecord,
@@ -28,7 +12,23 @@ import {
   encodeFloorRecord,
   encodeLogRecord,
   encodeNameRecord,
-} from './records.ts'
+} from '../chain/record-codec.ts'
+import type { AdoptionRecord, CommitRecord, FloorRecord, LogRecord, NameRecord } from '../chain/records.ts'
+import { assert, must } from '../lib/assert.ts'
+import { equalBytes } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import {
+  adoptionKey,
+  commitKey,
+  logKey,
+  nameKey,
+  namesPrefix,
+  numberOfName,
+  progressKey,
+  progressPrefix,
+} from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
 
 /** `won`: the record in force is the one that was put, by us or by somebody with the same bytes. */
 export type Claim<T> = { readonly outcome: 'won' } | { readonly outcome: 'lost'; readonly inForce: T }

@@ -1,11 +1,11 @@
 // Where a chain ends. `refs/head` is a hint that may lag; the truth is the last of `commits/`, found by probing
 // forward from the hint. Builder, catalog and fsck all read heads through this file.
 
-import { decodeBlock } from '../codec/odf-block.ts'
+import type { CommitRecord } from '../chain/records.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import type { CommitRecord } from '../model/records.ts'
+import { decodeBlock } from '../odf/block.ts'
 import { readCommit } from './claims.ts'
 import { blockKey, commitsPrefix, headKey, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

@@ -1,10 +1,10 @@
 // An operator's rejection of one message, checked before it is written for ever: only the very message that a builder
 // says is at fault, or one that nobody can read.
 
+import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { parseAliasText } from '../model/names.ts'
-import type { FloorRecord, HaltedDataset, RejectRecord } from '../model/records.ts'
 import { newestFloor, readAdoption, readLog, readName } from './claims.ts'
 import { floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

@@ -1,13 +1,13 @@
 // What operators have rejected (protocol.md §10): records that the first writer decides, read by every builder. A
 // rejection is for ever; where a chain has the message in a block, it means nothing.
 
+import { decodeRejectRecord, encodeRejectRecord } from '../chain/record-codec.ts'
+import type { RejectRecord } from '../chain/records.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { RejectRecord } from '../model/records.ts'
 import { type Claim, claim } from './claims.ts'
 import { numberOfName, rejectKey, rejectsPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { decodeRejectRecord, encodeRejectRecord } from './records.ts'
 
 /** A place in a log. */
 export interface MessagePlace {

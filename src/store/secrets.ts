@@ -1,6 +1,6 @@
 // Secrets that every process of an installation shares; the first one to ask makes them.
 
-import { randomBytes } from '../codec/native-crypto.ts'
+import { randomBytes } from '../ids/native-crypto.ts'
 import { must } from '../lib/assert.ts'
 import { secretKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

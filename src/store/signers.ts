@@ -2,8 +2,8 @@
 // DID document names former keys and those of other nodes of the installation. A replica alone writes nothing: its key
 // is known here when it is shared, or has been that of a node that writes.
 
-import { canonicalBytes } from '../codec/canonical-json.ts'
-import { fromPlain } from '../codec/json.ts'
+import { canonicalBytes } from '../json/canonical.ts'
+import { fromPlain } from '../json/json.ts'
 import { DecodeError } from '../model/errors.ts'
 import { signerKey, signersPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

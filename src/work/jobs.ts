@@ -1,9 +1,9 @@
 // What may be computed away from the main thread: pure functions of bytes and plain values, one row each. What goes in
 // and comes out is copied between threads, so it is small or a few large arrays of bytes.
 
-import { sha3Hash } from '../codec/multihash.ts'
-import { JsonError } from '../codec/json-parser.ts'
-import { type PlainJson, parseJson, toPlain } from '../codec/json.ts'
+import { sha3Hash } from '../ids/multihash.ts'
+import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
+import { JsonError } from '../json/parser.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'

@@ -3,15 +3,15 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { tokenOf } from '../../src/access/authorization.ts'
-import { isTokenText, makeTokenText } from '../../src/access/token-text.ts'
 import { decodeTokenRecord } from '../../src/access/token-record.ts'
+import { isTokenText, makeTokenText } from '../../src/access/token-text.ts'
 import { TokenRegistry } from '../../src/access/tokens.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { DecodeError, NodeError } from '../../src/model/errors.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const startMs = Date.parse('2026-03-01T12:00:00Z')
 

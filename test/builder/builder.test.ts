@@ -1,17 +1,17 @@
 // The builder end to end over memory log and memory store: from messages to chains.
 
 import { describe, expect, test } from 'vitest'
-import { decodeCheckpoint } from '../../src/codec/checkpoint.ts'
-import { sha3Hash } from '../../src/codec/multihash.ts'
-import { decodeBlock } from '../../src/codec/odf-block.ts'
+import { decodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
 import { assert, must } from '../../src/lib/assert.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { AddData, MetadataBlock } from '../../src/model/events.ts'
+import { decodeBlock } from '../../src/odf/block.ts'
 import { readName } from '../../src/store/claims.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, quickCuts, schemaOf, start, TestWriter, until, userFields } from './support.ts'
 
 const dataset = datasetId('a')

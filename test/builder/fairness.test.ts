@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, TestWriter } from './support.ts'
 
 const [busy, quiet] = [datasetId('busy'), datasetId('quiet')]

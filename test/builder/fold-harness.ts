@@ -1,7 +1,6 @@
 // The fold alone, fed with message bytes: one dataset, no builder, no store.
 
-import type { BlockPlan, DataPlan, DatasetState } from '../../src/builder/dataset-state.ts'
-import { attemptKey } from '../../src/builder/dataset-state.ts'
+import { attemptKey, type BlockPlan, type DataPlan, type DatasetState } from '../../src/builder/dataset-state.ts'
 import {
   completesAttempt,
   foldAbort,
@@ -11,11 +10,11 @@ import {
   foldRows,
 } from '../../src/builder/fold.ts'
 import { wholeAttempt, wholeMessage } from '../../src/builder/whole-rows.ts'
+import type { BatchStatus } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { decodeMessage } from '../../src/log/message-codec.ts'
-import type { BatchStatus } from '../../src/model/checkpoint.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {
   readonly log: EventLog = openMemoryLog()

@@ -1,12 +1,12 @@
 // The rules of the fold, one by one (protocol: messages, resends, large batches, block ends, outcomes, If-Match, ids).
 
 import { beforeEach, describe, expect, test } from 'vitest'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { encodeMessage } from '../../src/log/message-codec.ts'
 import { HaltError } from '../../src/model/errors.ts'
 import { type Field, optional } from '../../src/model/schema.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { baseMs, datasetId, rowsPayload, schemaOf, TestWriter, userFields } from './support.ts'
-import { encodeMessage } from '../../src/log/message-codec.ts'
-import { encodeArrowStream } from '../../src/codec/arrow-ipc.ts'
 
 const dataset = datasetId('a')
 const zone: Field = { name: 'zone', type: optional({ kind: 'String' }) }

@@ -2,15 +2,15 @@
 // all the parts of a large batch that is still coming in.
 
 import { expect, test } from 'vitest'
-import { Committer } from '../../src/builder/committer.ts'
 import { BuildTurns } from '../../src/builder/build-turns.ts'
-import { NameIndex } from '../../src/builder/name-index.ts'
 import { emptyTip } from '../../src/builder/chain-tip.ts'
+import { Committer } from '../../src/builder/committer.ts'
+import { NameIndex } from '../../src/builder/name-index.ts'
 import { firstUncommitted, newSlot, type Slot } from '../../src/builder/slot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'
 import { compressor, datasetId, TestWriter } from './support.ts'
 

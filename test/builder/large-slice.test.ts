@@ -2,15 +2,15 @@
 // store does meanwhile, and little of it in memory at a time.
 
 import { beforeEach, expect, test } from 'vitest'
-import { encodeArrowStream } from '../../src/codec/arrow-ipc.ts'
-import { createColumnBuilder } from '../../src/codec/column-builder.ts'
+import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { fsck } from '../../src/fsck/fsck.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { decodeMessage, encodeMessage } from '../../src/log/message-codec.ts'
 import { optional, timestampMs } from '../../src/model/schema.ts'
-import { fsck } from '../../src/store/fsck.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { baseMs, buildAll, compressor, datasetId, dump, fastClock, TestWriter, userFields } from './support.ts'
 
 const id = datasetId('a')

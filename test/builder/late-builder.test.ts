@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { EventLog, LogEntry } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, start, TestWriter, until } from './support.ts'
 
 const [first, second] = [datasetId('a'), datasetId('b')]

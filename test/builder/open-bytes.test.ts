@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { decodeMessage } from '../../src/log/message-codec.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId, drained, start, TestWriter, until } from './support.ts'
 
 const dataset = datasetId('open')

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import type { LoadedDataset } from '../../src/builder/load-dataset.ts'
 import { ReadAhead } from '../../src/builder/read-ahead.ts'
 import { HaltError } from '../../src/model/errors.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, start, TestWriter, until } from './support.ts'
 
 test('a restart reads the chains behind the floor many at once', async () => {

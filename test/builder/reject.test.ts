@@ -4,18 +4,18 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { decodeCheckpoint } from '../../src/codec/checkpoint.ts'
-import { decodeBlock } from '../../src/codec/odf-block.ts'
+import { decodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
+import type { BatchOutcome } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import type { BatchOutcome } from '../../src/model/checkpoint.ts'
 import { optional } from '../../src/model/schema.ts'
+import { decodeBlock } from '../../src/odf/block.ts'
 import { newestFloor, readCommit } from '../../src/store/claims.ts'
 import { blockKey, checkpointKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { putReject } from '../../src/store/rejects.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import {
   buildAll,
   compressor,

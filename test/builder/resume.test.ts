@@ -4,18 +4,18 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { newestFloor } from '../../src/store/claims.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import {
   buildAll,
   compressor,
   datasetId,
-  dump,
   drained,
+  dump,
   fastClock,
   quickCuts,
   start,

@@ -3,11 +3,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { PartitionShare } from '../../src/log/partition-share.ts'
 import { newestFloor } from '../../src/store/claims.ts'
 import { readHead } from '../../src/store/heads.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, dump, quickCuts, start, TestWriter, until } from './support.ts'
 
 /** A share whose word is given by hand. */

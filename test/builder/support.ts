@@ -2,12 +2,12 @@
 // and ways to let a builder run over a log until it has nothing left to do.
 
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { encodeArrowStream } from '../../src/codec/arrow-ipc.ts'
-import { createColumnBuilder } from '../../src/codec/column-builder.ts'
-import { datasetIdFromKey } from '../../src/codec/did.ts'
-import { sha3Hash } from '../../src/codec/multihash.ts'
-import { sha3256 } from '../../src/codec/native-crypto.ts'
+import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { type Builder, type BuilderDeps, startBuilder } from '../../src/builder/builder.ts'
+import { datasetIdFromKey } from '../../src/ids/did.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3256 } from '../../src/ids/native-crypto.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

@@ -9,10 +9,10 @@ import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import type { Announcements } from '../../src/log/announcements.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { blockKey, checkpointKey, commitKey, headKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { batchId, buildAll, datasetId, schemaOf, TestWriter, userFields } from '../builder/support.ts'
 
 const a = datasetId('a')

@@ -6,11 +6,11 @@ import { Catalog } from '../../src/catalog/catalog.ts'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { commitsPrefix } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, TestWriter } from '../builder/support.ts'
 
 const id = datasetId('a')

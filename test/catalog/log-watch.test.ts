@@ -1,13 +1,13 @@
 // Rows are refused before a log that deletes what is old can lose those that it has.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { type AgingLog, LogWatch, openAgeFault } from '../../src/catalog/log-watch.ts'
-import { sha3Hash } from '../../src/codec/multihash.ts'
+import { type AgingLog, LogWatch, openAgeFault } from '../../src/gateway/log-watch.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import { putAdoption, putFloor } from '../../src/store/claims.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock, until } from '../builder/support.ts'
 
 const hourMs = 3_600_000

@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { canonicalText } from '../../src/codec/canonical-json.ts'
-import { parseJson } from '../../src/codec/json.ts'
 import { provenAnswer } from '../../src/http/examples.ts'
+import { canonicalText } from '../../src/json/canonical.ts'
+import { parseJson } from '../../src/json/json.ts'
 import { verifyOffline } from '../../src/verify.ts'
 
 const repository = new URL('../..', import.meta.url).pathname

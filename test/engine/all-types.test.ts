@@ -1,12 +1,12 @@
 // Every type of the engine at its ends, against a golden file: least value, greatest value, null, and the schema in
 // three formats. The table function behind it is closed to callers, so the renderer is driven directly.
-import { DuckDBInstance } from '@duckdb/node-api'
 import { readFileSync } from 'node:fs'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { schemaBytes } from '../../src/codec/schema-formats.ts'
 import { renderResult } from '../../src/engine/duckdb-render.ts'
 import { outputSchemaOf } from '../../src/engine/duckdb-types.ts'
 import { NodeError } from '../../src/model/errors.ts'
+import { schemaBytes } from '../../src/odf/schema-formats.ts'
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>
 

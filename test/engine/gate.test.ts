@@ -1,7 +1,7 @@
 // The gate against every known way out of the sandbox, both bypasses of earlier gates, and honest statements.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/codec/multihash.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
 import { escapeAttempts, hiddenPlaces } from './escape-attempts.ts'
 import { ask, type AskOptions, type Bench, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ColumnBuilder, createColumnBuilder } from '../../src/codec/column-builder.ts'
-import { createSliceWriter } from '../../src/codec/slice-writer.ts'
+import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { type DataType, defaultVocabulary, type Field, optional, systemFields } from '../../src/model/schema.ts'
+import { createSliceWriter } from '../../src/parquet/write-slice.ts'
 import { ask, type Bench, openBench } from './helpers.ts'
 
 let bench: Bench

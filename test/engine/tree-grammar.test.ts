@@ -2,8 +2,8 @@
 // every tree that is changed into something that nobody permitted is refused.
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseJson } from '../../src/codec/json.ts'
 import { gateStatement } from '../../src/engine/gate.ts'
+import { parseJson } from '../../src/json/json.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/model/json.ts'
 import { hiddenPlaces } from './escape-attempts.ts'

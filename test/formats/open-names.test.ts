@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonChecker } from '../../src/formats/json-checker.ts'
+import { JsonChecker } from '../../src/formats/json/checker.ts'
 
 type Tree = { readonly members: readonly (readonly [name: string, value: Tree])[] } | number
 

@@ -1,8 +1,8 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
+import { bitAt, concatBatches } from '../../src/arrow/columns.ts'
 import { createInferrer, createReader } from '../../src/formats/formats.ts'
-import type { Format, Inferred, InferOptions, ParsedBody, ReaderOptions } from '../../src/formats/reader.ts'
-import { bitAt, concatBatches } from '../../src/codec/columns.ts'
+import type { Format, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/reader.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import type { Column } from '../../src/model/record-batch.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'

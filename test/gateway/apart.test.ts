@@ -1,12 +1,12 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { FloorHalts } from '../../src/catalog/floor-halts.ts'
+import { FloorHalts } from '../../src/gateway/floor-halts.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { putFloor } from '../../src/store/claims.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
-import { sha3Hash } from '../../src/codec/multihash.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
 import { Rig } from './support.ts'
 

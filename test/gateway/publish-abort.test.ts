@@ -2,13 +2,13 @@
 
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
-import { Publisher, partBytes } from '../../src/gateway/publish.ts'
+import { partBytes, Publisher } from '../../src/gateway/publish.ts'
 import { Spool } from '../../src/gateway/spool.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { decodeMessage } from '../../src/log/message-codec.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
+import { decodeMessage } from '../../src/log/message-codec.ts'
 import { NodeError } from '../../src/model/errors.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId } from '../builder/support.ts'
 
 test('a large batch that meets a full volume is aborted in the log, although rows are refused', async () => {

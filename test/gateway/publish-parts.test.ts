@@ -2,17 +2,17 @@
 // together.
 
 import { expect, test } from 'vitest'
-import { decodeArrowStream } from '../../src/codec/arrow-ipc.ts'
-import { assert, must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { decodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { Spool } from '../../src/gateway/spool.ts'
+import { assert, must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { decodeMessage } from '../../src/log/message-codec.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { MessageHeader } from '../../src/log/messages.gen.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { timestampMs } from '../../src/model/schema.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, until, userFields } from '../builder/support.ts'
 import { Rig, spoolDir } from './support.ts'
 

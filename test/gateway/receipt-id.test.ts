@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { datasetIdText } from '../../src/codec/did.ts'
-import { hashText } from '../../src/codec/multihash.ts'
 import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipt-id.ts'
+import { datasetIdText } from '../../src/ids/did.ts'
+import { hashText } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 
 const secret = utf8('one secret')

@@ -3,9 +3,9 @@
 
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { receiptOf, Rig } from './support.ts'
 
 const open: Rig[] = []

@@ -1,9 +1,9 @@
 // Schemas as readers and log need them, and the body of PUT as a dataset to be made.
 
 import { expect, test } from 'vitest'
-import { parseJson } from '../../src/codec/json.ts'
 import { newDatasetOf } from '../../src/gateway/new-dataset.ts'
 import { columnPositionKey, declaredSchema, fullSchema, holdsColumns, shapeOf } from '../../src/gateway/shape.ts'
+import { parseJson } from '../../src/json/json.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
 

@@ -1,9 +1,9 @@
 // A gateway over memory adapters with a real builder behind it: what the tests of this folder post to.
 
-import { Readable } from 'node:stream'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Builder } from '../../src/builder/builder.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
@@ -17,12 +17,12 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import { decodeMessage } from '../../src/log/message-codec.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
 import type { MessageHeader } from '../../src/log/messages.gen.ts'
-import type { Receipt } from '../../src/model/receipt.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import type { Receipt } from '../../src/model/receipt.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { quickCuts, start, until } from '../builder/support.ts'
 
 export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))

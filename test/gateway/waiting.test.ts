@@ -1,10 +1,10 @@
 // Callers who wait, and how long it is worth waiting.
 
 import { describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/codec/multihash.ts'
-import { must } from '../../src/lib/assert.ts'
 import { BlockPace } from '../../src/gateway/block-pace.ts'
 import { Waiters } from '../../src/gateway/waiters.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
+import { must } from '../../src/lib/assert.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'

@@ -5,7 +5,7 @@ import { inject } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import type { KafkaLogOptions } from '../../src/log/kafka-log.ts'
+import type { KafkaLogOptions } from '../../src/log/kafka/kafka-log.ts'
 import type { SharedKafka } from '../kafka/global-setup.ts'
 
 /** True when the machine cannot run a broker; the setup has said so loudly. */

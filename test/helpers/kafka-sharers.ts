@@ -2,8 +2,8 @@
 
 import { expect } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { KafkaConnection } from '../../src/log/kafka-client.ts'
-import { openKafkaShare } from '../../src/log/kafka-share.ts'
+import type { KafkaConnection } from '../../src/log/kafka/client.ts'
+import { openKafkaShare } from '../../src/log/kafka/share.ts'
 import { listeningLogger } from './kafka-shared.ts'
 
 /** Partitions of the topics that are shared. */

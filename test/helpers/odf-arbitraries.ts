@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { must } from '../../src/lib/assert.ts'
 import type { MetadataBlock } from '../../src/model/events.ts'
 import { instantText } from '../../src/model/instant.ts'
-import { type FieldDefinition, tables, unions } from '../../src/codec/odf-tables.ts'
+import { type FieldDefinition, tables, unions } from '../../src/odf/tables.ts'
 
 const hexDigits = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((array) => Buffer.from(array).toString('hex'))

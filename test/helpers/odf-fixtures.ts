@@ -1,9 +1,9 @@
 // Dataset directories in test/fixtures: chains that deployed ODF software wrote or accepted.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { join, relative } from 'node:path'
-import { decodeStoredBlock, type DecodedBlock } from '../../src/codec/odf-block.ts'
+import { fileURLToPath } from 'node:url'
+import { type DecodedBlock, decodeStoredBlock } from '../../src/odf/block.ts'
 
 const root = fileURLToPath(new URL('../fixtures/', import.meta.url))
 

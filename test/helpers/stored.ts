@@ -4,14 +4,14 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { readSlice } from '../../src/codec/slice-reader.ts'
+import type { StoredDataset, StoredRow } from '../../src/history/history.ts'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import type { Column } from '../../src/model/record-batch.ts'
+import { readSlice } from '../../src/parquet/read-slice.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import type { StoredDataset, StoredRow } from '../../src/cli/chaos/history.ts'
 
 /** Every dataset that a name leads to. Throws HaltError for a chain that does not link. */
 export async function readStored(store: ObjectStore): Promise<StoredDataset[]> {

@@ -1,8 +1,8 @@
 // Proofs that are well signed and yet wrong: what a node that errs or lies could sign. Each is told by its own kind.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { canonicalBytes } from '../../src/codec/canonical-json.ts'
-import { fromPlain } from '../../src/codec/json.ts'
+import { canonicalBytes } from '../../src/json/canonical.ts'
+import { fromPlain } from '../../src/json/json.ts'
 import { commit } from '../../src/proof/commitment.ts'
 import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
 import { signProof } from '../../src/proof/sign.ts'

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaAnnouncements } from '../../src/log/kafka-announcements.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { openKafkaAnnouncements } from '../../src/log/kafka/announcements.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { announcement } from '../helpers/announcement.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
 

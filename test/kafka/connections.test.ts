@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import type { ISocketFactory } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { until } from '../builder/support.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 

@@ -1,7 +1,7 @@
 // The Kafka log against the contract of event logs, on a real broker.
 
 import { describe } from 'vitest'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
 import { describeEventLog } from '../log/contract-suite.ts'
 

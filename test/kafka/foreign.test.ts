@@ -1,14 +1,14 @@
 // What others put into the topic: bytes without a value, compressed batches, transactions. All of it is a position with
 // some bytes, which readers of messages pass over; nothing stops the log.
 
-import type { Producer } from 'kafkajs'
 import kafkajs from 'kafkajs'
+import type { Producer } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka } from '../../src/log/kafka-client.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka-topics.ts'
+import { createKafka } from '../../src/log/kafka/client.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { topicNames } from '../../src/log/kafka/topics.ts'
 import { decodeMessage } from '../../src/log/message-codec.ts'
 import { kafkaLogOptions, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'

@@ -2,7 +2,7 @@
 // true, each acknowledged row is there once, and every receipt comes to its block.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import type { Receipt } from '../../src/model/receipt.ts'
 import { kindOf, ndjson, receiptOf, Rig } from '../gateway/support.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'

@@ -97,5 +97,5 @@ function loadedFiles(more: string): unknown {
 
 test('a node with the file log does not load the client of Kafka', () => {
   expect(loadedFiles('')).toEqual([])
-  expect(loadedFiles("await import('./src/log/kafka-log.ts')")).not.toEqual([])
+  expect(loadedFiles("await import('./src/log/kafka/kafka-log.ts')")).not.toEqual([])
 })

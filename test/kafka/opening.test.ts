@@ -2,14 +2,14 @@
 // listeners; what an operator is told when something does not fit.
 
 import { spawnSync } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Admin } from 'kafkajs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { topicContract } from '../../src/log/contract.ts'
-import { createKafka } from '../../src/log/kafka-client.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka-topics.ts'
+import { createKafka } from '../../src/log/kafka/client.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { topicNames } from '../../src/log/kafka/topics.ts'
 import type { NodeError } from '../../src/model/errors.ts'
 import { saslUser } from '../helpers/kafka-broker.ts'
 import { kafkaLogOptions, listeningLogger, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
@@ -179,7 +179,7 @@ function hurriedClock(): ReturnType<typeof kafkaLogOptions>['clock'] {
 describe.skipIf(noKafka)('an idle log', () => {
   test('leaves the processor alone and says nothing', () => {
     const program = `
-      import { openKafkaLog } from './src/log/kafka-log.ts'
+      import { openKafkaLog } from './src/log/kafka/kafka-log.ts'
       import { systemClock } from './src/lib/clock.ts'
       import { silentLogger } from './src/lib/logger.ts'
       const log = await openKafkaLog({

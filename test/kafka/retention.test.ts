@@ -1,11 +1,11 @@
 // Builders that lag so long that Kafka could delete what they have not read: gateways refuse rows before, and take them
 // again when the builders have caught up.
 
-import { expect, describe, test } from 'vitest'
-import { LogWatch } from '../../src/catalog/log-watch.ts'
+import { describe, expect, test } from 'vitest'
+import { LogWatch } from '../../src/gateway/log-watch.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock } from '../builder/support.ts'
 import { Rig } from '../gateway/support.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'

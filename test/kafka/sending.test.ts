@@ -4,12 +4,12 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { createKafka, createProducer } from '../../src/log/kafka-client.ts'
-import { openKafkaLog, type KafkaLog, type KafkaLogOptions } from '../../src/log/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka-topics.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { createKafka, createProducer } from '../../src/log/kafka/client.ts'
+import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { topicNames } from '../../src/log/kafka/topics.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
+import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { clusterOf, createKafka } from '../../src/log/kafka-client.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
+import { clusterOf, createKafka } from '../../src/log/kafka/client.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import type { Broker } from '../helpers/kafka-broker.ts'
 import { KafkaCluster } from '../helpers/kafka-cluster.ts'
 import { newPrefix, noKafka } from '../helpers/kafka-shared.ts'
-import { leaveAll, partitions, type Sharer, share, spread } from '../helpers/kafka-sharers.ts'
+import { leaveAll, partitions, share, type Sharer, spread } from '../helpers/kafka-sharers.ts'
 
 describe.skipIf(noKafka)('sharing partitions in a cluster', () => {
   const prefix = newPrefix()

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaAnnouncements } from '../../src/log/kafka-announcements.ts'
-import { openKafkaLog } from '../../src/log/kafka-log.ts'
-import { openDirectoryStore } from '../../src/store/directory-store.ts'
+import { openKafkaAnnouncements } from '../../src/log/kafka/announcements.ts'
+import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { dataPaths } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { compressor, quickCuts } from '../builder/support.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 /** A store whose puts of slices under `slowId()` wait for `release`. */
 function slowFor(store: ObjectStore, slowId: () => string, release: Promise<void>): ObjectStore {

@@ -2,10 +2,10 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Address, type ServedNode, startServed } from '../../src/cli/chaos/served-node.ts'
+import type { Random } from '../../src/history/random.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Random } from '../../src/cli/chaos/random.ts'
-import { type Address, type ServedNode, startServed } from '../../src/cli/chaos/served-node.ts'
 
 export interface FleetSpec {
   /** An empty directory. */

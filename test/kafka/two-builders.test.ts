@@ -4,16 +4,16 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
+import { fsck } from '../../src/fsck/fsck.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaAnnouncements } from '../../src/log/kafka-announcements.ts'
-import { type KafkaLog, openKafkaLog } from '../../src/log/kafka-log.ts'
-import { openDirectoryStore } from '../../src/store/directory-store.ts'
-import { fsck } from '../../src/store/fsck.ts'
+import { openKafkaAnnouncements } from '../../src/log/kafka/announcements.ts'
+import { type KafkaLog, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { dataPaths } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 interface SecondBuilder {
   readonly builder: Builder

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openFileLog } from '../../src/log/file-log.ts'
+import { openFileLog } from '../../src/log/file/file-log.ts'
 import { readAll } from './contract-suite.ts'
 import { type Operation, SimulatedDisk, systemError } from './simulated-disk.ts'
 

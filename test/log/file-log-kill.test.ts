@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openFileLog } from '../../src/log/file-log.ts'
+import { openFileLog } from '../../src/log/file/file-log.ts'
 import { readAll } from './contract-suite.ts'
 
 const segmentBytes = 64 * 1024

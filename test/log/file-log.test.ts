@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import { type FileLogOptions, openFileLog } from '../../src/log/file-log.ts'
+import { type FileLogOptions, openFileLog } from '../../src/log/file/file-log.ts'
 import { describeEventLog, readAll } from './contract-suite.ts'
 import { SimulatedDisk, systemError } from './simulated-disk.ts'
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { PartitionSender, type SenderDeps } from '../../src/log/kafka-sender.ts'
+import { PartitionSender, type SenderDeps } from '../../src/log/kafka/sender.ts'
 import { HaltError } from '../../src/model/errors.ts'
 
 const bytes = (length: number, fill = 1): Uint8Array => new Uint8Array(length).fill(fill)

@@ -1,7 +1,7 @@
 // The memory log against the contract of event logs, and its partitions.
 
 import { expect, test } from 'vitest'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { describeEventLog } from './contract-suite.ts'
 
 describeEventLog('the memory log', async () => openMemoryLog())

@@ -2,9 +2,9 @@
 // random, new names survive only up to the last fsync of their directory. After a failed fsync the page cache calls
 // clean what the disk never got, as Linux does.
 
-import { dirname, basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import type { FileSystem, LogFile } from '../../src/disk/log-files.ts'
 import type { FreeSpace } from '../../src/lib/space.ts'
-import type { FileSystem, LogFile } from '../../src/log/file-system.ts'
 
 const sectorBytes = 512
 

@@ -15,7 +15,7 @@ export interface Mutant {
 export const mutants: readonly Mutant[] = [
   {
     name: 'no fsync of the log',
-    file: 'src/log/segment-writer.ts',
+    file: 'src/log/file/segment-writer.ts',
     from: `    try {
       await this.#file.datasync()
     } catch (error) {
@@ -26,20 +26,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no fsync of directories in the store',
-    file: 'src/store/directory-store.ts',
+    file: 'src/store/directory/directory-store.ts',
     from: `    await sync.sync(directory)
     return outcome`,
     to: '    return outcome',
   },
   {
     name: 'rename instead of link',
-    file: 'src/store/directory-store.ts',
+    file: 'src/store/directory/directory-store.ts',
     from: 'await files.link(source, path)',
     to: 'await files.rename(source, path)',
   },
   {
     name: 'acknowledged before the fsync',
-    file: 'src/log/file-log.ts',
+    file: 'src/log/file/file-log.ts',
     from: '      this.#space.used(await this.#writer.write(messages))',
     to: `      const writing = this.#writer.write(messages)
       let position = first
@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a lost answer counts as nothing stored',
-    file: 'src/log/kafka-errors.ts',
+    file: 'src/log/kafka/errors.ts',
     from: "  if (!isAnswer(error)) return 'unknown'",
     to: "  if (!isAnswer(error)) return 'absent'",
     unit: 'test/log/kafka-sender.test.ts',

@@ -1,7 +1,7 @@
 // Checking proofs by themselves: a live node's verify cases, the order of the checks, and what only we refuse.
 
 import { describe, expect, test } from 'vitest'
-import { fromPlain, parseJson, toPlain } from '../../src/codec/json.ts'
+import { fromPlain, parseJson, toPlain } from '../../src/json/json.ts'
 import { fromHex } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { checkProof } from '../../src/proof/check.ts'

@@ -2,8 +2,8 @@
 
 import { Point } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
-import { canonicalText } from '../../src/codec/canonical-json.ts'
-import { parseJson } from '../../src/codec/json.ts'
+import { canonicalText } from '../../src/json/canonical.ts'
+import { parseJson } from '../../src/json/json.ts'
 import { fromHex, utf8 } from '../../src/lib/bytes.ts'
 import type { JsonValue } from '../../src/model/json.ts'
 import { commit, commitmentBytes, commitmentTextBytes, hashCanonical } from '../../src/proof/commitment.ts'

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromPlain } from '../../src/codec/json.ts'
+import { fromPlain } from '../../src/json/json.ts'
 import type { JsonObject } from '../../src/model/json.ts'
 import { extentText, readSignedAnswer } from '../../src/proof/signed-answer.ts'
 

@@ -1,10 +1,10 @@
 // The strict signature rule, on signatures made for the purpose: valid by the equation, refused by the rule.
 // Points and scalars come from @noble/ed25519, which also shows that each forgery does satisfy the equation.
 
-import { etc, Point } from '@noble/ed25519'
 import { createHash } from 'node:crypto'
+import { etc, Point } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
-import { ed25519Signer } from '../../src/codec/native-crypto.ts'
+import { ed25519Signer } from '../../src/ids/native-crypto.ts'
 import { concatBytes, fromHex, utf8 } from '../../src/lib/bytes.ts'
 import { signatureFault } from '../../src/proof/strict-ed25519.ts'
 

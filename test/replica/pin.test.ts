@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { Reader, aliasOfParts, pinNames, pinnedList } from '../../src/replica/pin.ts'
-import { sha3Hash } from '../../src/codec/multihash.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import type { PinnedDataset } from '../../src/model/query.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
+import { aliasOfParts, pinNames, pinnedList, Reader } from '../../src/replica/pin.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const pinned = fc.record({
   id: fc.constantFrom('did:odf:a', 'did:odf:b', 'did:odf:c'),

@@ -4,11 +4,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openFileLog } from '../../src/log/file-log.ts'
+import { openFileLog } from '../../src/log/file/file-log.ts'
 import { compressor } from '../../src/node.ts'
+import { TestWriter } from '../builder/support.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
-import { TestWriter } from '../builder/support.ts'
 
 let live: LiveNode
 

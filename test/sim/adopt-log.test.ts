@@ -3,11 +3,11 @@
 
 import { expect, test, vi } from 'vitest'
 import { adoptLog } from '../../src/builder/adopt-log.ts'
-import { judge } from '../../src/cli/chaos/history.ts'
+import { judge } from '../../src/history/history.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openDirectoryStore } from '../../src/store/directory-store.ts'
+import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { compressor } from '../builder/support.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
@@ -18,7 +18,7 @@ import { audit, checkReceipts, drained } from './run.ts'
 import { Volume } from './volume.ts'
 import { Process, World } from './world.ts'
 
-vi.mock(import('../../src/codec/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })

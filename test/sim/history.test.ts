@@ -8,7 +8,7 @@ import {
   judge,
   type StoredRow,
   verdictKinds,
-} from '../../src/cli/chaos/history.ts'
+} from '../../src/history/history.ts'
 
 const block = (sequence: number, hash = `h${sequence}`) => ({ sequence, hash })
 

@@ -2,10 +2,10 @@
 // what was committed before stays as it was. Nothing is ever reset to where the log happens to begin or end.
 
 import { expect, test, vi } from 'vitest'
-import { silentLogger } from '../../src/lib/logger.ts'
 import type { BuilderHalt } from '../../src/builder/builder.ts'
-import { openMemoryLog } from '../../src/log/memory-log.ts'
-import { openDirectoryStore } from '../../src/store/directory-store.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
@@ -15,7 +15,7 @@ import { storeFolder } from './node.ts'
 import { Volume } from './volume.ts'
 import { Process, World } from './world.ts'
 
-vi.mock(import('../../src/codec/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })

@@ -4,7 +4,7 @@
 import { expect, test, vi } from 'vitest'
 import { runSeeds, seedsOf } from './seeds.ts'
 
-vi.mock(import('../../src/codec/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })

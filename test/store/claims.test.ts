@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { encodeNameRecord } from '../../src/chain/record-codec.ts'
+import type { FloorRecord, NameRecord } from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import type { FloorRecord, NameRecord } from '../../src/model/records.ts'
 import * as claims from '../../src/store/claims.ts'
 import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
-import { encodeNameRecord } from '../../src/store/records.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
 const hash = (byte: string): string => `f1620${byte.repeat(32)}`

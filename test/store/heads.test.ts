@@ -3,8 +3,8 @@ import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { commitOf, followHead, readHead, writeHead } from '../../src/store/heads.ts'
 import { blockKey, commitKey, headKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { copyFixture, type FixtureChain, putCommits, trips } from './copy-fixture.ts'
 
 const chain: FixtureChain = await trips()

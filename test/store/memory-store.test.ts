@@ -1,4 +1,4 @@
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { describeObjectStore } from './contract-suite.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 
 describeObjectStore('memory', async () => openMemoryStore())

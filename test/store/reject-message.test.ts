@@ -1,12 +1,12 @@
 // What an operator may reject: the message that a floor names, or one that lies above all floors; nothing else.
 
 import { beforeEach, describe, expect, test } from 'vitest'
+import { fsck } from '../../src/fsck/fsck.ts'
 import { putAdoption, putFloor, putLog, putName } from '../../src/store/claims.ts'
-import { fsck } from '../../src/store/fsck.ts'
 import { rejectKey } from '../../src/store/layout.ts'
-import { openMemoryStore } from '../../src/store/memory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'0'.repeat(63)}1`
 const other = `did:odf:fed01${'0'.repeat(63)}2`

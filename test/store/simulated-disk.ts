@@ -1,9 +1,9 @@
 // A disk that forgets: names in a directory survive a loss of power only if the directory was fsynced after them.
 // Operations take random numbers of turns, so that concurrent writers interleave; power is lost before step `stepsLeft`.
 
-import { dirname, basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import type { StoreFileSystem } from '../../src/disk/store-files.ts'
 import { must } from '../../src/lib/assert.ts'
-import type { StoreFileSystem } from '../../src/store/file-system.ts'
 
 interface Folder {
   entries: Map<string, Uint8Array | Folder>

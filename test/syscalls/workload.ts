@@ -2,9 +2,9 @@
 // standard output, written before the next request is sent.
 
 import { writeSync } from 'node:fs'
+import type { Answer } from '../../src/history/history.ts'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import type { Answer } from '../../src/cli/chaos/history.ts'
 import { type Core, openCore } from './core.ts'
 import { type Line, postsOf, type WorkPost } from './posts.ts'
 

@@ -2,8 +2,8 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { blockPage } from '../../replica/blocks.ts'
-import { hashOf } from '../../replica/objects.ts'
+import { blockPage } from '../../catalog/blocks.ts'
+import { hashOf } from '../../catalog/objects.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf } from '../dataset-access.ts'
 import { pageSize } from '../page-size.ts'

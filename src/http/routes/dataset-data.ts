@@ -2,16 +2,16 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { hashOf } from '../../catalog/objects.ts'
 import { NodeError } from '../../model/errors.ts'
-import { type SchemaFormat, dataFormatOf, schemaFormatOf, schemaFormats } from '../../model/query.ts'
+import { dataFormatOf, type SchemaFormat, schemaFormatOf, schemaFormats } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
-import { hashOf } from '../../replica/objects.ts'
-import { type TailRequest, openTail } from '../../replica/tail.ts'
+import { openTail, type TailRequest } from '../../replica/tail.ts'
 import { callerOf, sendJson } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { datasetOf } from '../dataset-access.ts'
 import { isUnchanged, keepForEver } from '../etag.ts'
-import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
+import { DataFormatText, DatasetParams, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
 const Tail = Type.Object({
   data: Type.Unknown(),

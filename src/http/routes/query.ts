@@ -2,22 +2,22 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { datasetIdBytes, datasetIdText } from '../../codec/did.ts'
+import { hashOf } from '../../catalog/objects.ts'
+import { datasetIdBytes, datasetIdText } from '../../ids/did.ts'
 import { DecodeError, NodeError } from '../../model/errors.ts'
 import {
-  type DatasetPin,
-  type QueryRequest,
   dataFormatOf,
+  type DatasetPin,
   normaliseInclude,
+  type QueryRequest,
   schemaFormatOf,
   schemaFormats,
 } from '../../model/query.ts'
-import { hashOf } from '../../replica/objects.ts'
 import { openQuery } from '../../replica/query.ts'
 import { callerOf, sendJson } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { isUnchanged } from '../etag.ts'
-import { DataFormatText, DecimalText, SchemaFormatText, problemResponses } from '../schemas.ts'
+import { DataFormatText, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
 const Pin = Type.Object(
   {

@@ -1,0 +1,255 @@
+// The logical hash of rows: what they say, whatever file holds them. Streaming, straight from column buffers.
+// Source: arrow-digest v0 with SHA3-256 (https://github.com/sergiimk/arrow-digest), multihash code 0x300016.
+
+import { arrowDigestText } from '../ids/multihash.ts'
+import { createSha3256, type IncrementalHash } from '../ids/native-crypto.ts'
+import { assert, must } from '../lib/assert.ts'
+import { utf8 } from '../lib/bytes.ts'
+import type { Hash } from '../model/events.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import { type DataType, type Field, innerType, type TimeUnit } from '../model/schema.ts'
+import { bitAt, columnLayout, fixedWidth } from './columns.ts'
+
+/** Takes batches in row order; where one ends and the next begins makes no difference. */
+export interface LogicalHash {
+  /** Columns have the types of the fields, in their order. */
+  update(batch: RecordBatch): void
+  /** `f9680c00120…`; ends the hash. */
+  digest(): Hash
+}
+
+/** A logical hash over rows of `fields`, whose types a column can hold (lists of lists included). */
+export function createLogicalHash(fields: readonly Field[]): LogicalHash {
+  const leaves = fields.map((field) => new LeafHash(innerType(field.type)))
+  return {
+    update: (batch) => {
+      assert(batch.columns.length === leaves.length, 'a batch has a column for each field')
+      for (const [i, leaf] of leaves.entries()) leaf.update(must(batch.columns[i], 'a column'))
+    },
+    digest: () => {
+      const root = new HashSink()
+      for (const field of fields) {
+        const name = utf8(field.name)
+        root.long(name.length)
+        root.bytes(name, 0, name.length)
+        root.long(0)
+      }
+      for (const leaf of leaves) {
+        const digest = leaf.digest()
+        root.bytes(digest, 0, digest.length)
+      }
+      return arrowDigestText(root.digest())
+    },
+  }
+}
+
+const smallestScratchBytes = 512
+const largestScratchBytes = 262_144
+// Longer values go to the hash straight away.
+const longestCopyBytes = 4096
+
+/** A hash behind a scratch buffer, so that short values do not cost a call each. Integers are little-endian. */
+class HashSink {
+  private readonly hash: IncrementalHash = createSha3256()
+  private scratch = new Uint8Array(smallestScratchBytes)
+  private used = 0
+
+  byte(value: number): void {
+    this.need(1)
+    this.scratch[this.used++] = value
+  }
+
+  short(value: number): void {
+    this.byte(value & 255)
+    this.byte(value >> 8)
+  }
+
+  /** A u64 that is a safe integer. */
+  long(value: number): void {
+    this.need(8)
+    const { scratch, used } = this
+    scratch[used] = value
+    scratch[used + 1] = value >>> 8
+    scratch[used + 2] = value >>> 16
+    scratch[used + 3] = value >>> 24
+    scratch.fill(0, used + 4, used + 8)
+    if (value >= 2 ** 32) scratch[used + 4] = value / 2 ** 32
+    this.used = used + 8
+  }
+
+  bytes(source: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    if (length > longestCopyBytes) {
+      this.flush()
+      this.hash.update(source.subarray(start, end))
+      return
+    }
+    this.need(length)
+    const { scratch, used } = this
+    if (length > 40) scratch.set(source.subarray(start, end), used)
+    else for (let i = 0; i < length; i++) scratch[used + i] = source[start + i] ?? 0
+    this.used = used + length
+  }
+
+  /** Length and bytes of the range. */
+  text(source: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    if (length > longestCopyBytes) {
+      this.long(length)
+      this.bytes(source, start, end)
+      return
+    }
+    this.need(8 + length)
+    const { scratch } = this
+    let at = this.used
+    scratch[at] = length
+    scratch[at + 1] = length >> 8
+    for (let i = 2; i < 8; i++) scratch[at + i] = 0
+    at += 8
+    if (length > 40) {
+      scratch.set(source.subarray(start, end), at)
+      at += length
+    } else for (let i = start; i < end; i++) scratch[at++] = source[i] ?? 0
+    this.used = at
+  }
+
+  digest(): Uint8Array {
+    this.flush()
+    return this.hash.digest()
+  }
+
+  /** Room for `length` (at most 8 + 4096) more bytes. */
+  private need(length: number): void {
+    if (this.used + length <= this.scratch.length) return
+    if (this.scratch.length < largestScratchBytes) {
+      const grown = new Uint8Array(Math.min(largestScratchBytes, Math.max(this.scratch.length * 8, 16_384)))
+      grown.set(this.scratch.subarray(0, this.used))
+      this.scratch = grown
+    } else this.flush()
+  }
+
+  private flush(): void {
+    if (this.used === 0) return
+    this.hash.update(this.scratch.subarray(0, this.used))
+    this.used = 0
+  }
+}
+
+/** The hash of one column: its type first, then its values row by row. */
+class LeafHash {
+  private readonly sink = new HashSink()
+  private readonly kind: DataType['kind']
+
+  constructor(type: DataType) {
+    assert(columnLayout(type) !== undefined, `a column type, not ${type.kind}`)
+    this.kind = type.kind
+    writeType(this.sink, type)
+  }
+
+  update(column: Column): void {
+    assert(column.type.kind === this.kind, 'columns have the types of the fields')
+    writeRows(this.sink, column, 0, column.rows)
+  }
+
+  digest(): Uint8Array {
+    return this.sink.digest()
+  }
+}
+
+const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
+
+function writeType(sink: HashSink, type: DataType): void {
+  switch (type.kind) {
+    case 'Float32':
+    case 'Float64':
+      sink.short(2)
+      sink.long(type.kind === 'Float32' ? 32 : 64)
+      return
+    case 'Binary':
+      sink.short(3)
+      return
+    case 'String':
+      sink.short(4)
+      return
+    case 'Bool':
+      sink.short(5)
+      return
+    case 'Decimal':
+      sink.short(6)
+      sink.long(128)
+      sink.long(type.precision)
+      sink.long(type.scale)
+      return
+    case 'Date':
+      sink.short(7)
+      sink.long(32)
+      sink.short(0)
+      return
+    case 'Time':
+      sink.short(8)
+      sink.long(8 * must(fixedWidth(type), 'a width'))
+      sink.short(timeUnits.indexOf(type.unit ?? 'Millisecond'))
+      return
+    case 'Timestamp':
+      writeTimestampType(sink, type.unit ?? 'Millisecond', type.timezone ?? 'UTC')
+      return
+    case 'List':
+      sink.short(11)
+      writeType(sink, innerType(type.itemType))
+      return
+    default:
+      sink.short(1)
+      sink.byte(type.kind.startsWith('U') ? 0 : 1)
+      sink.long(8 * must(fixedWidth(type), 'a width'))
+  }
+}
+
+function writeTimestampType(sink: HashSink, unit: TimeUnit, timezone: string): void {
+  const zone = utf8(timezone)
+  sink.short(9)
+  sink.short(timeUnits.indexOf(unit))
+  sink.long(zone.length)
+  sink.bytes(zone, 0, zone.length)
+}
+
+/** Rows [start, end) of a column: a zero byte for a null, else the value. */
+function writeRows(sink: HashSink, column: Column, start: number, end: number): void {
+  const { validity, values, offsets, child } = column
+  const width = fixedWidth(column.type)
+  if (width !== undefined) {
+    if (validity === undefined) sink.bytes(values, start * width, end * width)
+    else writeOptionalFixed(sink, { validity, values, width }, start, end)
+    return
+  }
+  for (let row = start; row < end; row++) {
+    if (validity !== undefined && !bitAt(validity, row)) sink.byte(0)
+    else if (offsets === undefined) sink.byte(bitAt(values, row) ? 2 : 1)
+    else if (child === undefined) sink.text(values, offsets[row] ?? 0, offsets[row + 1] ?? 0)
+    else {
+      const first = offsets[row] ?? 0
+      const last = offsets[row + 1] ?? 0
+      sink.long(last - first)
+      writeRows(sink, child, first, last)
+    }
+  }
+}
+
+interface OptionalFixed {
+  readonly validity: Uint8Array
+  readonly values: Uint8Array
+  readonly width: number
+}
+
+function writeOptionalFixed(sink: HashSink, column: OptionalFixed, start: number, end: number): void {
+  const { validity, values, width } = column
+  let row = start
+  while (row < end) {
+    while (row < end && !bitAt(validity, row)) {
+      sink.byte(0)
+      row++
+    }
+    const first = row
+    while (row < end && bitAt(validity, row)) row++
+    if (row > first) sink.bytes(values, first * width, row * width)
+  }
+}

@@ -1,0 +1,138 @@
+// Takes one CSV record apart into cells. Source: RFC 4180, with LF as a line end too.
+
+import { comma, quote, Scratch } from '../json/text.ts'
+
+const carriageReturn = 0x0d
+
+/** Why a record's cells cannot be told apart. */
+export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
+
+/** Most cells of a record. */
+const maxCells = 16_384
+
+/** The faults as sentences. */
+export const splitFaults: Readonly<Record<NonNullable<CellFault>, string>> = {
+  'after-quote': 'Only a comma or the end of the line may follow a closing quote.',
+  'bare-quote': 'A cell with a quote in it must be quoted, and the quote doubled.',
+  'too-many': `A record has at most ${maxCells} cells.`,
+}
+
+/** The cells of the record last split: cell i is `source(i)[starts[i], ends[i])`. */
+export class CsvCells {
+  count = 0
+  /** Index of the byte that a fault is about. */
+  faultAt = 0
+  starts: Int32Array = new Int32Array(64)
+  ends: Int32Array = new Int32Array(64)
+  /** Where the cell stands in the record, quotes included. */
+  rawStarts: Int32Array = new Int32Array(64)
+  /** 1 for a quoted cell, 2 for one with doubled quotes, whose text is in `scratch`. */
+  quoted: Uint8Array = new Uint8Array(64)
+  private bytes: Uint8Array = new Uint8Array(0)
+  private readonly scratch = new Scratch()
+
+  /** The bytes that cell `cell` lies in. */
+  source(cell: number): Uint8Array {
+    return this.quoted[cell] === 2 ? this.scratch.bytes : this.bytes
+  }
+
+  /** Splits `bytes[start, end)`, a record without its line end (a carriage return before it is dropped). */
+  split(bytes: Uint8Array, start: number, end: number): CellFault {
+    this.bytes = bytes
+    this.count = 0
+    this.scratch.reset(0)
+    const stop = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
+    let at = start
+    while (true) {
+      if (this.count === maxCells) {
+        this.faultAt = at
+        return 'too-many'
+      }
+      if (this.count === this.starts.length) this.grow()
+      const cell = this.count
+      this.count += 1
+      this.rawStarts[cell] = at
+      if (at < stop && bytes[at] === quote) {
+        at = this.quotedCell(cell, at, stop)
+        if (at < 0) return 'after-quote'
+      } else {
+        const first = at
+        while (at < stop && bytes[at] !== comma) {
+          if (bytes[at] === quote) {
+            this.faultAt = at
+            return 'bare-quote'
+          }
+          at += 1
+        }
+        this.starts[cell] = first
+        this.ends[cell] = at
+        this.quoted[cell] = 0
+      }
+      if (at >= stop) return undefined
+      at += 1
+    }
+  }
+
+  /** Reads the quoted cell that opens at `open`: index after its closing quote, or -1 when something follows it. */
+  private quotedCell(cell: number, open: number, stop: number): number {
+    const { bytes } = this
+    let at = open + 1
+    let doubled = false
+    while (at < stop) {
+      if (bytes[at] === quote) {
+        if (at + 1 < stop && bytes[at + 1] === quote) {
+          doubled = true
+          at += 1
+        } else break
+      }
+      at += 1
+    }
+    this.starts[cell] = open + 1
+    this.ends[cell] = at
+    this.quoted[cell] = 1
+    if (doubled) this.undouble(cell, open + 1, at)
+    const after = at + 1
+    if (after < stop && bytes[after] !== comma) {
+      this.faultAt = after
+      return -1
+    }
+    return after
+  }
+
+  private undouble(cell: number, start: number, end: number): void {
+    const { bytes, scratch } = this
+    const first = scratch.length
+    if (scratch.bytes.length < first + end - start) {
+      const grown = new Uint8Array(2 * (first + end - start))
+      grown.set(scratch.bytes.subarray(0, first))
+      scratch.bytes = grown
+    }
+    for (let at = start; at < end; at++) {
+      scratch.bytes[scratch.length++] = bytes[at] ?? 0
+      if (bytes[at] === quote) at += 1
+    }
+    this.quoted[cell] = 2
+    this.starts[cell] = first
+    this.ends[cell] = scratch.length
+  }
+
+  private grow(): void {
+    this.starts = grown(this.starts)
+    this.ends = grown(this.ends)
+    this.rawStarts = grown(this.rawStarts)
+    const quoted = new Uint8Array(2 * this.quoted.length)
+    quoted.set(this.quoted)
+    this.quoted = quoted
+  }
+}
+
+function grown(old: Int32Array): Int32Array {
+  const out = new Int32Array(2 * old.length)
+  out.set(old)
+  return out
+}
+
+/** True for a record that is no record: nothing between its line ends. */
+export function isBlankLine(bytes: Uint8Array, start: number, end: number): boolean {
+  return start === end || (end - start === 1 && bytes[start] === carriageReturn)
+}

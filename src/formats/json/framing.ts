@@ -1,0 +1,181 @@
+// Where records begin and end in JSON texts: one a line (NDJSON), or the elements of an array (JSON).
+
+import { Buffer } from 'node:buffer'
+import { brokenFrame, type Framer } from '../record-feed.ts'
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './text.ts'
+
+const newline = 0x0a
+
+/** One record a line. */
+export class LineFramer implements Framer {
+  line = 1
+  stopped = 0
+  readonly terminatorBytes = 1
+
+  begin(bytes: Uint8Array, at: number): number {
+    return at < bytes.length ? at : -1
+  }
+
+  end(bytes: Uint8Array, at: number): number {
+    return bytes.indexOf(newline, at)
+  }
+}
+
+/** What may come next between the elements. */
+type ArrayState = 'start' | 'first' | 'element' | 'comma' | 'done'
+
+const plain = 0
+const opening = 1
+const closing = 2
+const quoting = 3
+const lineEnd = 4
+const byteClass = new Uint8Array(256)
+byteClass[openBrace] = opening
+byteClass[openBracket] = opening
+byteClass[closeBrace] = closing
+byteClass[closeBracket] = closing
+byteClass[quote] = quoting
+byteClass[newline] = lineEnd
+
+/** The elements of one array, or one object alone. Counts brackets only: whether an element is JSON, its reader says. */
+export class ArrayFramer implements Framer {
+  line = 1
+  stopped = 0
+  readonly terminatorBytes = 0
+  state: ArrayState = 'start'
+  /** True when the body is one object. */
+  single = false
+  private depth = 0
+  private inString = false
+  private escaped = false
+  /** True inside of an element that is a number, a literal, or no JSON at all. */
+  private bare = false
+  /** The first line end at or after a place in some bytes. */
+  private lineIn: Uint8Array | undefined = undefined
+  private lineAt = 0
+
+  begin(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte === newline) this.line += 1
+      if (byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09) continue
+      const next = this.structure(byte)
+      if (next === 'between') continue
+      this.stopped = at
+      return next === 'element' ? at : brokenFrame
+    }
+    return -1
+  }
+
+  /** What a byte between elements is: part of the array, the first of an element, or out of place. */
+  private structure(byte: number): 'between' | 'element' | 'broken' {
+    switch (this.state) {
+      case 'start':
+        if (byte === openBracket) {
+          this.state = 'first'
+          return 'between'
+        }
+        if (byte !== openBrace) return 'broken'
+        this.single = true
+        return this.element(byte)
+      case 'first':
+      case 'element':
+        if (byte === closeBracket && this.state === 'first') {
+          this.state = 'done'
+          return 'between'
+        }
+        if (byte === closeBracket || byte === comma || byte === closeBrace) return 'broken'
+        return this.element(byte)
+      case 'comma':
+        if (byte === comma) {
+          this.state = 'element'
+          return 'between'
+        }
+        if (byte !== closeBracket) return 'broken'
+        this.state = 'done'
+        return 'between'
+      default:
+        return 'broken'
+    }
+  }
+
+  private element(byte: number): 'element' {
+    this.state = this.single ? 'done' : 'comma'
+    this.depth = 0
+    this.inString = false
+    this.escaped = false
+    this.bare = byteClass[byte] !== opening && byte !== quote
+    return 'element'
+  }
+
+  end(bytes: Uint8Array, from: number): number {
+    if (this.bare) return this.bareEnd(bytes, from)
+    const { length } = bytes
+    let { depth } = this
+    let at = from
+    while (at < length) {
+      if (this.inString) {
+        at = this.stringEnd(bytes, at)
+        if (at < 0) break
+        if (depth === 0) return at
+        continue
+      }
+      const kind = byteClass[bytes[at] ?? 0]
+      at += 1
+      if (kind === plain) continue
+      if (kind === opening) depth += 1
+      else if (kind === closing) {
+        depth -= 1
+        if (depth === 0) return at
+      } else if (kind === quoting) this.inString = true
+      else this.line += 1
+    }
+    this.depth = depth
+    return -1
+  }
+
+  passed(bytes: Uint8Array, from: number, to: number): void {
+    if (this.lineIn !== bytes || this.lineAt < from) this.seekLine(bytes, from)
+    if (this.lineAt >= to) return
+    for (let at = this.lineAt; at < to; at++) if (bytes[at] === newline) this.line += 1
+    this.seekLine(bytes, to)
+  }
+
+  private seekLine(bytes: Uint8Array, from: number): void {
+    // Several times as fast as the method that every Uint8Array has.
+    const at = Buffer.prototype.indexOf.call(bytes, newline, from)
+    this.lineIn = bytes
+    this.lineAt = at < 0 ? Number.POSITIVE_INFINITY : at
+  }
+
+  /** Index after the closing quote, or -1. */
+  private stringEnd(bytes: Uint8Array, from: number): number {
+    const { length } = bytes
+    let at = from
+    if (this.escaped) {
+      at += 1
+      this.escaped = false
+    }
+    while (at < length) {
+      const byte = bytes[at] ?? 0
+      at += 1
+      if (byte === quote) {
+        this.inString = false
+        return at
+      }
+      if (byte === backslash) {
+        if (at === length) this.escaped = true
+        at += 1
+      }
+    }
+    return -1
+  }
+
+  private bareEnd(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte === comma || byte === closeBracket || byte === closeBrace || byte <= 0x20) return at
+    }
+    return -1
+  }
+}

@@ -1,0 +1,154 @@
+// Checks one slice against the block that names it: bytes, size, rows, logical hash, offsets, system columns. The
+// slice's bytes are in memory whole, its rows one row group at a time.
+
+import { zstdDecompressSync } from 'node:zlib'
+import { createLogicalHash } from '../arrow/logical-hash.ts'
+import { sha3Hash } from '../ids/multihash.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DataSlice } from '../model/events.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import { sameType } from '../model/schema-rules.ts'
+import { type DataSchema, type Field, innerType, type Vocabulary } from '../model/schema.ts'
+import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
+import type { Problem, ProblemKind } from './report.ts'
+
+export interface ExpectedSlice {
+  /** `block 12`, for messages. */
+  readonly at: string
+  readonly slice: DataSlice
+  readonly vocabulary: Vocabulary
+  /** Given for slices that Proofstream wrote: their columns are exactly those of the schema. */
+  readonly own?: { readonly schema: DataSchema | undefined; readonly blockTimeMs: number }
+}
+
+/** Operations of a row: append 0, retract 1, correct from 2, correct to 3. */
+const lastOperation = 3
+
+export interface CheckedSlice {
+  readonly problems: readonly Problem[]
+  /** Why its rows were not checked: other software's slices may hold types that are not read here. */
+  readonly unread?: string
+}
+
+/** Everything that is wrong with `bytes` as the slice of a block. */
+export async function checkSlice(bytes: Uint8Array, expected: ExpectedSlice): Promise<CheckedSlice> {
+  const { at, slice } = expected
+  const problems: Problem[] = []
+  const add = (kind: ProblemKind, message: string): unknown => problems.push({ kind, message: `${at}: ${message}` })
+  if (bytes.length !== Number(slice.size)) {
+    add('SliceDisagrees', `its slice has ${bytes.length} bytes, not ${slice.size}`)
+  }
+  const physical = sha3Hash(bytes)
+  if (physical !== slice.physicalHash) {
+    add('HashMismatch', `the bytes of its slice hash to ${physical}, not to ${slice.physicalHash}`)
+    return { problems }
+  }
+  try {
+    const content = openSlice(bytes, { decompress })
+    for (const message of layoutFaults(content.fields, expected)) add('SliceDisagrees', message)
+    await checkRows(content, expected, add)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    if (expected.own === undefined) return { problems, unread: `${at}: its rows were not checked: ${error.message}` }
+    add('Malformed', `its slice cannot be read: ${error.message}`)
+  }
+  return { problems }
+}
+
+/** Inflates one page; never to more than the file says. */
+function decompress(bytes: Uint8Array, length: number): Uint8Array {
+  return zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) })
+}
+
+async function checkRows(
+  content: SliceContent,
+  expected: ExpectedSlice,
+  add: (kind: ProblemKind, message: string) => void,
+): Promise<void> {
+  const { slice } = expected
+  const start = BigInt(slice.offsetInterval.start)
+  const faults = new Set<string>()
+  const hash = createLogicalHash(content.fields)
+  let rows = 0n
+  for await (const batch of content.batches) {
+    hash.update(batch)
+    for (const fault of valueFaults(batch, start + rows, expected)) faults.add(fault)
+    rows += BigInt(batch.rows)
+  }
+  for (const fault of faults) add('SliceDisagrees', fault)
+  const rowsSaid = BigInt(slice.offsetInterval.end) - start + 1n
+  if (rows !== rowsSaid) add('SliceDisagrees', `its slice has ${rows} rows, not ${rowsSaid}`)
+  const logical = hash.digest()
+  if (logical !== slice.logicalHash) add('HashMismatch', `its rows hash to ${logical}, not to ${slice.logicalHash}`)
+}
+
+/** Which columns the file has. */
+function* layoutFaults(fields: readonly Field[], { vocabulary, own }: ExpectedSlice): Generator<string> {
+  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = vocabulary
+  for (const name of [offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn]) {
+    if (!fields.some((field) => field.name === name)) yield `its slice has no column ${name}`
+  }
+  if (own === undefined) return
+  const declared = own.schema?.fields ?? []
+  if (fields.length !== declared.length) yield `its slice has ${fields.length} columns, the schema ${declared.length}`
+  for (const [i, field] of declared.entries()) {
+    const there = fields[i]
+    if (there === undefined || there.name !== field.name || !sameType(there.type, field.type)) {
+      yield `column ${i} of its slice is not ${field.name} as the schema declares it`
+    }
+  }
+}
+
+/** What the system columns of rows that begin at offset `first` hold. */
+function* valueFaults(batch: RecordBatch, first: bigint, { vocabulary, own }: ExpectedSlice): Generator<string> {
+  for (const column of batch.columns) {
+    switch (column.name) {
+      case vocabulary.offsetColumn:
+        if (!isSequence(column, first)) yield 'the offsets in its slice are not those of its interval'
+        break
+      case vocabulary.operationTypeColumn:
+        if (!allOperations(column)) yield 'its slice holds an operation that does not exist'
+        break
+      case vocabulary.systemTimeColumn:
+        if (own !== undefined && !isConstant(column, BigInt(own.blockTimeMs))) {
+          yield `${column.name} in its slice is not the time of the block`
+        }
+        break
+      default:
+    }
+  }
+}
+
+function viewOf(column: Column): DataView {
+  return new DataView(column.values.buffer, column.values.byteOffset, column.values.byteLength)
+}
+
+/** True when the column counts up from `start` without nulls. */
+function isSequence(column: Column, start: bigint): boolean {
+  const { kind } = innerType(column.type)
+  if (column.nullCount > 0 || (kind !== 'Int64' && kind !== 'UInt64')) return false
+  const values = viewOf(column)
+  for (let row = 0; row < column.rows; row++) {
+    if (values.getBigInt64(8 * row, true) !== start + BigInt(row)) return false
+  }
+  return true
+}
+
+function isConstant(column: Column, value: bigint): boolean {
+  if (column.type.kind !== 'Timestamp' || column.nullCount > 0) return false
+  const values = viewOf(column)
+  for (let row = 0; row < column.rows; row++) if (values.getBigInt64(8 * row, true) !== value) return false
+  return true
+}
+
+function allOperations(column: Column): boolean {
+  const { kind } = innerType(column.type)
+  const width = kind === 'UInt8' || kind === 'Int8' ? 1 : kind === 'Int32' || kind === 'UInt32' ? 4 : 0
+  if (width === 0 || column.nullCount > 0) return false
+  const values = viewOf(column)
+  for (let row = 0; row < column.rows; row++) {
+    const value = width === 1 ? values.getUint8(row) : values.getUint32(4 * row, true)
+    if (value > lastOperation) return false
+  }
+  return true
+}

@@ -1,0 +1,251 @@
+// Opening the file log: which segments there are, where the last one's good frames end, and what comes after them.
+// Zeros are preallocation. A torn tail is cut off. A bad frame below a later frame's durable mark is damage: the log
+// refuses to start rather than lose what it has acknowledged.
+
+import { join } from 'node:path'
+import type { LogFile } from '../../disk/log-files.ts'
+import { must } from '../../lib/assert.ts'
+import { utf8 } from '../../lib/bytes.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { HaltError } from '../../model/errors.ts'
+import {
+  type FrameForm,
+  type FrameHeader,
+  frameHeaderBytes,
+  frameIsIntact,
+  hasOtherForm,
+  maxMessageBytes,
+  readFrameHeader,
+} from './frame.ts'
+import { type Place, readFrames, Segment, type SegmentsPlace } from './segment.ts'
+
+const stepBytes = 1024 * 1024
+/** Bound on the bytes checked while looking for frames in a tail; beyond it the tail counts as damage. */
+const searchBudgetBytes = 1024 * 1024 * 1024
+
+export interface LogDirectory extends SegmentsPlace {
+  readonly segmentBytes: number
+  readonly logger: Logger
+}
+
+export interface RecoveredLog {
+  /** In rising order; at least one. The last one is written to. */
+  readonly segments: Segment[]
+  /** The last segment, open for writing. */
+  readonly file: LogFile
+  /** Where the next frame goes. All before it is durable. */
+  readonly end: Place
+}
+
+/**
+ * Opens the segments of a directory; makes the first one in an empty directory. Everything kept is durable when it
+ * resolves. Throws HaltError `LogDamaged`; system errors as they are.
+ */
+export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
+  const firsts = await listSegments(at)
+  if (firsts.length === 0) {
+    const made = await createSegment(at, 0)
+    return { segments: [made.segment], file: made.file, end: { position: 0, offset: 0 } }
+  }
+  const segments = firsts.map((first) => new Segment(at, first))
+  const last = must(segments.at(-1), 'there is a segment')
+  if ((await at.files.readText(failureNote(at))) !== undefined) await copySegment(at, last)
+  const file = await at.files.open(last.path, 'write')
+  try {
+    await makeDurable(at, file)
+    const end = await findEnd(file, last)
+    await clearTail(at, file, end)
+    return { segments, file, end }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** A new segment for `first` and the positions after it, preallocated; its name is durable. */
+export async function createSegment(
+  at: LogDirectory,
+  first: number,
+): Promise<{ readonly segment: Segment; readonly file: LogFile }> {
+  const segment = new Segment(at, first)
+  const file = await at.files.open(segment.path, 'create')
+  try {
+    await file.truncate(at.segmentBytes)
+    await file.datasync()
+    await at.files.syncDirectory(at.directory)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  return { segment, file }
+}
+
+/**
+ * Notes, as well as a failing disk can take a note, that a write or fsync failed: the next process must not trust the
+ * page cache. Never throws.
+ */
+export async function noteFailure(at: LogDirectory, error: unknown): Promise<void> {
+  try {
+    const file = await at.files.open(failureNote(at), 'create')
+    await file.write(utf8(`${String(error)}\n`), 0)
+    await file.datasync()
+    await file.close()
+    await at.files.syncDirectory(at.directory)
+  } catch (second) {
+    at.logger.error({ err: second }, 'the failure of the log could not be noted')
+  }
+}
+
+/** Where it is noted that a write or fsync failed. */
+export function failureNote(at: Pick<LogDirectory, 'directory'>): string {
+  return join(at.directory, 'failed')
+}
+
+/** Makes durable what an earlier process wrote, so that no reader sees what a power cut could take away. */
+async function makeDurable(at: LogDirectory, file: LogFile): Promise<void> {
+  try {
+    await file.datasync()
+    await at.files.syncDirectory(at.directory)
+  } catch (error) {
+    await noteFailure(at, error)
+    throw error
+  }
+}
+
+/** First positions of the segments, in rising order. */
+export async function listSegments(at: Pick<LogDirectory, 'files' | 'directory'>): Promise<number[]> {
+  const firsts: number[] = []
+  for (const name of await at.files.list(at.directory)) {
+    const match = /^(0|[1-9][0-9]*)\.segment$/.exec(name)
+    if (match !== null) firsts.push(Number(match[1]))
+  }
+  return firsts.toSorted((a, b) => a - b)
+}
+
+/** The place after the last good frame. */
+export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
+  let place: Place = { position: segment.first, offset: 0 }
+  for (;;) {
+    const run = await readFrames(file, place, {
+      from: Number.POSITIVE_INFINITY,
+      below: Number.POSITIVE_INFINITY,
+      stepBytes,
+      form: segment.form,
+      note: (frame) => segment.note(frame),
+    })
+    place = run.next
+    if (run.bad) return place
+  }
+}
+
+/** Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. */
+async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<void> {
+  const size = await file.size()
+  const tail = await inspectTail(file, { ...end, form: at.form }, size)
+  if (tail.damaged) throw damagedFrame(end.position)
+  if (tail.used > 0) {
+    at.logger.warn({ position: end.position, bytes: tail.used }, tornText)
+    await file.truncate(end.offset)
+  }
+  if (tail.used > 0 || size < at.segmentBytes) {
+    await file.truncate(Math.max(at.segmentBytes, end.offset))
+    await file.datasync()
+  }
+}
+
+/** A torn last write and a damaged last message look the same: the log cannot know which it is. */
+const tornText =
+  'the log ends in a frame that is not whole; it is cut off: after a crash or power cut that is a write that was not ' +
+  'acknowledged, without one the disk has damaged the last message, which may have been acknowledged'
+
+/** A frame that was durable and is not intact any more. */
+export function damagedFrame(position: number): HaltError {
+  return new HaltError(
+    'LogDamaged',
+    `the frame of position ${position} is not intact although later frames say that it was stored durably`,
+  )
+}
+
+/** What comes after the last good frame. `used`: bytes up to the last one that is not zero. */
+export async function inspectTail(
+  file: LogFile,
+  end: Place & { readonly form: FrameForm },
+  size: number,
+): Promise<{ readonly used: number; readonly damaged: boolean }> {
+  const { form } = end
+  let used = 0
+  let budget = searchBudgetBytes
+  // Steps overlap by one frame header, so that a frame that begins near the end of a step is seen whole.
+  const chunk = Buffer.alloc(stepBytes + frameHeaderBytes)
+  const zeros = Buffer.alloc(chunk.length)
+  for (let at = end.offset; at < size; at += stepBytes) {
+    const part = chunk.subarray(0, await file.read(chunk, at))
+    if (part.equals(zeros.subarray(0, part.length))) continue
+    if (at === end.offset && hasOtherForm(part, end)) return { used: usedBytes(part), damaged: true }
+    used = at - end.offset + usedBytes(part)
+    for (let i = 0; i < Math.min(part.length, stepBytes); i++) {
+      const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset, form })
+      if (header === undefined || at + i + frameHeaderBytes + header.length > size) continue
+      const frame = Buffer.allocUnsafeSlow(frameHeaderBytes + header.length)
+      await file.read(frame, at + i)
+      if (frameIsIntact(frame, 0, { ...header, form })) return { used, damaged: true }
+      budget -= frame.length
+      if (budget < 0) return { used, damaged: true }
+    }
+  }
+  return { used, damaged: false }
+}
+
+/**
+ * Header at `at` if it can be that of a frame written when the bad position was already durable. Each frame between
+ * the two takes at least a header's bytes of the distance.
+ */
+function frameAbove(
+  bytes: Uint8Array,
+  at: number,
+  bad: { readonly position: number; readonly distance: number; readonly form: FrameForm },
+): FrameHeader | undefined {
+  // The length's highest byte alone tells most offsets apart.
+  if (((bytes[at + 3] ?? 0) & 0x7f) * 0x100_0000 > maxMessageBytes) return undefined
+  const header = readFrameHeader(bytes, at, bad.form)
+  if (header === undefined || header.mark <= bad.position) return undefined
+  return (header.position - bad.position) * frameHeaderBytes <= bad.distance ? header : undefined
+}
+
+function usedBytes(bytes: Uint8Array): number {
+  let used = bytes.length
+  while (used > 0 && bytes[used - 1] === 0) used--
+  return used
+}
+
+/**
+ * Writes what a segment holds into a new file that takes its place. After a failed fsync the page cache may
+ * hold, and call clean, what the disk does not.
+ */
+async function copySegment(at: LogDirectory, segment: Segment): Promise<void> {
+  at.logger.warn({ segment: segment.first }, 'the last process could not write the log; its last segment is copied')
+  const path = `${segment.path}.copy`
+  const source = await at.files.open(segment.path, 'read')
+  try {
+    const size = await source.size()
+    const target = await at.files.open(path, 'create')
+    try {
+      const buffer = Buffer.alloc(stepBytes)
+      const zeros = Buffer.alloc(stepBytes)
+      await target.truncate(size)
+      for (let offset = 0; offset < size; offset += stepBytes) {
+        const part = buffer.subarray(0, await source.read(buffer, offset))
+        if (!part.equals(zeros.subarray(0, part.length))) await target.write(part, offset)
+      }
+      await target.datasync()
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+  await at.files.rename(path, segment.path)
+  await at.files.syncDirectory(at.directory)
+  await at.files.remove(failureNote(at))
+  await at.files.syncDirectory(at.directory)
+}

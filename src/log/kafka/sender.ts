@@ -1,0 +1,285 @@
+// Appends to one partition of the topic: calls wait in a bounded queue, share record batches, and one batch is in
+// flight at a time. The same bytes are sent until the broker has said where they are, or the deadline has passed: then
+// the outcome is unknown. A copy that a lost acknowledgement leaves behind is void to its readers (protocol.md §1).
+
+import { randomBytes } from '../../ids/native-crypto.ts'
+import { equalBytes } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { HaltError, NodeError } from '../../model/errors.ts'
+import { describeError, isConfigurationError, type SendVerdict, sendVerdict } from './errors.ts'
+
+/** Most messages and bytes of one record batch. */
+export const batchMessages = 64
+export const batchBytes = 900_000
+/** Most bytes of one message: what `max.message.bytes` of the topic leaves it. */
+export const messageBytesMost = 1_048_000
+/** Time in which a call is stored or its outcome is unknown. */
+const deadlineMs = 15_000
+/** How often a writer looks whether a message that it stored before is still there. */
+const anchorMs = 30_000
+const firstWaitMs = 50
+const longestWaitMs = 1_000
+/** Most bytes that wait in one partition. */
+const queueBytes = 64 * 1024 * 1024
+
+/** An attempt that reached no broker. */
+export interface Unsent {
+  readonly unsent: unknown
+}
+
+export interface SenderDeps {
+  readonly partition: number
+  /** End of the partition when it was opened: whatever is stored from now on lies there or above. */
+  readonly end: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** One attempt: the position of the first message, or why nothing was sent. Throws when that is not known. */
+  readonly send: (partition: number, messages: readonly Uint8Array[]) => Promise<number | Unsent>
+  /** Position in [from, below) at which `messages` lie already, if they do. */
+  readonly find: (span: { from: number; below: number }, messages: readonly Uint8Array[]) => Promise<number | undefined>
+  /** The message at `position` as the broker has it now, or undefined when it is not there. Throws when nobody says. */
+  readonly peek: (position: number) => Promise<Uint8Array | undefined>
+  /** Called once when the partition has answered what cannot be: it is not the one that was opened. */
+  readonly onHalt: (error: HaltError) => void
+}
+
+interface Call {
+  readonly messages: readonly Uint8Array[]
+  readonly bytes: number
+  readonly atMs: number
+  readonly resolve: (first: number) => void
+  readonly reject: (error: NodeError) => void
+}
+
+/** What one attempt has brought: the position of the first message, or why none. */
+type Attempt =
+  | { readonly first: number }
+  | { readonly first: undefined; readonly verdict: SendVerdict; readonly cause: unknown }
+
+export class PartitionSender {
+  readonly #deps: SenderDeps
+  /** Calls that go before the others. */
+  #ahead: Call[] = []
+  #queue: Call[] = []
+  #queuedBytes = 0
+  #sending: Promise<void> | undefined
+  #end: number
+  /** A message that was stored: by it the partition is known again. */
+  #anchor: { readonly position: number; readonly bytes: Uint8Array; readonly atMs: number } | undefined
+  #halt: HaltError | undefined
+
+  constructor(deps: SenderDeps) {
+    this.#deps = deps
+    this.#end = deps.end
+  }
+
+  /** Position after the last message that is known to be stored. */
+  get end(): number {
+    return this.#end
+  }
+
+  /** Stores `messages` in order, contiguously, and resolves with the position of the first. Throws as `EventLog.append`. */
+  append(messages: readonly Uint8Array[], ahead: boolean): Promise<number> {
+    let bytes = 0
+    for (const message of messages) bytes += message.length
+    if (messages.length > batchMessages || (messages.length > 1 && bytes > batchBytes) || bytes > messageBytesMost) {
+      return Promise.reject(tooLarge(messages.length, bytes))
+    }
+    if (this.#halt !== undefined) return Promise.reject(replaced(this.#halt))
+    if (this.#queuedBytes + bytes > queueBytes && this.#queuedBytes > 0) {
+      return Promise.reject(new NodeError('Saturated', 'Too many rows wait to be written to the log.'))
+    }
+    return new Promise((resolve, reject) => {
+      const call = { messages, bytes, atMs: this.#deps.clock.monotonicMs(), resolve, reject }
+      if (ahead) this.#ahead.push(call)
+      else this.#queue.push(call)
+      this.#queuedBytes += bytes
+      this.#sending ??= this.#sendQueue()
+    })
+  }
+
+  /** Resolves when nothing waits. */
+  async idle(): Promise<void> {
+    await this.#sending
+  }
+
+  /** Calls of the same turn of the event loop share the first batch. */
+  async #sendQueue(): Promise<void> {
+    await Promise.resolve()
+    for (;;) {
+      const group = this.#takeGroup()
+      if (group.length === 0) break
+      await this.#store(group)
+    }
+    this.#sending = undefined
+  }
+
+  /** The next calls, as many as one batch has room for; those that have waited too long are refused. */
+  #takeGroup(): Call[] {
+    const group: Call[] = []
+    let messages = 0
+    let bytes = 0
+    const nowMs = this.#deps.clock.monotonicMs()
+    for (const queue of [this.#ahead, this.#queue]) {
+      let taken = 0
+      for (const call of queue) {
+        const isLate = nowMs - call.atMs > deadlineMs
+        const fits = messages + call.messages.length <= batchMessages && bytes + call.bytes <= batchBytes
+        if (!isLate && group.length > 0 && !fits) break
+        taken++
+        this.#queuedBytes -= call.bytes
+        if (isLate) {
+          call.reject(unavailable('Kafka did not take the rows in time; nothing was stored.'))
+        } else {
+          group.push(call)
+          messages += call.messages.length
+          bytes += call.bytes
+        }
+      }
+      queue.splice(0, taken)
+      if (queue.length > 0) break
+    }
+    return group
+  }
+
+  async #store(group: readonly Call[]): Promise<void> {
+    const messages = group.flatMap((call) => call.messages)
+    try {
+      let first = await this.#storeBytes(messages)
+      for (const call of group) {
+        call.resolve(first)
+        first += call.messages.length
+      }
+    } catch (error) {
+      const told = error instanceof NodeError ? error : unavailable('The log cannot be written.', error)
+      for (const call of group) call.reject(told)
+    }
+  }
+
+  /** Sends until the position is known, the broker refuses, or the deadline has passed. */
+  async #storeBytes(messages: readonly Uint8Array[]): Promise<number> {
+    const { partition, clock, logger } = this.#deps
+    const endMs = clock.monotonicMs() + deadlineMs
+    const other = await this.#checkAnchor()
+    if (other !== undefined) {
+      this.#stop(other)
+      throw replaced(other)
+    }
+    const from = this.#end
+    let mayBeStored = false
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      const attempt = await this.#attempt(messages)
+      if (attempt.first !== undefined) {
+        this.#acknowledge(attempt.first, messages)
+        return mayBeStored ? this.#firstCopy(attempt.first, messages, { from, endMs }) : attempt.first
+      }
+      const { verdict, cause } = attempt
+      if (cause instanceof HaltError) {
+        const told = this.#stop(cause)
+        throw mayBeStored ? told : replaced(cause)
+      }
+      mayBeStored ||= verdict === 'unknown'
+      if (verdict === 'refused')
+        throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka refuses the rows.', cause)
+      logger.warn({ partition, why: describeError(cause) }, 'Kafka has not acknowledged messages; they are sent again')
+      const jittered = waitMs * (0.5 + (randomBytes(1)[0] ?? 0) / 512)
+      if (clock.monotonicMs() + jittered >= endMs) {
+        throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka cannot be reached; nothing was stored.', cause)
+      }
+      await clock.sleep(jittered)
+    }
+  }
+
+  /** Why this is not the partition that was written before. A topic that is made anew is told by its messages alone. */
+  async #checkAnchor(): Promise<HaltError | undefined> {
+    const { clock, peek, partition } = this.#deps
+    const anchor = this.#anchor
+    if (anchor === undefined || clock.monotonicMs() - anchor.atMs < anchorMs) return undefined
+    try {
+      const found = await peek(anchor.position)
+      // A message that is gone may have been deleted in its time.
+      if (found === undefined || equalBytes(found, anchor.bytes)) this.#anchor = undefined
+      else return new HaltError('LogReplaced', `message ${anchor.position} is not the one that was stored there`)
+    } catch (error) {
+      this.#deps.logger.warn({ partition, why: describeError(error) }, 'the log could not be checked before writing')
+    }
+    return undefined
+  }
+
+  async #attempt(messages: readonly Uint8Array[]): Promise<Attempt> {
+    const { partition } = this.#deps
+    try {
+      const sent = await this.#deps.send(partition, messages)
+      if (typeof sent === 'number') return { first: sent }
+      const verdict = isConfigurationError(sent.unsent) ? 'refused' : 'absent'
+      return { first: undefined, verdict, cause: sent.unsent }
+    } catch (cause) {
+      return { first: undefined, verdict: sendVerdict(cause), cause }
+    }
+  }
+
+  /** Keeps in mind that messages are stored at `first`. */
+  #acknowledge(first: number, messages: readonly Uint8Array[]): void {
+    if (first < this.#end) {
+      const { partition } = this.#deps
+      const told = `partition ${partition} acknowledged position ${first}, but had messages below ${this.#end} already`
+      throw this.#stop(new HaltError('LogReplaced', told))
+    }
+    this.#end = first + messages.length
+    const bytes = messages.at(-1)
+    if (bytes !== undefined) this.#anchor ??= { position: this.#end - 1, bytes, atMs: this.#deps.clock.monotonicMs() }
+  }
+
+  /**
+   * Where an earlier attempt has left messages that are stored at `first`, or `first`: the first copy counts, and by its
+   * position the batches are found. While the log cannot be read, the outcome is not known.
+   */
+  async #firstCopy(
+    first: number,
+    messages: readonly Uint8Array[],
+    { from, endMs }: { readonly from: number; readonly endMs: number },
+  ): Promise<number> {
+    const { clock, find, logger } = this.#deps
+    for (let waitMs = firstWaitMs; first > from; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      try {
+        return (await find({ from, below: first }, messages)) ?? first
+      } catch (error) {
+        logger.warn({ why: describeError(error) }, 'the first copy of a repeated message could not be looked for')
+        if (clock.monotonicMs() + waitMs >= endMs) throw outcomeUnknown(error)
+        await clock.sleep(waitMs)
+      }
+    }
+    return first
+  }
+
+  #stop(error: HaltError): NodeError {
+    this.#halt = error
+    this.#deps.onHalt(error)
+    for (const call of [...this.#ahead.splice(0), ...this.#queue.splice(0)]) call.reject(replaced(error))
+    this.#queuedBytes = 0
+    return outcomeUnknown(error)
+  }
+}
+
+function unavailable(message: string, cause?: unknown): NodeError {
+  const hint = cause === undefined ? {} : { hint: describeError(cause) }
+  return new NodeError('LogUnavailable', message, { ...hint, retryAfterSeconds: 5, cause })
+}
+
+function replaced(halt: HaltError): NodeError {
+  return unavailable('The log takes no more: it is not the one that was opened.', halt)
+}
+
+function outcomeUnknown(cause: unknown): NodeError {
+  return new NodeError('OutcomeUnknown', 'Kafka did not say whether the rows are stored.', {
+    hint: 'Repeat the request with the same Idempotency-Key.',
+    cause,
+  })
+}
+
+function tooLarge(messages: number, bytes: number): NodeError {
+  return new NodeError('BodyTooLarge', `A message of ${bytes} bytes (${messages} parts) does not fit into the log.`, {
+    limit: { name: 'messageBytes', value: messageBytesMost, unit: 'bytes' },
+  })
+}

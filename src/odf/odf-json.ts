@@ -1,0 +1,271 @@
+// The JSON form of ODF metadata (OdfJson): members in camelCase and field order, unions with their `kind` first, hashes
+// and DIDs as text, u64 above 2^53-1 as decimal text. Driven by tables.ts. Reading is strict: unknown, missing and
+// mistyped members are errors that name the member; a type may also be its short text (`"Decimal(18,4)"`).
+
+import { datasetIdBytes, datasetIdText } from '../ids/did.ts'
+import { multihashBytes, multihashText } from '../ids/multihash.ts'
+import { assert, must } from '../lib/assert.ts'
+import { fromHex } from '../lib/bytes.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
+import type { MetadataBlock, MetadataEvent } from '../model/events.ts'
+import { parseInstant } from '../model/instant.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import type { DataSchema, DataType } from '../model/schema.ts'
+import { type ExtraAttributes, extraFromJson, extraToJson } from './extra-attributes.ts'
+import { type FieldDefinition, tables, unions } from './tables.ts'
+import { parseTypeText } from './type-text.ts'
+
+// A type of this many levels still fits the depth that readers of blocks allow.
+const maxTypeDepth = 24
+
+/** `{fields: [{name, type, extra?}], extra?}`. */
+export function schemaToJson(schema: DataSchema): JsonObject {
+  return tableToJson('DataSchema', schema)
+}
+
+/** `{kind, …}`. */
+export function eventToJson(event: MetadataEvent): JsonObject {
+  return unionToJson('MetadataEvent', event)
+}
+
+/** `{systemTime, prevBlockHash?, sequenceNumber, event}`. */
+export function blockToJson(block: MetadataBlock): JsonObject {
+  return tableToJson('MetadataBlock', block)
+}
+
+function tableToJson(name: string, value: object): JsonObject {
+  return addMembers(new Map(), name, value)
+}
+
+function unionToJson(name: string, value: object): JsonObject {
+  const kind: unknown = 'kind' in value ? value.kind : undefined
+  assert(typeof kind === 'string', `a ${name} has a kind`)
+  const member = must(
+    must(unions[name], name).find((entry) => entry.kind === kind),
+    `${name} has no member ${kind}`,
+  )
+  return addMembers(new Map([['kind', kind]]), member.table, value)
+}
+
+function addMembers(json: JsonObject, name: string, value: object): JsonObject {
+  // Members of the model are found by their ODF names.
+  const members = value as Readonly<Record<string, unknown>>
+  for (const field of must(tables[name], name).fields) {
+    const member = members[field.name]
+    if (member !== undefined) json.set(field.name, memberToJson(field, member))
+  }
+  return json
+}
+
+function memberToJson(field: FieldDefinition, member: unknown): JsonValue {
+  switch (field.kind) {
+    case 'table':
+      return tableToJson(field.table, asObject(field, member))
+    case 'tables':
+      return asList(field, member).map((item) => tableToJson(field.table, asObject(field, item)))
+    case 'union':
+      return unionToJson(field.union, asObject(field, member))
+    case 'wrappedUnions':
+      return asList(field, member).map((item) => unionToJson(field.union, asObject(field, item)))
+    case 'extra':
+      return extraToJson(asObject(field, member))
+    default:
+      return Array.isArray(member) ? member.map((item) => scalarToJson(field, item)) : scalarToJson(field, member)
+  }
+}
+
+function scalarToJson(field: FieldDefinition, value: unknown): JsonValue {
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'bigint') {
+    return value > BigInt(Number.MAX_SAFE_INTEGER) ? String(value) : new JsonNumber(String(value))
+  }
+  assert(Number.isSafeInteger(value), `${field.name} is an integer`)
+  return new JsonNumber(String(value))
+}
+
+function asObject(field: FieldDefinition, member: unknown): ExtraAttributes {
+  assert(typeof member === 'object' && member !== null, `${field.name} is an object`)
+  // Members are read by name and checked one by one.
+  return member as ExtraAttributes
+}
+
+function asList(field: FieldDefinition, member: unknown): readonly unknown[] {
+  assert(Array.isArray(member), `${field.name} is a list`)
+  return member
+}
+
+/**
+ * Reads a schema, `{fields: [{name, type, extra?}], extra?}`; `at` names it in errors. Whether its columns can be stored
+ * is `checkColumns`' question. Throws NodeError `InvalidRequest`.
+ */
+export function schemaFromJson(value: JsonValue, at = 'schema'): DataSchema {
+  // The tables that drove the reader describe exactly this type.
+  return readTable('DataSchema', value, { at, depth: 0 }) as unknown as DataSchema
+}
+
+/** Reads a type: its object form or its short text. Throws NodeError `InvalidRequest`. */
+export function typeFromJson(value: JsonValue, at = 'type'): DataType {
+  // As above.
+  return readUnion('DataType', value, { at, depth: 0 }) as unknown as DataType
+}
+
+/**
+ * Reads the event of one kind; its `kind` may be left out: `eventFromJson('SetInfo', …, 'info')` reads the body member
+ * `info`. Throws NodeError `InvalidRequest`.
+ */
+export function eventFromJson<Kind extends MetadataEvent['kind']>(
+  kind: Kind,
+  value: JsonValue,
+  at: string,
+): Extract<MetadataEvent, { readonly kind: Kind }> {
+  const members = object(value, at)
+  const given = members.get('kind')
+  if (given !== undefined && given !== kind) invalid(`${at}.kind`, `must be ${kind}`)
+  const event = readUnion('MetadataEvent', new Map([...members, ['kind', kind]]), { at, depth: 0 })
+  // As above.
+  return event as unknown as Extract<MetadataEvent, { readonly kind: Kind }>
+}
+
+/** Reads a block as `blockToJson` writes it. Throws NodeError `InvalidRequest`. */
+export function blockFromJson(value: JsonValue, at = 'block'): MetadataBlock {
+  // As above.
+  return readTable('MetadataBlock', value, { at, depth: 0 }) as unknown as MetadataBlock
+}
+
+interface Place {
+  /** Path of the value, `schema.fields[3].type`. */
+  readonly at: string
+  /** Types around this one. */
+  readonly depth: number
+}
+
+type Members = Record<string, unknown>
+
+function readTable(name: string, value: JsonValue, place: Place): Members {
+  return readMembers({}, name, { members: object(value, place.at), place })
+}
+
+function readUnion(name: string, value: JsonValue, place: Place): object {
+  if (name === 'DataType') {
+    if (place.depth >= maxTypeDepth) invalid(place.at, `must nest at most ${maxTypeDepth} types`)
+    if (typeof value === 'string') return parseTypeText(value, place.at)
+  }
+  const members = object(value, place.at)
+  const kind = members.get('kind')
+  const known = must(unions[name], name)
+  const member = known.find((entry) => entry.kind === kind)
+  if (member === undefined) {
+    const kinds = known.map((entry) => entry.kind)
+    return invalid(`${place.at}.kind`, `must be one of ${kinds.join(', ')}`)
+  }
+  const deeper = name === 'DataType' ? { ...place, depth: place.depth + 1 } : place
+  return readMembers({ kind: member.kind }, member.table, { members, place: deeper })
+}
+
+function readMembers(into: Members, name: string, from: { members: JsonObject; place: Place }): Members {
+  const { members, place } = from
+  const { fields } = must(tables[name], name)
+  for (const member of members.keys()) {
+    const known = member in into || fields.some((field) => field.name === member)
+    if (!known)
+      invalid(
+        `${place.at}.${member}`,
+        'is not known',
+        fields.map((field) => field.name),
+      )
+  }
+  for (const field of fields) {
+    const member = members.get(field.name)
+    const at = `${place.at}.${field.name}`
+    if (member !== undefined) into[field.name] = readMember(field, member, { at, depth: place.depth })
+    else if (field.required || hasNoAbsence(field)) invalid(at, 'is missing')
+  }
+  return into
+}
+
+/** Numbers and enums whose bytes cannot tell 0 from absence are always named in JSON. */
+function hasNoAbsence(field: FieldDefinition): boolean {
+  return ['u64', 'u32', 'i32'].includes(field.kind) || (field.kind === 'enum' && !field.optional)
+}
+
+function readMember(field: FieldDefinition, value: JsonValue, place: Place): unknown {
+  const { at } = place
+  switch (field.kind) {
+    case 'table':
+      return readTable(field.table, value, place)
+    case 'tables':
+      return items(value, at).map((item, index) => readTable(field.table, item, { ...place, at: `${at}[${index}]` }))
+    case 'union':
+      return readUnion(field.union, value, place)
+    case 'wrappedUnions':
+      return items(value, at).map((item, index) => readUnion(field.union, item, { ...place, at: `${at}[${index}]` }))
+    case 'string':
+      return text(value, at)
+    case 'strings':
+      return items(value, at).map((item, index) => text(item, `${at}[${index}]`))
+    case 'extra':
+      return extraFromJson(object(value, at))
+    case 'optionalBool':
+      return typeof value === 'boolean' ? value : invalid(at, 'must be true or false')
+    case 'enum': {
+      const member = text(value, at)
+      return field.of.members.includes(member) ? member : invalid(at, `must be one of ${field.of.members.join(', ')}`)
+    }
+    case 'u32':
+      return Number(integer(value, { at, low: 0n, high: 2n ** 32n - 1n }))
+    case 'i32':
+      return Number(integer(value, { at, low: -(2n ** 31n), high: 2n ** 31n - 1n }))
+    case 'u64':
+    case 'optionalU64': {
+      const number = integer(value, { at, low: 0n, high: 2n ** 64n - 1n })
+      return number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : number
+    }
+    default:
+      return readIdentifier(field.kind, text(value, at), at)
+  }
+}
+
+function readIdentifier(kind: 'multihash' | 'datasetId' | 'hexBytes' | 'time', value: string, at: string): string {
+  try {
+    switch (kind) {
+      case 'multihash':
+        return multihashText(multihashBytes(value))
+      case 'datasetId':
+        return datasetIdText(datasetIdBytes(value))
+      case 'hexBytes':
+        return fromHex(value) === undefined ? invalid(at, 'must be hex') : value.toLowerCase()
+      case 'time':
+        return parseInstant(value) === undefined ? invalid(at, 'must be a UTC time like 2025-01-01T00:00:00Z') : value
+    }
+  } catch (error) {
+    if (error instanceof DecodeError) return invalid(at, `is malformed (${error.message})`)
+    throw error
+  }
+}
+
+/** An integer token in range; beyond 2^53-1 its decimal text is taken too. */
+function integer(value: JsonValue, range: { at: string; low: bigint; high: bigint }): bigint {
+  const token = value instanceof JsonNumber ? value.token : typeof value === 'string' ? value : ''
+  const whole = /^-?(0|[1-9]\d{0,19})$/.test(token) ? BigInt(token) : undefined
+  const asText = typeof value === 'string' && whole !== undefined && whole <= BigInt(Number.MAX_SAFE_INTEGER)
+  if (whole === undefined || asText || whole < range.low || whole > range.high) {
+    return invalid(range.at, `must be an integer from ${range.low} to ${range.high}`)
+  }
+  return whole
+}
+
+function object(value: JsonValue, at: string): JsonObject {
+  return value instanceof Map ? value : invalid(at, 'must be an object')
+}
+
+function items(value: JsonValue, at: string): JsonValue[] {
+  return Array.isArray(value) ? value : invalid(at, 'must be an array')
+}
+
+function text(value: JsonValue, at: string): string {
+  return typeof value === 'string' ? value : invalid(at, 'must be text')
+}
+
+function invalid(at: string, reason: string, candidates?: readonly string[]): never {
+  throw new NodeError('InvalidRequest', `${at} ${reason}.`, candidates === undefined ? {} : { candidates })
+}

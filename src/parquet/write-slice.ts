@@ -1,0 +1,186 @@
+// Writes slices: the Parquet file of a block's rows, straight from column buffers. Equal rows, cut into equal batches,
+// give equal bytes (with the same `compress`); nothing of the machine or the time goes in.
+// Source: Apache Parquet, parquet.thrift; file properties as in docs of Open Data Fabric, "Data slices".
+
+import { batchBytes, concatColumns, sliceBatch } from '../arrow/columns.ts'
+import { assert, must } from '../lib/assert.ts'
+import { utf8 } from '../lib/bytes.ts'
+import type { RecordBatch } from '../model/record-batch.ts'
+import { type Field, innerType } from '../model/schema.ts'
+import { type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
+import { leafValues } from './leaf.ts'
+import { ThriftWriter } from './thrift.ts'
+import { type ColumnChunk, type Compress, encodeChunk, stepBytes } from './write-chunk.ts'
+
+/** Rows of a row group, except the last one's. */
+export const rowGroupRows = 131_072
+/** A row group also ends after the batch with which it holds this much. */
+export const rowGroupBytes = 64 * 1024 * 1024
+
+/** Columns of fewer rows, and of less than `stepBytes`, are written without a step between them. */
+const stepRows = 4096
+
+const magic = utf8('PAR1')
+// Names the form of the file, not the release: equal rows make equal bytes whoever writes them.
+const createdBy = 'proofstream version 1'
+
+export interface SliceOptions {
+  /** Of types that a column can hold, times not in seconds. */
+  readonly fields: readonly Field[]
+  /** Zstandard; without it pages are stored as they are. */
+  readonly compress?: Compress
+}
+
+/** Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. */
+export interface SliceWriter {
+  /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
+  add(batch: RecordBatch): void
+  /** What of the file has been made since the last call; who takes it need not hold all of the file at once. */
+  take(): Uint8Array[]
+  /** The rest of the file, in parts to be written one after the other; the last three are its footer. Ends the writer. */
+  finish(): Uint8Array[]
+  /** As `add`, and yields after each column of a large row group that it writes, so that others may have their turn. */
+  addInSteps(batch: RecordBatch): Generator<void, void>
+  /** As `finish`, in such steps. */
+  finishInSteps(): Generator<void, Uint8Array[]>
+}
+
+export function createSliceWriter(options: SliceOptions): SliceWriter {
+  return new ParquetWriter(options)
+}
+
+/** What the footer says of a row group. */
+interface RowGroup {
+  readonly rows: number
+  readonly chunks: readonly { readonly chunk: ColumnChunk; readonly start: number }[]
+  readonly start: number
+  readonly end: number
+}
+
+class ParquetWriter implements SliceWriter {
+  private readonly leaves: readonly ParquetLeaf[]
+  private readonly compress: Compress | undefined
+  private parts: Uint8Array[] = [magic]
+  private position = magic.length
+  private readonly groups: RowGroup[] = []
+  private pending: RecordBatch[] = []
+  private pendingRows = 0
+  private pendingBytes = 0
+
+  constructor({ fields, compress }: SliceOptions) {
+    this.leaves = fields.map(parquetLeaf)
+    this.compress = compress
+  }
+
+  add(batch: RecordBatch): void {
+    atOnce(this.addInSteps(batch))
+  }
+
+  take(): Uint8Array[] {
+    const { parts } = this
+    this.parts = []
+    return parts
+  }
+
+  finish(): Uint8Array[] {
+    return atOnce(this.finishInSteps())
+  }
+
+  *addInSteps(batch: RecordBatch): Generator<void, void> {
+    assert(batch.columns.length === this.leaves.length, 'a batch has a column for each field')
+    let from = 0
+    while (from < batch.rows) {
+      const to = Math.min(batch.rows, from + rowGroupRows - this.pendingRows)
+      const part = sliceBatch(batch, from, to)
+      this.pending.push(part)
+      this.pendingRows += part.rows
+      this.pendingBytes += batchBytes(part)
+      if (this.pendingRows === rowGroupRows || this.pendingBytes >= rowGroupBytes) yield* this.writeRowGroup()
+      from = to
+    }
+  }
+
+  *finishInSteps(): Generator<void, Uint8Array[]> {
+    if (this.pendingRows > 0) yield* this.writeRowGroup()
+    const footer = this.footer()
+    const length = new Uint8Array(4)
+    new DataView(length.buffer).setUint32(0, footer.length, true)
+    return [...this.take(), footer, length, magic]
+  }
+
+  private *writeRowGroup(): Generator<void, void> {
+    const start = this.position
+    const chunks: { chunk: ColumnChunk; start: number }[] = []
+    // Each column is let go of once it is joined: a row group is large.
+    const pieces = this.leaves.map((_, i) => this.pending.map((batch) => must(batch.columns[i], 'a column')))
+    this.pending = []
+    for (const leaf of this.leaves) {
+      const column = concatColumns(pieces.shift() ?? [])
+      assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
+      const chunk = yield* encodeChunk(leaf, leafValues(leaf, column), this.compress)
+      const at = this.position
+      this.parts.push(...chunk.parts)
+      this.position += chunk.compressedBytes
+      // The footer needs no pages: they would be held twice.
+      chunks.push({ chunk: { ...chunk, parts: [] }, start: at })
+      if (this.pendingRows >= stepRows || column.values.length >= stepBytes) yield
+    }
+    this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
+    this.pendingRows = 0
+    this.pendingBytes = 0
+  }
+
+  private footer(): Uint8Array {
+    const thrift = new ThriftWriter()
+    let rows = 0
+    for (const group of this.groups) rows += group.rows
+    thrift.i32(1, 1)
+    writeParquetSchema(thrift, this.leaves)
+    thrift.i64(3, rows)
+    thrift.structs(4, this.groups, (group) => writeRowGroupMeta(thrift, group))
+    thrift.text(6, createdBy)
+    thrift.structs(7, this.leaves, () => thrift.struct(1, () => undefined))
+    return thrift.finish()
+  }
+}
+
+function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
+  let uncompressedBytes = 0
+  for (const { chunk } of group.chunks) uncompressedBytes += chunk.uncompressedBytes
+  thrift.structs(1, group.chunks, ({ chunk, start }) => {
+    thrift.i64(2, 0)
+    thrift.struct(3, () => writeChunkMeta(thrift, chunk, start))
+  })
+  thrift.i64(2, uncompressedBytes)
+  thrift.i64(3, group.rows)
+  thrift.i64(5, group.start)
+  thrift.i64(6, group.end - group.start)
+}
+
+function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number): void {
+  thrift.i32(1, chunk.leaf.physical)
+  thrift.i32s(2, chunk.encodings)
+  thrift.texts(3, chunk.leaf.path)
+  thrift.i32(4, chunk.codec)
+  thrift.i64(5, chunk.entries)
+  thrift.i64(6, chunk.uncompressedBytes)
+  thrift.i64(7, chunk.compressedBytes)
+  thrift.i64(9, start + chunk.dictionaryBytes)
+  if (chunk.dictionaryBytes > 0) thrift.i64(11, start)
+  const { nullCount, bounds } = chunk
+  if (nullCount === undefined) return
+  thrift.struct(12, () => {
+    thrift.i64(3, nullCount)
+    if (bounds !== undefined) {
+      thrift.binary(5, bounds.max)
+      thrift.binary(6, bounds.min)
+    }
+  })
+}

@@ -1,0 +1,268 @@
+// Object store in a directory: an object is a file, its key the path. An object appears in one step, by link(2) of a
+// temporary file that is already fsynced, and never changes; only `replace` renames over a file. A name is durable
+// once its directory is fsynced, and each directory once its parent is.
+
+import { randomBytes } from 'node:crypto'
+import { dirname, join, resolve } from 'node:path'
+import { errorCode, nodeFileSystem, type StoreFileSystem } from '../../disk/store-files.ts'
+import { NodeError } from '../../model/errors.ts'
+import { checkKey, isSegment } from '../layout.ts'
+import type { ObjectStore } from '../object-store.ts'
+import { checkRange } from '../range.ts'
+import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
+
+const temporaryFolder = '.tmp'
+/** How file systems say that they have no hard links. */
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+/** No write takes this long: an older temporary file is what a stopped process left behind. */
+const leftoverAgeMs = 60 * 60 * 1000
+
+/**
+ * Opens the store in `dir`, creating it (0700) if it is missing, and deletes temporary files that a stopped process
+ * left behind. Many processes may use one directory at once. Throws `NodeError` `Internal` where the file system has
+ * no hard links. `onFailure` is called once, when an fsync of a directory has failed: from then on nothing can be
+ * stored, and the process should stop.
+ */
+export async function openDirectoryStore(
+  dir: string,
+  files: StoreFileSystem = nodeFileSystem,
+  onFailure?: (error: unknown) => void,
+): Promise<ObjectStore> {
+  const root = resolve(dir)
+  await makeDurableDirectory(root, files)
+  const sync = createDirectorySync(root, files, onFailure)
+  const temporary = await openTemporaryFolder(root, files)
+  return directoryStore({ root, files, sync, temporary })
+}
+
+/**
+ * Opens the store in `dir` for reading; nothing is written, so that `dir` may be mounted read-only. What would change
+ * it throws NodeError `Internal`. Throws NodeError `InvalidParameter` when there is no such directory.
+ */
+export async function openReadOnlyDirectoryStore(
+  dir: string,
+  files: StoreFileSystem = nodeFileSystem,
+): Promise<ObjectStore> {
+  const root = resolve(dir)
+  if ((await present(files.listDirectory(root))) === undefined) {
+    throw new NodeError('InvalidParameter', `There is no store in ${root}.`, {
+      hint: 'Name with --store the directory that gateways and builders use.',
+    })
+  }
+  const refuse = (): Promise<never> => Promise.reject(new NodeError('Internal', 'This process only reads the store.'))
+  // Names can be made durable without the right to write any.
+  const settle = async (prefix: string): Promise<void> => {
+    await present(files.syncDirectory(pathOf(root, prefix)))
+  }
+  return { ...readingStore({ root, files }), put: refuse, putStream: refuse, replace: refuse, settle, delete: refuse }
+}
+
+interface Place {
+  readonly root: string
+  readonly files: StoreFileSystem
+}
+
+interface Parts extends Place {
+  readonly sync: DirectorySync
+  /** A path for a temporary file, never given twice. */
+  readonly temporary: () => string
+}
+
+function directoryStore(parts: Parts): ObjectStore {
+  const { root, files } = parts
+  return {
+    ...readingStore(parts),
+    put: async (key, bytes) => putFile(parts, pathOf(root, key), bytes instanceof Uint8Array ? [bytes] : bytes),
+    putStream: async (chunks, keyOf) => putStream(parts, chunks, () => pathOf(root, keyOf())),
+    replace: async (key, bytes) => replaceFile(parts, pathOf(root, key), bytes),
+    async settle(prefix) {
+      await present(parts.sync.sync(pathOf(root, prefix)))
+    },
+    async delete(key) {
+      const path = pathOf(root, key)
+      if ((await present(files.unlink(path).then(() => true))) === undefined) return
+      await parts.sync.sync(dirname(path))
+    },
+  }
+}
+
+function pathOf(root: string, key: string): string {
+  checkKey(key)
+  return join(root, key)
+}
+
+function readingStore({
+  root,
+  files,
+}: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'settle' | 'delete'> {
+  return {
+    kind: 'directory',
+    get: async (key) => present(files.readFile(pathOf(root, key))),
+    getRange: async (key, start, end) =>
+      present(files.readRange(pathOf(root, key), [start, end], (size) => checkRange(start, end, size))),
+    async size(key) {
+      const found = await present(files.stat(pathOf(root, key)))
+      return found?.isFile === true ? found.size : undefined
+    },
+    async list(prefix) {
+      const names = (await present(files.listDirectory(pathOf(root, prefix)))) ?? []
+      return names.filter(isSegment).sort()
+    },
+    localPath: (key) => pathOf(root, key),
+    freeSpace: () => files.freeSpace(root),
+    close: async () => {},
+  }
+}
+
+async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]): Promise<'stored' | 'exists'> {
+  const { files, sync } = parts
+  const directory = dirname(path)
+  return spaceChecked(async () => {
+    await sync.ensure(directory)
+    const exists = (await present(files.stat(path))) !== undefined
+    const outcome = exists ? 'exists' : await linkNew(parts, path, chunks)
+    // Also when it exists: its writer may not have come as far as this.
+    await sync.sync(directory)
+    return outcome
+  })
+}
+
+async function linkNew(
+  { files, temporary }: Parts,
+  path: string,
+  chunks: readonly Uint8Array[],
+): Promise<'stored' | 'exists'> {
+  const source = temporary()
+  try {
+    await files.writeNew(source, chunks)
+    return await linkOnce(files, source, path)
+  } finally {
+    await discard(files, source)
+  }
+}
+
+/** The file is written before its name is known: by then its directory may be new, and the object there already. */
+async function putStream(
+  { files, sync, temporary }: Parts,
+  chunks: AsyncIterable<Uint8Array>,
+  pathOfIt: () => string,
+): Promise<'stored' | 'exists'> {
+  const source = temporary()
+  return spaceChecked(async () => {
+    try {
+      await files.writeNew(source, chunks)
+      const path = pathOfIt()
+      await sync.ensure(dirname(path))
+      const outcome = await linkOnce(files, source, path)
+      await sync.sync(dirname(path))
+      return outcome
+    } finally {
+      await discard(files, source)
+    }
+  })
+}
+
+async function linkOnce(files: StoreFileSystem, source: string, path: string): Promise<'stored' | 'exists'> {
+  try {
+    await files.link(source, path)
+    return 'stored'
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    return 'exists'
+  }
+}
+
+async function replaceFile({ files, sync, temporary }: Parts, path: string, bytes: Uint8Array): Promise<void> {
+  await spaceChecked(async () => {
+    await sync.ensure(dirname(path))
+    const source = temporary()
+    try {
+      await files.writeNew(source, [bytes])
+      await files.rename(source, path)
+    } catch (error) {
+      await discard(files, source)
+      throw error
+    }
+    await sync.sync(dirname(path))
+  })
+}
+
+/** Deletes a temporary file if it can: one that stays behind does no harm. */
+async function discard(files: StoreFileSystem, path: string): Promise<void> {
+  await files.unlink(path).catch(() => {})
+}
+
+/** What `reading` gives, or undefined when nothing of that kind is there. */
+async function present<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
+    throw error
+  }
+}
+
+async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = errorCode(error)
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    throw new NodeError('StorageFull', 'The volume of the store is full; nothing was stored.', { cause: error })
+  }
+}
+
+/**
+ * Creates a directory (0700) and what is missing above it. Its name is durable when it resolves, also when it was there:
+ * who made it may not have come as far as that.
+ */
+export async function makeDurableDirectory(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<void> {
+  const root = resolve(dir)
+  const first = await files.makeTree(root)
+  const top = dirname(first ?? root)
+  for (let parent = dirname(root); ; parent = dirname(parent)) {
+    try {
+      await files.syncDirectory(parent)
+    } catch (error) {
+      // A parent that may not be read was there before this process: not ours to make durable.
+      if (errorCode(error) !== 'EACCES') throw error
+    }
+    if (parent === top) return
+  }
+}
+
+/** Prepares the folder of temporary files: removes leftovers and tries a hard link. */
+async function openTemporaryFolder(root: string, files: StoreFileSystem): Promise<() => string> {
+  const folder = join(root, temporaryFolder)
+  await files.makeTree(folder)
+  const mine = randomBytes(8).toString('hex')
+  let count = 0
+  const next = (): string => join(folder, `${mine}-${count++}`)
+
+  const probe = next()
+  await files.writeNew(probe, [])
+  const { modifiedMs: nowMs } = await files.stat(probe)
+  await tryLink(files, probe, next())
+  for (const name of await files.listDirectory(folder)) {
+    const path = join(folder, name)
+    const found = await present(files.stat(path))
+    if (found !== undefined && found.modifiedMs < nowMs - leftoverAgeMs) await discard(files, path)
+  }
+  await discard(files, probe)
+  return next
+}
+
+async function tryLink(files: StoreFileSystem, from: string, to: string): Promise<void> {
+  try {
+    await files.link(from, to)
+  } catch (error) {
+    if (!withoutLinks.has(errorCode(error) ?? '')) throw error
+    throw new NodeError('Internal', 'The file system of the store has no hard links, which atomic writes need.', {
+      hint: 'Put the data directory on a local file system such as ext4, xfs, btrfs or APFS.',
+      cause: error,
+    })
+  } finally {
+    await discard(files, to)
+  }
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import * as records from '../../src/chain/record-codec.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { DecodeError } from '../../src/model/errors.ts'
+
+const id = `did:odf:fed01${'ab'.repeat(32)}`
+const hash = `f1620${'0f'.repeat(32)}`
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+const cases = [
+  {
+    name: 'name record',
+    encode: () =>
+      records.encodeNameRecord({ id, alias: 'Acme/Temps', log: 'log-1', partition: 0, visibility: 'private' }),
+    decode: records.decodeNameRecord,
+    bytes: `{"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"private"}`,
+    bad: [
+      `{"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"secret"}`,
+      `{"alias":"Temps","id":"${id}","log":"log-1","partition":0,"visibility":"public"}`,
+      `{"alias":"Acme/Temps","id":"did:odf:x","log":"log-1","partition":0,"visibility":"public"}`,
+      `{"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":-1,"visibility":"public"}`,
+      `{"alias":"Acme/Temps","id":"${id}","log":"log-1","visibility":"public"}`,
+    ],
+  },
+  {
+    name: 'commit record',
+    encode: () =>
+      records.encodeCommitRecord({ blocks: [hash, hash], log: 'log-1', partition: 2, next: 9007199254740991 }),
+    decode: records.decodeCommitRecord,
+    bytes: `{"blocks":["${hash}","${hash}"],"log":"log-1","next":9007199254740991,"partition":2}`,
+    bad: [
+      `{"blocks":[],"log":"log-1","next":1,"partition":2}`,
+      `{"blocks":["x"],"log":"log-1","next":1,"partition":2}`,
+      `{"blocks":["${hash}"],"log":"log-1","next":9007199254740992,"partition":2}`,
+      `{"blocks":["${hash}"],"log":"log-1","next":1.0,"partition":2}`,
+      `{"blocks":["${hash}"],"log":"log-1","next":"1","partition":2}`,
+      `{"blocks":"${hash}","log":"log-1","next":1,"partition":2}`,
+    ],
+  },
+  {
+    name: 'floor record',
+    encode: () =>
+      records.encodeFloorRecord({
+        log: 'log-1',
+        partition: 0,
+        position: 5,
+        anchor: hash,
+        halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
+      }),
+    decode: records.decodeFloorRecord,
+    bytes: `{"anchor":"${hash}","halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"log":"log-1","partition":0,"position":5}`,
+    bad: [
+      `{"halted":[],"log":"log-1","partition":0,"position":5}`,
+      `{"anchor":"${hash}","halted":[],"log":"log-1","partition":0,"position":0}`,
+      `{"anchor":"${hash}","halted":[{"dataset":"${id}","position":3}],"log":"log-1","partition":0,"position":5}`,
+      `{"anchor":"${hash}","halted":[{"dataset":"${id}","extra":1,"position":3,"reason":"x"}],"log":"log-1","partition":0,"position":5}`,
+    ],
+  },
+  {
+    name: 'adoption record',
+    encode: () =>
+      records.encodeAdoptionRecord({
+        old: 'log-1',
+        new: 'log-2',
+        partitions: [{ floor: 3, end: 5 }, { floor: 7 }],
+        halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
+        begin: [0, 9],
+      }),
+    decode: records.decodeAdoptionRecord,
+    bytes: `{"begin":[0,9],"halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"new":"log-2","old":"log-1","partitions":[{"end":5,"floor":3},{"floor":7}]}`,
+    bad: [
+      `{"begin":[0],"halted":[],"new":"log-1","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[],"halted":[],"new":"log-2","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[]}`,
+      `{"begin":[-1],"halted":[],"new":"log-2","old":"log-1","partitions":[{"floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[{"end":"5","floor":7}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[{"end":5}]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","old":"log-1","partitions":[7]}`,
+      `{"begin":[0],"halted":[],"new":"log-2","partitions":[{"floor":7}]}`,
+    ],
+  },
+  {
+    name: 'log record',
+    encode: () => records.encodeLogRecord({ id: 'log-1', kind: 'file', partitions: 1 }),
+    decode: records.decodeLogRecord,
+    bytes: `{"id":"log-1","kind":"file","partitions":1}`,
+    bad: [
+      `{"id":"log-1","kind":"file","partitions":0}`,
+      `{"id":"log-1","kind":"filg","partitions":1}`,
+      `{"id":1,"kind":"file","partitions":1}`,
+    ],
+  },
+]
+
+describe.each(cases)('the $name', ({ encode, decode, bytes, bad }) => {
+  test('is canonical JSON and reads back as written', () => {
+    expect(text(encode())).toBe(bytes)
+    expect(decode(utf8(bytes))).toEqual(decode(encode()))
+  })
+
+  test('refuses other members, missing members and other spellings', () => {
+    const first = bytes.slice(1, bytes.indexOf(','))
+    const hostile = [
+      ...bad,
+      '',
+      '{}',
+      '[]',
+      'null',
+      `${bytes} `,
+      `${bytes}\n`,
+      bytes.slice(0, -1),
+      `{"zzz":1,${bytes.slice(1)}`,
+      `${bytes.slice(0, -1)},"zzz":1}`,
+      `{${first},${bytes.slice(1)}`,
+      bytes.replace(',', ', '),
+    ]
+    for (const other of hostile) expect(() => decode(utf8(other))).toThrow(DecodeError)
+  })
+})
+
+test('a floor at position 0 has no anchor', () => {
+  const record = { log: 'log-1', partition: 0, position: 0, halted: [] }
+  expect(records.decodeFloorRecord(records.encodeFloorRecord(record))).toEqual(record)
+})
