@@ -4,6 +4,7 @@ import { matchesGlob } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import vitestConfig from '../vitest.config.ts'
 import { filesUnder, importsOf, type SourceFile, targetOf } from './helpers/sources.ts'
+import { mutants, planted } from './mutants/mutants.ts'
 import { rules, tidyFindings } from './helpers/tidy-rules.ts'
 
 const folders = ['src', 'test', 'bench', 'scripts', 'bin', 'docs', 'streams', '.ci']
@@ -56,6 +57,13 @@ describe('the repository', () => {
   test('is tidy', () => {
     expect(tidyFindings(files)).toEqual([])
     expect(files.length).toBeGreaterThan(50)
+  })
+
+  test('has a place for each bug that is planted to test the tests', () => {
+    const sources = filesUnder('src')
+    for (const mutant of mutants) expect(planted(sources, mutant).text).not.toBe('')
+    const marks = sources.flatMap(({ text }) => [...text.matchAll(/\/\/ mutant: (.+)/g)].map(([, name]) => name))
+    expect(marks.sort()).toEqual(mutants.map(({ name }) => name).sort())
   })
 
   test('has no dead test file', () => {

@@ -25,7 +25,9 @@ export async function storeCommit(
     checkpoint === undefined ? undefined : store.put(checkpointKey(at.id, checkpoint.hash), checkpoint.bytes),
   ])
   await Promise.all(blocks.map(({ hash, bytes }) => store.put(blockKey(at.id, hash), bytes)))
+  // mutant: deleted when the commit is unclear
   const claim = await putCommit(store, at, record)
+  // mutant: a lost race is taken for won
   if (claim.outcome === 'lost') return 'lost'
   if (name === undefined) return 'committed'
   const named = await putName(store, name)

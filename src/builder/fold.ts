@@ -90,6 +90,7 @@ export function foldCut(
 
 /** Resends have no effect: a message counts only if its number is above the writer's last. */
 function isHeardFirst(state: DatasetState, message: { readonly writer: string; readonly n: number }): boolean {
+  // mutant: no memory of resends
   return message.n > (state.writers.get(message.writer) ?? -1)
 }
 
@@ -189,9 +190,11 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
   const verdicts = whole.batches.map((batch): Verdict => {
     const earlier = batch.key === undefined ? undefined : (state.ids.known.get(batch.id) ?? here.get(batch.id))
     if (earlier !== undefined) {
+      // mutant: no memory of keys
       if (earlier === batch.bodyHash) return duplicate
       return rejected('IdempotencyKeyReused', 'The idempotency key was used for another body.')
     }
+    // mutant: rejected rows are taken
     if (rejection !== undefined) return rejected('InvalidRequest', rejection)
     if (fault !== undefined) return rejected('MalformedBody', `The rows cannot be read: ${fault}.`)
     if (fit.kind === 'conflict') return rejected('SchemaConflict', `The rows do not fit the dataset: ${fit.reason}.`)

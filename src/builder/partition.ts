@@ -206,10 +206,12 @@ export class Partition {
     this.#running?.stop.abort()
     this.#running = undefined
     const record = await newestFloor(store, log.id, this.number)
+    // mutant: a lost log is read from where it begins
     const floor = record?.position ?? 0
     this.#tried = floor
     await checkFloor(log, this.number, record)
     const { start, end } = await log.range(this.number)
+    // mutant end
     const halted = record?.halted ?? []
     const replay = halted.filter(({ position }) => position >= start)
     const from = Math.min(floor, ...replay.map(({ position }) => position))

@@ -189,6 +189,7 @@ export class Session {
   committedTo(): number {
     let position = this.position
     for (const slot of this.#slots.values()) {
+      // mutant: the floor before the block
       if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)
     }
     return position

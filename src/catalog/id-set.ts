@@ -90,6 +90,7 @@ export class IdSet {
       const number = oldest.numberAt(oldest.forgotten)
       if (number !== heldNumber) least = idsRemembered(timeMs - timeMsOf(number))
       heldNumber = number
+      // mutant: a key is forgotten too early
       if (this.#size <= least) return
       oldest.forgotten++
       this.#size--

@@ -113,6 +113,7 @@ export class ChildPool {
    * have read nothing else; for other data one that knows it, else a new one if another is left.
    */
   #choose({ caller, reads }: ProcessWanted): ChildHandle | undefined {
+    // mutant: a process serves whoever asks
     const fitting = this.#idle.filter(({ read }) => [...read].every((id) => this.#isOpen(id) || caller.mayRead(id)))
     const clean = fitting.filter((child) => this.#isClean(child))
     const others = fitting.filter((child) => !clean.includes(child))

@@ -99,6 +99,7 @@ export class Views {
  */
 function scan(paths: readonly string[], { unionByName }: { readonly unionByName: boolean }): string {
   const options = [
+    // mutant: paths guess columns
     'hive_partitioning = false',
     'hive_types_autocast = false',
     'filename = false',

@@ -86,6 +86,7 @@ function writtenConstant(constant: JsonObject): JsonObject {
   const type = child(value, 'type') ?? new Map()
   const plain = value.get('value') ?? null
   const id = text(type, 'id')
+  // mutant: doubles are printed as decimals
   if (id === 'DOUBLE' && plain instanceof JsonNumber) return castOf(constant, plain.token, type)
   if (id === 'BOOLEAN' && typeof plain === 'boolean') return castOf(constant, plain ? 't' : 'f', type)
   const decimal = id === 'DECIMAL' ? decimalOf(plain, child(type, 'type_info')) : undefined

@@ -157,6 +157,7 @@ class Judge {
   ): boolean {
     if (countingAggregates.has(name)) return true
     const classes = operands.map((operand) => this.#names.classOf(operand))
+    // mutant: sums of floats are exact
     if (addingAggregates.has(name)) return classes.every((one) => one <= valueClass.number)
     if (sortingAggregates.has(name)) return inOrder || classes.every((one) => one < valueClass.blurred)
     if (extremeAggregates.has(name)) return operands.length === 2 && this.#isOffset(operands[1], from)

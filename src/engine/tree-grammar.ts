@@ -88,6 +88,7 @@ const call = expression('FUNCTION', 'FUNCTION', {
   distinct: flag,
   is_operator: flag,
   // The raw state of an aggregate is memory of the process: pointers, and what other callers' queries left there.
+  // mutant: raw states of aggregates pass the gate
   export_state: { is: 'one', of: [false], construct: 'EXPORT_STATE' },
 })
 

@@ -27,6 +27,7 @@ export async function* inflated(
           frame = new Frame(encoding)
         }
         yield* frame.push(rest)
+        // mutant: a frame is dropped
         rest = rest.subarray(frame.taken)
       }
     }

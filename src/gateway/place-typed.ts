@@ -36,6 +36,7 @@ export async function placeTyped(
   let { body } = batch
   let against = target
   for (let readings = 1; ; readings++) {
+    // mutant: no second reading of a first post
     if (body.kept !== undefined && isOther(chain, body, against)) {
       against = targetOf(chain)
       body = await body.kept.read(against)

@@ -169,6 +169,7 @@ export async function execute(
   ]
   if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
   if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
+  // mutant: a cut answer is signed as whole
   if (answer.truncated && order.tellsTruncation) parts.push(['truncated', utf8('true')])
   return { output: jsonMembers(parts), truncated: answer.truncated, stability: answer.stability }
 }

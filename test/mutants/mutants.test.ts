@@ -3,15 +3,17 @@
 // MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type Mutant, mutants } from './mutants.ts'
+import { filesUnder } from '../helpers/sources.ts'
+import { type Mutant, mutants, planted } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const copied = ['src', 'streams', 'test', 'package.json', 'tsconfig.json']
+const sources = filesUnder('src')
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
 
 let home = ''
@@ -53,15 +55,9 @@ function tried(
 describe.concurrent('the tests', () => {
   // One half of the seeds is enough: two mutants run at the same time.
   test.for(mutants)('catch a node with $name', async (mutant, { expect }) => {
-    const { file, from, to } = mutant
     const copy = await copyOf(mutant.name)
-    const path = join(copy, file)
-    const source = await readFile(path, 'utf8')
-    expect(source.split(from)).toHaveLength(2)
-    await writeFile(
-      path,
-      source.replace(from, () => to),
-    )
+    const { path, text } = planted(sources, mutant)
+    await writeFile(join(copy, path), text)
     const { status, output } = await tried(copy, mutant, seeds)
     const isCaught = output.includes('AssertionError')
     expect({ status, isCaught, output: isCaught ? '' : output.slice(-2000) }).toEqual({

@@ -116,6 +116,7 @@ async function visibleChain(
   const { principal } = request
   try {
     const chain = context.catalog.known(alias.text) ?? (await context.catalog.byAlias(alias.text))
+    // mutant: a hidden dataset shows
     return chain !== undefined && canSee(principal, chain.name) ? chain : undefined
   } catch (cause) {
     if (!(cause instanceof HaltError)) throw cause

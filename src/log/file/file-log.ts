@@ -238,6 +238,7 @@ class FileLog implements EventLog {
     const messages =
       group.length === 1 ? must(group[0], 'a group of one').messages : group.flatMap((call) => call.messages)
     try {
+      // mutant: acknowledged before the fsync
       this.#space.used(await this.#writer.write(messages))
     } catch (error) {
       // A refusal: what is not shown is not stored, and the log goes on.

@@ -130,12 +130,14 @@ export class SegmentWriter {
       await this.#undo()
       throw full(error)
     }
+    // mutant: no fsync of the log
     try {
       await this.#file.datasync()
     } catch (error) {
       throw await this.#failed(error)
     }
     this.#noteFrames(messages)
+    // mutant end
     this.#tail.push(messages)
     return bytes.length
   }

@@ -32,6 +32,7 @@ const absentTypes = new Set(['NOT_ENOUGH_REPLICAS'])
  * fails at the connection, before, meanwhile or after it, says nothing.
  */
 export function sendVerdict(error: unknown): SendVerdict {
+  // mutant: a lost answer counts as nothing stored
   if (!isAnswer(error)) return 'unknown'
   if (refusedTypes.has(textOf(error, 'type'))) return 'refused'
   return absentTypes.has(textOf(error, 'type')) ? 'absent' : 'unknown'

@@ -122,8 +122,10 @@ async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]
     const exists = (await present(files.stat(path))) !== undefined
     const outcome = exists ? 'exists' : await linkNew(parts, path, chunks)
     // Also when it exists: its writer may not have come as far as this.
+    // mutant: no fsync of directories in the store
     await sync.sync(directory)
     return outcome
+    // mutant end
   })
 }
 
@@ -164,6 +166,7 @@ async function putStream(
 
 async function linkOnce(files: StoreFileSystem, source: string, path: string): Promise<'stored' | 'exists'> {
   try {
+    // mutant: rename instead of link
     await files.link(source, path)
     return 'stored'
   } catch (error) {
