@@ -2,7 +2,7 @@
 // blocks and older checkpoints that those name. Never walks the chain.
 
 import { type BlockRef, type CheckpointContent, type IdGroup, idsRemembered, olderIds } from '../chain/checkpoint.ts'
-import { logPositionOf } from '../chain/log-position.ts'
+import { logPositionOf } from '../chain/records.ts'
 import { type ChainState, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'

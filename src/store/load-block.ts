@@ -1,8 +1,7 @@
 // Blocks and checkpoints read by hash: fetched, hashed, decoded. Everyone who goes on from an object of a chain reads it
 // here, so that bytes are taken for nothing but what their hash names.
 
-import { decodeCheckpoint } from '../chain/checkpoint-codec.ts'
-import type { CheckpointContent } from '../chain/checkpoint.ts'
+import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
