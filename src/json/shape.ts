@@ -103,7 +103,7 @@ export function tuple<const S extends readonly (Shape<unknown> | OptionalShape<u
     let at = 0
     try {
       const items: unknown[] = []
-      for (; at < shapes.length; at++) items.push(member(shapes[at], value[at]))
+      for (const shape of shapes) items.push(member(shape, value[at++]))
       return items as unknown as TupleOf<S> // item by item what the shapes read
     } catch (error) {
       throw within(at, error)
@@ -160,8 +160,8 @@ export function checked<T>(shape: Shape<T>, faultOf: (value: T) => string | unde
 }
 
 function member(shape: Shape<unknown> | OptionalShape<unknown> | undefined, value: unknown): unknown {
-  if (typeof shape === 'function') return value === undefined ? refuse('is missing') : shape(value)
-  return value === undefined ? undefined : shape?.optional(value)
+  if (value === undefined) return typeof shape === 'function' ? refuse('is missing') : undefined
+  return typeof shape === 'function' ? shape(value) : shape?.optional(value)
 }
 
 function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
