@@ -1,8 +1,8 @@
 // The one place that chooses files for a view: a dataset's slices at its block, in chain order.
 
-import { must } from '../lib/assert.ts'
-import type { DatasetView } from '../catalog/view.ts'
+import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { EngineFiles } from '../engine/engine-job.ts'
+import { must } from '../lib/assert.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 

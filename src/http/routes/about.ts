@@ -2,8 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { DatasetChain } from '../../catalog/dataset-chain.ts'
-import { viewOf } from '../../catalog/view.ts'
+import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { toPlain } from '../../json/json.ts'
 import { isReservedAccount } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'

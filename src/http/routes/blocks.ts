@@ -2,8 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { blockPage } from '../../catalog/blocks.ts'
-import { hashOf } from '../../catalog/objects.ts'
+import { blockPage, hashOf } from '../../catalog/objects.ts'
 import type { HttpContext } from '../context.ts'
 import { datasetOf } from '../dataset-access.ts'
 import { pageSize } from '../page-size.ts'
