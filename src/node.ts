@@ -37,8 +37,7 @@ import { SpaceWatch } from './ops/space-watch.ts'
 import { openBuilder, openGateway, openLogWatch, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
-import { sharedSecret } from './store/secrets.ts'
-import { listSigners, putSigner } from './store/signers.ts'
+import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
 export interface RunningNode {

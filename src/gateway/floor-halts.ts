@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { repeat, type Repeated } from '../lib/repeat.ts'
 import type { DatasetId } from '../model/events.ts'
-import { newestFloor } from '../store/claims.ts'
+import { newestFloor } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 const rereadMs = 5_000
