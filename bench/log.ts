@@ -10,8 +10,8 @@ import { crc32c } from '../src/lib/crc32c.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import type { EventLog } from '../src/log/event-log.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
-import { decodeMessage, encodeMessage } from '../src/log/message-codec.ts'
 import type { RowsHeader } from '../src/log/messages.gen.ts'
+import { decodeMessage, encodeMessage } from '../src/log/messages.ts'
 
 const root = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'proofstream-bench-'))
 const rounds = 7

@@ -3,8 +3,8 @@
 import { constants, type Dirent, fdatasync, ftruncate, read, statfsSync, write } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
-import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
 import { lockDirectory } from './directory-lock.ts'
+import { type FreeSpace, freeSpaceOf } from './space.ts'
 
 /** An open file. Offsets and sizes in bytes. */
 export interface LogFile {

@@ -1,7 +1,7 @@
 // Keeps part of the log's volume back from rows (lib/space.ts). The volume is asked at most every 100 ms or 16 MiB.
 
 import type { Clock } from '../lib/clock.ts'
-import { type FreeSpace, whyNoRoom } from '../lib/space.ts'
+import { type FreeSpace, whyNoRoom } from './space.ts'
 
 const freshMs = 100
 const freshBytes = 16 * 1024 * 1024

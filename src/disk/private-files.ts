@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { errorCode, nodeFileSystem } from './store-files.ts'
+import { errorCode, nodeFileSystem } from './files.ts'
 
 /** Text of a file, or undefined when there is none. */
 export async function readPrivate(path: string): Promise<string | undefined> {

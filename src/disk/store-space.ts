@@ -1,7 +1,7 @@
 // Whether the volume of the store has room for rows, asked at most every 100 ms.
 
 import type { Clock } from '../lib/clock.ts'
-import { type FreeSpace, whyNoRoom } from '../lib/space.ts'
+import { type FreeSpace, whyNoRoom } from './space.ts'
 
 /** The volume is asked at most this often. */
 const freshMs = 100

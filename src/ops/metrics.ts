@@ -1,7 +1,7 @@
 // Prometheus metrics of the node, `proofstream_*`. They name no dataset.
 
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import type { FreeSpace } from '../lib/space.ts'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import type { FreeSpace } from '../disk/space.ts'
 import { Histogram } from './histogram.ts'
 
 export class Metrics {

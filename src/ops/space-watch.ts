@@ -1,9 +1,9 @@
 // Watches the volumes that rows need room on: says once when they become full and when there is room again, keeps the
 // node from calling itself ready meanwhile, and tells what is free at each scrape.
 
+import { type FreeSpace, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../disk/space.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { type FreeSpace, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../lib/space.ts'
 import type { Metrics } from './metrics.ts'
 
 const lookMs = 1_000

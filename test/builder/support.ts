@@ -14,8 +14,8 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import type { Announcements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { encodeMessage } from '../../src/log/message-codec.ts'
 import type { BatchEntry, CommitAnnouncement, CreateHeader, RowsHeader } from '../../src/log/messages.gen.ts'
+import { encodeMessage } from '../../src/log/messages.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import {
   type DataSchema,

@@ -1,9 +1,9 @@
 // Room for rows on the volume of the store.
 
 import { expect, test } from 'vitest'
+import { type FreeSpace, freeSpaceOf, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../../src/disk/space.ts'
 import { createRoomCheck } from '../../src/disk/store-space.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type FreeSpace, freeSpaceOf, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../../src/lib/space.ts'
 
 const space = (bytes: number, inodes?: number): FreeSpace => ({ bytes, inodes })
 

@@ -4,7 +4,7 @@
 
 import { basename, dirname } from 'node:path'
 import type { FileSystem, LogFile } from '../../src/disk/log-files.ts'
-import type { FreeSpace } from '../../src/lib/space.ts'
+import type { FreeSpace } from '../../src/disk/space.ts'
 
 const sectorBytes = 512
 

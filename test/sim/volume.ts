@@ -3,8 +3,8 @@
 // steps, so that a process dies in the middle of them.
 
 import { basename, dirname } from 'node:path'
+import type { StoreFileSystem } from '../../src/disk/files.ts'
 import type { FileSystem, LogFile } from '../../src/disk/log-files.ts'
-import type { StoreFileSystem } from '../../src/disk/store-files.ts'
 import type { Process, World } from './world.ts'
 
 const sectorBytes = 512

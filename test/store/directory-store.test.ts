@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, stat, uti
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { nodeFileSystem, type StoreFileSystem } from '../../src/disk/store-files.ts'
+import { nodeFileSystem, type StoreFileSystem } from '../../src/disk/files.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'

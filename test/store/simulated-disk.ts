@@ -2,7 +2,7 @@
 // Operations take random numbers of turns, so that concurrent writers interleave; power is lost before step `stepsLeft`.
 
 import { basename, dirname } from 'node:path'
-import type { StoreFileSystem } from '../../src/disk/store-files.ts'
+import type { StoreFileSystem } from '../../src/disk/files.ts'
 import { must } from '../../src/lib/assert.ts'
 
 interface Folder {

@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { errorCode, nodeFileSystem, type StoreFileSystem } from '../../disk/store-files.ts'
+import { errorCode, nodeFileSystem, type StoreFileSystem } from '../../disk/files.ts'
 import { NodeError } from '../../model/errors.ts'
 import { checkKey, isSegment } from '../layout.ts'
 import type { ObjectStore } from '../object-store.ts'

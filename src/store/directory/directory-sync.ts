@@ -3,7 +3,7 @@
 // promised: every later call fails with the first error, for the kernel may have dropped what it could not write.
 
 import { dirname } from 'node:path'
-import { errorCode, type StoreFileSystem } from '../../disk/store-files.ts'
+import { errorCode, type StoreFileSystem } from '../../disk/files.ts'
 
 export interface DirectorySync {
   /** Resolves once everything linked into `directory` before this call is durable. */

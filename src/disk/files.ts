@@ -4,7 +4,7 @@
 import { constants, readFile } from 'node:fs'
 import { link, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { type FreeSpace, freeSpaceOf } from '../lib/space.ts'
+import { type FreeSpace, freeSpaceOf } from './space.ts'
 
 /** Names end up durable only after `syncDirectory`; bytes only when `writeNew` resolved. */
 export interface StoreFileSystem {

@@ -15,7 +15,7 @@ import { openLocalAnnouncements } from './log/local-announcements.ts'
 import type { PartitionShare } from './log/partition-share.ts'
 import { NodeError } from './model/errors.ts'
 import type { Role } from './model/roles.ts'
-import { createLogger } from './ops/create-logger.ts'
+import { createLogger } from './ops/process.ts'
 import type { DataPaths } from './store/layout.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
