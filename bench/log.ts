@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeFileSystem } from '../src/disk/log-files.ts'
+import { nodeFileSystem } from '../src/disk/files.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { crc32c } from '../src/lib/crc32c.ts'
 import { silentLogger } from '../src/lib/logger.ts'

@@ -4,7 +4,7 @@
 import { logPositionOf } from '../chain/log-position.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { assert, must } from '../lib/assert.ts'
-import { PackedList } from '../lib/packed-list.ts'
+import { PackedList } from '../lib/collections.ts'
 import type {
   AddData,
   AddPushSource,

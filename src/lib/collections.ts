@@ -1,10 +1,11 @@
-// A binary heap of items with a number each: the item with the smallest number comes first, equal ones in any order.
+// Collections that JavaScript lacks: a binary heap, a list over packed items, a hash table of numbers.
 
 interface Node<T> {
   readonly key: number
   readonly item: T
 }
 
+/** A binary heap: the item with the smallest number comes first, equal ones in any order. */
 export class Heap<T> {
   readonly #nodes: Node<T>[] = []
 
@@ -54,5 +55,89 @@ export class Heap<T> {
     }
     nodes[at] = last
     return top?.item
+  }
+}
+
+/** A list whose items lie packed elsewhere and are made when they are asked for. Reads like an array. */
+export class PackedList<T> implements Iterable<T> {
+  readonly #length: () => number
+  readonly #item: (index: number) => T
+
+  constructor(length: () => number, item: (index: number) => T) {
+    this.#length = length
+    this.#item = item
+  }
+
+  get length(): number {
+    return this.#length()
+  }
+
+  /** The item at `index`, from the end when negative; undefined beyond. */
+  at(index: number): T | undefined {
+    const from0 = index < 0 ? this.length + index : index
+    return from0 >= 0 && from0 < this.length ? this.#item(from0) : undefined
+  }
+
+  /** The items at `[start, end)`. */
+  slice(start = 0, end = this.length): T[] {
+    const items: T[] = []
+    for (let index = Math.max(0, start); index < Math.min(end, this.length); index++) items.push(this.#item(index))
+    return items
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (let index = 0; index < this.length; index++) yield this.#item(index)
+  }
+}
+
+const firstSlots = 8
+const empty = 0
+
+/**
+ * From a 32-bit hash to the numbers of the things that have it: open addressing over one typed array, 6 to 12 bytes a
+ * number. The things themselves lie elsewhere; the caller compares them and tells their hashes when the table grows.
+ */
+export class SlotTable {
+  readonly #hashOf: (number: number) => number
+  /** Number + 1, or 0 where nothing is. */
+  #slots = new Uint32Array(firstSlots)
+  #count = 0
+
+  /** `hashOf(number)` is the hash of a thing that was added: an integer of which the low 32 bits count. */
+  constructor(hashOf: (number: number) => number) {
+    this.#hashOf = hashOf
+  }
+
+  get bytes(): number {
+    return this.#slots.byteLength
+  }
+
+  add(number: number): void {
+    if (3 * (this.#count + 1) > 2 * this.#slots.length) this.#grow()
+    this.#place(number)
+    this.#count++
+  }
+
+  /** The first number under `hash` that `isIt` takes, or undefined. `isIt` is also asked about some of other hashes. */
+  find(hash: number, isIt: (number: number) => boolean): number | undefined {
+    const mask = this.#slots.length - 1
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
+      const slot = this.#slots[at] ?? empty
+      if (slot === empty) return undefined
+      if (isIt(slot - 1)) return slot - 1
+    }
+  }
+
+  #place(number: number): void {
+    const mask = this.#slots.length - 1
+    let at = this.#hashOf(number) & mask
+    while (this.#slots[at] !== empty) at = (at + 1) & mask
+    this.#slots[at] = number + 1
+  }
+
+  #grow(): void {
+    const before = this.#slots
+    this.#slots = new Uint32Array(2 * before.length)
+    for (const slot of before) if (slot !== empty) this.#place(slot - 1)
   }
 }

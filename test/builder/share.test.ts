@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import type { PartitionShare } from '../../src/log/partition-share.ts'
+import type { PartitionShare } from '../../src/log/partitions.ts'
 import { newestFloor } from '../../src/store/claims.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import { type FreeSpace, spaceReserveBytes } from '../../src/disk/space.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { SpaceWatch } from '../../src/ops/health.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
-import { SpaceWatch } from '../../src/ops/space-watch.ts'
 
 test('each change is told once, the reason as long as it lasts', async () => {
   const lines: string[] = []
