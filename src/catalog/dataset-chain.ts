@@ -3,7 +3,7 @@
 
 import { logPositionOf, type NameRecord } from '../chain/records.ts'
 import { assert, must } from '../lib/assert.ts'
-import { PackedList } from '../lib/packed-list.ts'
+import { PackedList } from '../lib/collections.ts'
 import type {
   AddData,
   AddPushSource,
