@@ -1,6 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
+import { foldAscii } from '../model/names.ts'
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
@@ -14,7 +15,6 @@ import { HeldLists, type HeldTable } from './file-lists.ts'
 import { sessionNames } from './function-policy.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
 import { engineVersion } from './identity.ts'
-import { asciiLower } from './lexer.ts'
 import type { ChildSettings, PlainJob } from './messages.ts'
 import { withTotalOrder } from './normalize.ts'
 import { positionOfByte, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
@@ -158,7 +158,7 @@ function checkJob(statement: Statement, job: PlainJob): void {
   if (job.reproducible) checkReproducible(statement)
   for (const name of statement.gate.sessionNames) {
     const isColumn = job.tables.some((table) =>
-      table.schema?.fields.some((field) => asciiLower(field.name) === name.construct),
+      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
     )
     if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
   }

@@ -2,7 +2,7 @@
 // it does for others. Their arguments are wrapped, in the tree that runs, in a check of the nesting. Pure.
 
 import type { JsonObject, JsonValue } from '../model/json.ts'
-import { asciiLower } from './lexer.ts'
+import { foldAscii } from '../model/names.ts'
 import { child, list, text } from './tree.ts'
 
 /** Deeper than any record that a node takes (limits.jsonDepth), and far from the end of any stack. */
@@ -52,7 +52,7 @@ export function withCheckedJson(call: JsonObject, check: JsonObject): JsonObject
 export function isRecursiveJson(node: JsonObject): boolean {
   const kind = text(node, 'class')
   return (
-    (kind === 'FUNCTION' || kind === 'WINDOW') && recursiveJsonFunctions.has(asciiLower(text(node, 'function_name')))
+    (kind === 'FUNCTION' || kind === 'WINDOW') && recursiveJsonFunctions.has(foldAscii(text(node, 'function_name')))
   )
 }
 

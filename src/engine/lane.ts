@@ -1,15 +1,15 @@
 // Who runs next: queries wait in turn by caller, and get a process when a slot is free and there is one for them. Who
 // waits too long, or finds the queue or its share of it full, is told that the node is saturated.
 
-import { NodeError } from '../model/errors.ts'
+import { type NoRoom, FairQueue } from '../lib/fair-queue.ts'
 import { limitTable } from '../lib/limits.ts'
+import { NodeError } from '../model/errors.ts'
 import { cancelled, type ChildHandle, type Outcome } from './child-handle.ts'
 import { ChildPool, draining, type PoolSize } from './child-pool.ts'
 import type { Asking, EngineOptions } from './engine-job.ts'
 import type { SentLists } from './file-lists.ts'
 import type { ToChild } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
-import { type NoRoom, TurnQueue } from './turn-queue.ts'
 
 /** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
 const leastWaitMs = 10_000
@@ -37,7 +37,7 @@ export class Lane {
   readonly #options: EngineOptions
   readonly #size: PoolSize
   readonly #pool: ChildPool
-  readonly #queue: TurnQueue<Waiter>
+  readonly #queue: FairQueue<Waiter>
   #running = 0
   /** Queries that run, by the first part of their callers' keys. */
   readonly #runningOf = new Map<string, number>()
@@ -48,7 +48,7 @@ export class Lane {
   constructor(options: EngineOptions, size: PoolSize) {
     this.#options = options
     this.#size = size
-    this.#queue = new TurnQueue(options.queueLimit, options.callerSharePercent)
+    this.#queue = new FairQueue(options.queueLimit, options.callerSharePercent)
     this.#pool = new ChildPool(options, size, () => this.#serve())
   }
 

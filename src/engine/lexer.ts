@@ -1,6 +1,8 @@
 // A small lexer of the engine's SQL: enough to find words outside strings, names and comments. Used to quote the bare
 // word `offset` and to name the kind of a statement; the engine's own parser decides everything else.
 
+import { foldAscii } from '../model/names.ts'
+
 export interface SqlToken {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'symbol' | 'unfair comment'
   /** UTF-16 index of the first unit, and after the last. */
@@ -57,7 +59,7 @@ function tokenAt(sql: string, start: number): SqlToken {
     return { kind: 'string', start, end: close < 0 ? sql.length : close + tag.length, text: '' }
   }
   const name = match(word, sql, start)
-  if (name !== undefined) return { kind: 'word', start, end: start + name.length, text: asciiLower(name) }
+  if (name !== undefined) return { kind: 'word', start, end: start + name.length, text: foldAscii(name) }
   const digits = match(numeral, sql, start)
   if (digits !== undefined) return { kind: 'number', start, end: start + digits.length, text: '' }
   const symbol = symbolText(match(operator, sql, start) ?? unit)
@@ -115,7 +117,3 @@ function match(pattern: RegExp, sql: string, at: number): string | undefined {
   return found === '' ? undefined : found
 }
 
-/** Lower case of ASCII letters only, as the engine folds names (U+212A stays U+212A). */
-export function asciiLower(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-}

@@ -2,9 +2,9 @@
 // Edits the serialised tree; never builds SQL text. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import { allowedMacros, rowSetMacros } from './function-policy.ts'
-import { asciiLower } from './lexer.ts'
 import { child, list, nowhere, present, text } from './tree.ts'
 
 /**
@@ -45,7 +45,7 @@ function isRowWise(value: JsonValue): boolean {
   const kind = text(value, 'class')
   if (kind === 'WINDOW' || kind === 'SUBQUERY') return false
   if (kind === 'FUNCTION') {
-    const name = asciiLower(text(value, 'function_name'))
+    const name = foldAscii(text(value, 'function_name'))
     const scalar = scalarFunctions.has(name) || (allowedMacros.has(name) && !rowSetMacros.has(name))
     if (!scalar || aggregateFunctions.has(name)) return false
   }

@@ -9,7 +9,7 @@ import {
   isDenied,
   volatileFunctions,
 } from '../../src/engine/function-policy.ts'
-import { asciiLower } from '../../src/engine/lexer.ts'
+import { foldAscii } from '../../src/engine/lexer.ts'
 import type { DuckDBConnection } from '@duckdb/node-api'
 
 let connection: DuckDBConnection
@@ -21,7 +21,7 @@ afterAll(() => connection.closeSync())
 
 async function catalogue(where: string): Promise<string[]> {
   const result = await connection.run(`SELECT DISTINCT function_name FROM duckdb_functions() WHERE ${where}`)
-  return (await result.getRows()).map((row) => asciiLower(String(row[0])))
+  return (await result.getRows()).map((row) => foldAscii(String(row[0])))
 }
 
 test('scalar functions are the catalogue without what is refused', async () => {
