@@ -1,12 +1,12 @@
 // The catalogue of a child: one view per name of a statement, named exactly as the caller wrote it, over exactly the
 // slices that were pinned. Views stay between queries; a name whose files or schema changed is made anew.
 
-import { foldAscii } from '../model/names.ts'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
+import { foldAscii } from '../model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { sqlTypeOf } from './duckdb-types.ts'
-import { type HeldTable, patternOf } from './file-lists.ts'
+import { type HeldTable, patternOf } from './engine-job.ts'
 
 /** Views kept for later queries. */
 const keptViews = 64

@@ -2,27 +2,26 @@
 // settings alone do not make a caller's SQL safe (a SELECT can switch logging on, read granted files as raw bytes, print
 // file paths). It also finds the names to pin and what makes a statement irreproducible. Pure.
 
-import type { TextPosition } from '../model/errors.ts'
 import { similarNames } from '../lib/similar-names.ts'
-import { NodeError } from '../model/errors.ts'
+import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
-import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import type { Construct, TableName } from './engine-job.ts'
 import {
   aggregateByName,
+  aggregateFunctions,
   allowedMacros,
   allowedTableFunctions,
   clockNames,
   deniedTypes,
   isDenied,
   machineDependentFunctions,
+  scalarFunctions,
   sessionNames,
   volatileFunctions,
 } from './function-policy.ts'
-import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './json-guard.ts'
-import { child, list, location, present, text } from './tree.ts'
-import { families, type Rule, shapes } from './tree-grammar.ts'
+import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
+import { child, families, list, location, present, type Rule, shapes, text } from './tree-grammar.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {

@@ -6,9 +6,10 @@ import { jsonText } from '../json/json.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
-import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import {
   addingAggregates,
+  aggregateFunctions,
+  allowedMacros,
   countingAggregates,
   extremeAggregates,
   orderedAggregates,
@@ -16,11 +17,12 @@ import {
   pinnedMacros,
   rowFunctions,
   rowMakers,
+  scalarFunctions,
   sortingAggregates,
-} from './exact-functions.ts'
-import { allowedMacros, volatileFunctions } from './function-policy.ts'
-import { keepsOffsetOrder } from './normalize.ts'
-import { child, list, present, text } from './tree.ts'
+  volatileFunctions,
+} from './function-policy.ts'
+import { keepsOffsetOrder } from './rewriter.ts'
+import { child, list, present, text } from './tree-grammar.ts'
 import { NamedValues, valueClass } from './value-class.ts'
 
 export type Stability = 'exact' | 'pinned'

@@ -4,8 +4,8 @@
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DataSchema, DataType } from '../model/schema.ts'
-import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './exact-functions.ts'
-import { child, list, text } from './tree.ts'
+import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './function-policy.ts'
+import { child, list, text } from './tree-grammar.ts'
 
 /**
  * Ordered, so that the kind of several values is the highest of theirs. `number`: integers, decimals, truth values, whose
