@@ -4,10 +4,10 @@
 
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type History, judge, type Verdict } from '../../history/history.ts'
-import { type Random, randomOf } from '../../history/random.ts'
-import { checkStore, type StoreReport, systemClock } from '../../index.ts'
+import { checkStore, type StoreReport, systemClock } from '../index.ts'
+import { type History, judge, type Verdict } from './history.ts'
 import { checkProof, creatingPosts, largePosts, produce, Seen, smallPosts, type Target, watch } from './load.ts'
+import { type Random, randomOf } from './random.ts'
 import { drained, readBack, receiptFaults } from './read-back.ts'
 import { type Address, type ServedNode, startServed } from './served-node.ts'
 

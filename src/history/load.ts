@@ -2,9 +2,9 @@
 // All that they are told goes into what was seen. A batch with a key is repeated until it is acknowledged, and some
 // are sent again after that; one without a key is sent once, whatever comes of it.
 
-import type { Answer, BatchSent, HeadSeen, ProofChecked } from '../../history/history.ts'
-import type { Random } from '../../history/random.ts'
-import { systemClock } from '../../index.ts'
+import { systemClock } from '../index.ts'
+import type { Answer, BatchSent, HeadSeen, ProofChecked } from './history.ts'
+import type { Random } from './random.ts'
 import type { Address } from './served-node.ts'
 
 /** Everything that was seen. */

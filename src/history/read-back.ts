@@ -1,8 +1,8 @@
 // What a node holds in the end, read the way every reader does: blocks from the list of blocks, rows by SQL. Rows name their
 // batch in `batch`, their place in it in `i`, and the size of the batch in `of`.
 
-import type { BatchSent, StoredDataset, StoredRow } from '../../history/history.ts'
-import { systemClock } from '../../index.ts'
+import { systemClock } from '../index.ts'
+import type { BatchSent, StoredDataset, StoredRow } from './history.ts'
 import { postJson, type Seen } from './load.ts'
 import type { Address } from './served-node.ts'
 
