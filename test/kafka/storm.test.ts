@@ -9,10 +9,20 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { judge } from '../../src/history/history.ts'
-import { checkProof, creatingPosts, largePosts, produce, Seen, smallPosts, watch } from '../../src/history/load.ts'
-import { randomOf } from '../../src/history/random.ts'
-import { drained, readBack, receiptFaults } from '../../src/history/read-back.ts'
-import type { Address } from '../../src/history/served-node.ts'
+import {
+  type Address,
+  checkProof,
+  creatingPosts,
+  drained,
+  largePosts,
+  produce,
+  randomOf,
+  readBack,
+  receiptFaults,
+  Seen,
+  smallPosts,
+  watch,
+} from '../../src/history/load.ts'
 import { checkStore } from '../../src/index.ts'
 import { Broker, freePorts } from '../helpers/kafka-broker.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
