@@ -14,12 +14,12 @@ import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObjects } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
+
 
 const masked = '********'
 
 /** Prints what `serve` would run with. Throws NodeError `InvalidParameter` where `serve` would. */
-export async function showConfig(context: CommandContext, { flags, configFile }: ServeOptions): Promise<number> {
+export async function showConfig(context: CommandContext, { flags, configFile }: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(flags, configFile)
   const rows = readOptions(flags, configFile).map((option): JsonValue => {
     const { row, source } = option

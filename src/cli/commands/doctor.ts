@@ -9,10 +9,10 @@ import { printObjects } from '../output.ts'
 import { createStatusLine, type StatusLine } from '../status-line.ts'
 import { cleanText } from '../table.ts'
 import type { Finding } from '../../doctor/finding.ts'
-import type { ServeOptions } from './serve.ts'
+
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. */
-export async function doctor(context: CommandContext, options: ServeOptions): Promise<number> {
+export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
   const status = createStatusLine()
   const findings = await allFindings(context, options, status).finally(() => status.clear())
   if (context.form === 'table') process.stdout.write(lines(findings).join(''))
@@ -22,7 +22,7 @@ export async function doctor(context: CommandContext, options: ServeOptions): Pr
   return failed.every(({ isRemote }) => isRemote === true) ? exitCodes.unreachable : exitCodes.environment
 }
 
-async function allFindings(context: CommandContext, options: ServeOptions, status: StatusLine): Promise<Finding[]> {
+async function allFindings(context: CommandContext, options: NodeOptions, status: StatusLine): Promise<Finding[]> {
   const config = readConfig(context, options)
   if ('found' in config) return [config]
   const { inspect } = await import('../../doctor/inspect.ts')
@@ -36,7 +36,7 @@ async function allFindings(context: CommandContext, options: ServeOptions, statu
   return [...all, ...(await checkNode({ ...context, server, environment: tokenPlace(context, config) }))]
 }
 
-function readConfig(context: CommandContext, { flags, configFile }: ServeOptions): Config | Finding {
+function readConfig(context: CommandContext, { flags, configFile }: NodeOptions): Config | Finding {
   try {
     return context.entry.loadConfig(flags, configFile)
   } catch (error) {

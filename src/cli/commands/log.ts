@@ -5,9 +5,9 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
 import { printObjects } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
 
-export interface AdoptCommand extends ServeOptions {
+
+export interface AdoptCommand extends NodeOptions {
   readonly old: string
   readonly next: string
   readonly acceptLoss: boolean

@@ -5,10 +5,10 @@ import type { CommandContext } from '../context.ts'
 import { exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
 import { printObject } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
+
 
 /** What is rejected: as `RejectOptions` of the composition root, which is loaded only when the command runs. */
-export interface RejectCommand extends ServeOptions {
+export interface RejectCommand extends NodeOptions {
   readonly what: { readonly reason: string; readonly position: number } & (
     | { readonly dataset: string }
     | { readonly log?: string | undefined; readonly partition: number }

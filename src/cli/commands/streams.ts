@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObjects } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
+
 
 export type StreamsAction = 'check' | 'diff' | 'apply'
 
@@ -13,7 +13,7 @@ export type StreamsAction = 'check' | 'diff' | 'apply'
 export async function runStreams(
   context: CommandContext,
   action: StreamsAction,
-  { flags, configFile }: ServeOptions,
+  { flags, configFile }: NodeOptions,
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
   const { openStreams } = await import('../../open-log.ts')
