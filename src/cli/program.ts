@@ -54,7 +54,7 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
       // against what the tree declares: the casts name that declaration.
       const command = args.at(-1) as Command
       const texts = args.slice(0, -2).flat() as string[]
-      await run(command, (context) => code(context, texts, command.opts()))
+      await run(command, (context) => code(context, texts, command.opts() as Parameters<typeof code>[2]))
     }
   addCommands(program, runner, entry.optionTable)
   return program

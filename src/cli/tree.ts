@@ -6,17 +6,9 @@ import type { OptionRow } from '../index.ts'
 import type { ChaosOptions } from './commands/chaos.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
 import type { IngestOptions } from './commands/ingest.ts'
-import type { QueryOptions, TailOptions } from './commands/query.ts'
-import type { TokenOptions } from './commands/token.ts'
-import type { VerifyOptions } from './commands/verify.ts'
-import {
-  collect,
-  type CommandContext,
-  durationMs,
-  type NodeOptions,
-  positiveNumber,
-  wholeNumber,
-} from './context.ts'
+import type { TokenOptions } from './commands/node-facts.ts'
+import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import { collect, type CommandContext, durationMs, type NodeOptions, positiveNumber, wholeNumber } from './context.ts'
 
 /**
  * Makes commander's action of a command's code, which resolves to the exit code. `args`: positional arguments, the
@@ -230,15 +222,13 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--signer <did>', 'who must have signed (did:key:…)')
     .action(
       runner<VerifyOptions>(async (context, [file = ''], options) =>
-        (await import('./commands/verify.ts')).verify(context, file, options),
+        (await import('./commands/query.ts')).verify(context, file, options),
       ),
     )
   program
     .command('receipt <id>')
     .description('what became of a batch')
-    .action(
-      runner(async (context, [id = '']) => (await import('./commands/node-facts.ts')).showReceipt(context, id)),
-    )
+    .action(runner(async (context, [id = '']) => (await import('./commands/node-facts.ts')).showReceipt(context, id)))
 }
 
 const streamsCommands = {
@@ -300,7 +290,7 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
 
 function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('make, list and revoke tokens (needs the scope admin)')
-  const load = () => import('./commands/token.ts')
+  const load = () => import('./commands/node-facts.ts')
   token
     .command('create <name>')
     .description('make a token; its text is shown once')

@@ -10,8 +10,7 @@ import type { JsonValue } from '../../index.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
-import { printObject } from '../output.ts'
-import { createStatusLine } from '../status-line.ts'
+import { createStatusLine, printObject } from '../output.ts'
 
 export interface ChaosOptions {
   readonly cycles: number

@@ -3,14 +3,8 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-
-export interface NodeOptions {
-  /** Values by option name of the options table; absent where no flag was given. */
-  readonly flags: Readonly<Record<string, unknown>>
-  readonly configFile: string | undefined
-}
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
