@@ -1,7 +1,7 @@
 // `config`: every option of a node with its value and where that comes from. `streams`: the topics of Kafka beside their
 // contracts. No node is asked.
 
-import { placesOf } from '../../doctor/places.ts'
+import { placesOf } from '../../doctor/finding.ts'
 import {
   type Config,
   fromPlain,
