@@ -14,7 +14,7 @@ import type { TopicState } from './log/kafka/topics.ts'
 import { openLocalAnnouncements } from './log/local-announcements.ts'
 import type { PartitionShare } from './log/partition-share.ts'
 import { NodeError } from './model/errors.ts'
-import type { Role } from './model/roles.ts'
+import type { Role } from './model/names.ts'
 import { createLogger } from './ops/create-logger.ts'
 import type { DataPaths } from './store/layout.ts'
 
