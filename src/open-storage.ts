@@ -13,7 +13,7 @@ import type { KafkaLog } from './log/kafka/kafka-log.ts'
 import type { TopicState } from './log/kafka/topics.ts'
 import type { PartitionShare } from './log/partitions.ts'
 import { NodeError } from './model/errors.ts'
-import type { Role } from './model/roles.ts'
+import type { Role } from './model/names.ts'
 import { createLogger } from './ops/process.ts'
 import type { DataPaths } from './store/layout.ts'
 

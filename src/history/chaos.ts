@@ -2,14 +2,29 @@
 // load; then there is peace, and what callers saw is held against what the node has. A kill leaves the page cache of
 // the machine: power cuts are not tried here.
 
-import { mkdir, readdir } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type History, judge, type Verdict } from '../../history/history.ts'
-import { type Random, randomOf } from '../../history/random.ts'
-import { checkStore, type StoreReport, systemClock } from '../../index.ts'
-import { checkProof, creatingPosts, largePosts, produce, Seen, smallPosts, type Target, watch } from './load.ts'
-import { drained, readBack, receiptFaults } from './read-back.ts'
-import { type Address, type ServedNode, startServed } from './served-node.ts'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { checkStore, type StoreReport, systemClock } from '../index.ts'
+import { type History, judge, type Verdict } from './history.ts'
+import {
+  type Address,
+  checkProof,
+  creatingPosts,
+  drained,
+  largePosts,
+  produce,
+  type Random,
+  randomOf,
+  readBack,
+  receiptFaults,
+  Seen,
+  smallPosts,
+  type Target,
+  watch,
+} from './load.ts'
 
 export interface ChaosSpec {
   /** An empty directory. */
@@ -122,6 +137,7 @@ class Run {
     }
     const { seen } = this
     const next = (): Random => randomOf(this.#random.between(0, 2 ** 31))
+    // Two producers with one seed create the same datasets at the same time.
     const raced = this.#random.between(0, 2 ** 31)
     const [small = '', mixed = '', large = ''] = aliases
     return Promise.all([
@@ -240,4 +256,75 @@ function problemsOf(report: StoreReport): string[] {
       problems.map(({ kind, message }) => `${alias}: ${kind}: ${message}`),
     ),
   ]
+}
+
+export interface ServeSpec {
+  /** Names the process in what is seen: a restarted one has another. */
+  readonly session: string
+  readonly dataDir: string
+  /** Where Node.js may keep compiled sources, so that restarts are quick. */
+  readonly compileCache: string
+  /** Options of `serve` by name, without dashes. */
+  readonly options: Readonly<Record<string, string>>
+  /** File with the admin token; default: the one in the data directory. */
+  readonly tokenFile?: string
+}
+
+export interface ServedNode {
+  /** Rejects, with what the process wrote to stderr, when it ends before it is ready. */
+  readonly ready: Promise<Address>
+  isAlive(): boolean
+  /** SIGSTOP. */
+  freeze(): void
+  /** SIGCONT. */
+  thaw(): void
+  /** SIGKILL, or SIGTERM; resolves with the exit code when the process is gone. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
+}
+
+const program = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url))
+/** Last characters of stderr that are kept. */
+const keptErrors = 4_000
+
+/** Starts a node on a free port. It is killed when this process exits. */
+export function startServed(spec: ServeSpec): ServedNode {
+  const options = { data: spec.dataDir, listen: '127.0.0.1:0', 'log-level': 'error', ...spec.options }
+  const flags = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
+  const child = spawn(process.execPath, [program, 'serve', ...flags], {
+    cwd: spec.dataDir,
+    env: { NODE_COMPILE_CACHE: spec.compileCache },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const killNow = (): void => void child.kill('SIGKILL')
+  process.on('exit', killNow)
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => {
+      process.off('exit', killNow)
+      resolve(code)
+    })
+  })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-keptErrors)
+  })
+  const line = new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve))
+  const ready = Promise.race([line, ended]).then(async (said): Promise<Address> => {
+    if (typeof said !== 'string') throw new RangeError(`the node ended (${said}) before it was ready: ${errors}`)
+    const { url } = JSON.parse(said) as { url: string } // the ready line of serve
+    const token = (await readFile(spec.tokenFile ?? join(spec.dataDir, 'token'), 'utf8')).trim()
+    return { url, token, session: spec.session }
+  })
+  // Who kills a node that starts does not wait for it.
+  ready.catch(() => {})
+  return {
+    ready,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    end: (signal) => {
+      child.kill(signal)
+      return ended
+    },
+  }
 }

@@ -2,16 +2,17 @@
 
 import { describe, expect, it } from 'vitest'
 import { NodeError } from '../../src/model/errors.ts'
-import type { DataType, Field } from '../../src/model/schema.ts'
 import {
   checkColumns,
   checkEvolution,
   columnNameFault,
+  type DataType,
+  type Field,
   isStorable,
   sameType,
   schemaEquals,
   typeText,
-} from '../../src/model/schema-rules.ts'
+} from '../../src/model/schema.ts'
 
 const int64: DataType = { kind: 'Int64' }
 const string: DataType = { kind: 'String' }
