@@ -11,17 +11,6 @@ import { errorCatalogue } from './error-pages.ts'
 import { Problem } from './schemas.ts'
 import { type AnswerText, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Parts of the request that the handler reads by itself: described, not validated here. */
-    readonly describes?: {
-      readonly body?: object
-      readonly consumes?: readonly string[]
-      readonly headers?: object
-    }
-  }
-}
-
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
 const swaggerPolicy = [
   "default-src 'none'",
