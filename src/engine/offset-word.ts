@@ -1,7 +1,7 @@
 // `offset`, the first system column, is a reserved word of the engine. Where it stands bare at the start of an operand
 // it means the column: here it is put in quotes, and positions in the quoted text are mapped back to the text as sent.
 
-import { positionAt } from '../json/text-position.ts'
+import { positionAt } from '../json/parser.ts'
 import type { TextPosition } from '../model/errors.ts'
 import { lexSql, type SqlToken } from './lexer.ts'
 

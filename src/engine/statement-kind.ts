@@ -1,7 +1,7 @@
 // The first look at a statement's text, before any parser of the engine sees it: what kind of statement is it, and is
 // it one alone. (The engine's parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
 
-import { positionAt } from '../json/text-position.ts'
+import { positionAt } from '../json/parser.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { notAllowed } from './gate.ts'
 import { lexSql } from './lexer.ts'

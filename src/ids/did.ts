@@ -5,7 +5,7 @@ import { assert } from '../lib/assert.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { base16Text, base58Text, decodeMultibase } from './multibase.ts'
+import { base16Text, base58Text, decodeMultibase } from './multihash.ts'
 
 const keyBytes = 32
 const didBytes = 2 + keyBytes
@@ -27,16 +27,6 @@ export function datasetIdBytes(id: string): Uint8Array {
 export function datasetIdText(bytes: Uint8Array): DatasetId {
   checkKeyCode(bytes, 'dataset id')
   return `${odfScheme}${base16Text(bytes)}`
-}
-
-/** `fed01…`: the name of a dataset's directory. Throws DecodeError. */
-export function datasetFolder(id: string): string {
-  return base16Text(datasetIdBytes(id))
-}
-
-/** The dataset id that a directory name stands for. Throws DecodeError. */
-export function datasetIdFromFolder(folder: string): DatasetId {
-  return datasetIdText(datasetIdBytes(`${odfScheme}${folder}`))
 }
 
 /** `did:key:z6Mk…` of a 32-byte Ed25519 public key. */
