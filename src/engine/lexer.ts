@@ -1,7 +1,7 @@
 // A small lexer of the engine's SQL: enough to find words outside strings, names and comments. Used to quote the bare
 // word `offset` and to name the kind of a statement; the engine's own parser decides everything else.
 
-import { positionAt } from '../json/text-position.ts'
+import { positionAt } from '../json/parser.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { notAllowed } from './gate.ts'
