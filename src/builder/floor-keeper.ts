@@ -3,7 +3,7 @@
 
 import type { FloorRecord, HaltedDataset } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'

@@ -4,7 +4,7 @@
 import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { decodeMessage } from '../log/message-codec.ts'
+import { decodeMessage } from '../log/messages.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import { adoptionsFrom, putLog, readAdoption } from '../store/records.ts'
 import { logsPrefix } from '../store/layout.ts'

@@ -2,12 +2,11 @@
 // the committer. A session that meets a fault of the log or the store is thrown away; the next one starts at the floor.
 
 import type { FloorRecord } from '../chain/records.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, nextTurn } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { nextTurn } from '../lib/turn.ts'
 import type { EventLog, LogEntry } from '../log/event-log.ts'
-import type { DecodedMessage } from '../log/message-codec.ts'
 import type { CreateHeader, CutHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { DecodedMessage } from '../log/messages.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'

@@ -5,7 +5,7 @@
 import { logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
-import { PackedList } from '../lib/packed-list.ts'
+import { PackedList } from '../lib/collections.ts'
 import type {
   DatasetId,
   DataSlice,

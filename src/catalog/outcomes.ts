@@ -10,8 +10,8 @@ import {
   olderIds,
 } from '../chain/checkpoint.ts'
 import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
-import { nextTurn } from '../lib/turn.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Checkpoints } from './checkpoints.ts'

@@ -1,7 +1,7 @@
 // The port of the object store: immutable objects under keys. Adapters: memory, directory (S3 later).
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
-import type { FreeSpace } from '../lib/space.ts'
+import type { FreeSpace } from '../disk/space.ts'
 
 export interface ObjectStore {
   /** Adapter: `memory`, `directory`. */
