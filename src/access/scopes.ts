@@ -128,26 +128,17 @@ export function matchesPattern(pattern: string, alias: string): boolean {
   return patterns.length === parts.length && patterns.every((part, index) => matchesPart(part, parts[index] ?? ''))
 }
 
-/** Wildcard match without backtracking over more than the last star: at worst the product of the lengths. */
+/** True when the pieces between the stars stand in the text in their order; the first match of each is as good as any. */
 function matchesPart(pattern: string, text: string): boolean {
-  let p = 0
-  let star = -1
-  let resume = 0
-  let t = 0
-  while (t < text.length) {
-    if (pattern[p] === '*') {
-      star = p++
-      resume = t
-    } else if (pattern[p] === text[t]) {
-      p++
-      t++
-    } else if (star >= 0) {
-      p = star + 1
-      t = ++resume
-    } else {
-      return false
-    }
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === first
+  if (!text.startsWith(first)) return false
+  let at = first.length
+  for (const piece of rest) {
+    const found = text.indexOf(piece, at)
+    if (found < 0) return false
+    at = found + piece.length
   }
-  while (pattern[p] === '*') p++
-  return p === pattern.length
+  return text.length - at >= last.length && text.endsWith(last)
 }

@@ -1,14 +1,13 @@
 // Stored objects verbatim: blocks, slices, checkpoints. Their bytes are their identity; nothing is re-encoded.
 
 import type { NameRecord } from '../chain/records.ts'
-import { hashText, normalHash, sha3Hash } from '../ids/multihash.ts'
-import { createSha3256 } from '../ids/native-crypto.ts'
+import { normalHash } from '../ids/multihash.ts'
 import { toPlain } from '../json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { eventToJson } from '../odf/odf-json.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
-import { loadBlock } from '../store/load-block.ts'
+import { loadBlock, readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { DatasetChain, DatasetView } from './dataset-chain.ts'
 
@@ -94,12 +93,11 @@ const pieceBytes = 1024 * 1024
 /** Slices that are read at once. */
 const parallelChecks = 16
 
-/** A stored object, and the words for it in a sentence. */
+/** A stored object, and the words for it in a sentence: `slice f1620… of acme/lab`. */
 export interface StoredObject {
   readonly key: string
   readonly hash: Hash
   readonly sizeBytes: number
-  /** `slice f1620… of acme/lab` */
   readonly words: string
 }
 
@@ -124,7 +122,7 @@ export class ObjectCheck {
   async object(object: StoredObject): Promise<void> {
     let check = this.#checks.get(object.key)
     if (check === undefined) {
-      check = this.#hash(object)
+      check = readPieces(this.#store, object, { pieceBytes })
       this.#checks.set(object.key, check)
       check.catch(() => this.#checks.delete(object.key))
     }
@@ -161,33 +159,6 @@ export class ObjectCheck {
     for (const view of views) await this.slices(view)
     throw error
   }
-
-  async #hash(object: StoredObject): Promise<void> {
-    const { key, hash, sizeBytes, words } = object
-    if (sizeBytes <= pieceBytes) return this.#hashSmall(object)
-    const found = await this.#store.size(key)
-    if (found === undefined) throw new HaltError('ChainBroken', `${words} is missing`)
-    if (found !== sizeBytes) throw damaged(words, `${found} bytes, not ${sizeBytes}`)
-    const digest = createSha3256()
-    for (let at = 0; at < sizeBytes; at += pieceBytes) {
-      const piece = await this.#store.getRange(key, at, Math.min(at + pieceBytes, sizeBytes))
-      if (piece === undefined) throw new HaltError('ChainBroken', `${words} is missing`)
-      digest.update(piece)
-    }
-    if (hashText(digest.digest()) !== hash) throw damaged(words, 'its bytes have another hash')
-  }
-
-  /** The same in one read: chains may have thousands of small slices. */
-  async #hashSmall({ key, hash, sizeBytes, words }: StoredObject): Promise<void> {
-    const bytes = await this.#store.get(key)
-    if (bytes === undefined) throw new HaltError('ChainBroken', `${words} is missing`)
-    if (bytes.length !== sizeBytes) throw damaged(words, `${bytes.length} bytes, not ${sizeBytes}`)
-    if (sha3Hash(bytes) !== hash) throw damaged(words, 'its bytes have another hash')
-  }
-}
-
-function damaged(words: string, how: string): HaltError {
-  return new HaltError('ChainBroken', `${words} is damaged: ${how}`)
 }
 
 /** A block in the JSON form of ODF, with its hash. */
