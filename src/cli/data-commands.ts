@@ -2,6 +2,7 @@
 // a command runs.
 
 import { type Command, Option } from 'commander'
+import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
 import type { IngestOptions } from './commands/ingest.ts'
@@ -91,19 +92,11 @@ NDJSON, CSV and NDGeoJSON from a pipe need not end: they are sent in batches, ea
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
   mosquitto_sub -t 'sensors/#' | proofstream ingest me/sensors`
 
-export function addIngestCommand(program: Command, runner: Runner): void {
+export function addIngestCommand(program: Command, runner: Runner, formats: readonly Format[]): void {
   program
     .command('ingest <dataset> [files...]')
     .description('store records from files or stdin')
-    .addOption(
-      new Option('-f, --format <format>', 'format of all files').choices([
-        'csv',
-        'json',
-        'ndjson',
-        'geojson',
-        'ndgeojson',
-      ]),
-    )
+    .addOption(new Option('-f, --format <format>', 'format of all files').choices(formats.map(({ name }) => name)))
     .option('--no-create', 'fail when the dataset is missing, instead of making it')
     .option('--no-wait', 'be content with records that are safe in the log, not yet in a block')
     .option('--dry-run', 'check everything, store nothing')

@@ -2,6 +2,7 @@
 // run, so that help and short commands start at once.
 
 import { Command, CommanderError } from 'commander'
+import type { Format } from '../formats/format.ts'
 import type { CommandContext, Entry } from './context.ts'
 import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
@@ -13,7 +14,9 @@ import { contextOf, outputOption, type Runner } from './options.ts'
 export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
-  const program = createProgram(entry, async (command, run) => {
+  // Readers of formats are many modules: they are loaded for the one command that names them.
+  const formats = args.includes('ingest') ? (await import('../formats/registry.ts')).formats : []
+  const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', () => process.exit(exitCodes.interrupted))
     exitCode = await run(contextOf(command, entry))
   })
@@ -37,8 +40,12 @@ function endQuietlyWithoutReader(): void {
   })
 }
 
-/** The tree of commands; `run` is called with the command's code. */
-export function createProgram(entry: Entry, run: (command: Command, code: CommandCode) => Promise<void>): Command {
+/** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
+export function createProgram(
+  entry: Entry,
+  formats: readonly Format[],
+  run: (command: Command, code: CommandCode) => Promise<void>,
+): Command {
   const program = new Command('proofstream')
     .description('Streams of records in, provable datasets out.')
     .exitOverride()
@@ -58,7 +65,7 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
   addServeCommand(program, runner, entry.optionTable)
   addInstallationCommands(program, runner, entry.optionTable)
   addDatasetCommands(program, runner, entry.optionTable)
-  addIngestCommand(program, runner)
+  addIngestCommand(program, runner, formats)
   addDataCommands(program, runner)
   addStreamsCommands(program, runner, entry.optionTable)
   addLogCommands(program, runner, entry.optionTable)

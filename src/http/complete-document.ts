@@ -70,7 +70,7 @@ function completed(operation: Json, row: Operation, { key, isRead }: { key: stri
     operationId: row.id,
     ...(described.length === 0 ? {} : { description: described.join(' ') }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...withBodyExamples(operation['requestBody'], requestExamples[key]),
+    ...withBodyExamples(operation['requestBody'], requestExamples(key)),
     responses: { ...Object.fromEntries(answers), ...errorResponses(row, shared) },
   }
 }

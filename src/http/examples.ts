@@ -1,5 +1,7 @@
 // Examples in the OpenAPI document: one dataset of readings, as a node answered about it. The proof is a real one.
 
+import { formats } from '../formats/registry.ts'
+
 const id = 'did:odf:fed01b01390025986c67024b49446f43ffd2d124eae4a428dc857cbd53cd8d1a92fb2'
 const signer = 'did:key:z6Mkg8KHUyht453mFgLkjBA1DR4rG9zzdeojqjPAKrJx4kmm'
 const head = 'f1620e177e7623c349d889c1e31edd282ac124d59b4deb79b1d986c95f12ed9fd00f7'
@@ -124,12 +126,13 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   'listTokens 200': { tokens: [{ ...token, createdAt, lastFour: '0000' }] },
 }
 
-const feature =
-  '{"type":"Feature","geometry":{"type":"Point","coordinates":[18.95,69.65]},"properties":{"sensor":"s1","celsius":21.5}}'
-const record = '{"event_time":"2026-01-31T12:00:00Z","sensor":"s1","celsius":21.5}'
+/** Example bodies of an operation (method and path), by media type. */
+export function requestExamples(operation: string): Readonly<Record<string, unknown>> | undefined {
+  if (operation !== 'post /{account}/{dataset}/ingest') return examplesOfJson[operation]
+  return Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+}
 
-/** By method and path, then by media type. */
-export const requestExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const examplesOfJson: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'put /{account}/{dataset}': {
     'application/json': {
       schema: {
@@ -140,13 +143,6 @@ export const requestExamples: Readonly<Record<string, Readonly<Record<string, un
       },
       info: { description: 'Readings of our sensors', keywords: ['weather'] },
     },
-  },
-  'post /{account}/{dataset}/ingest': {
-    'application/x-ndjson': `${record}\n`,
-    'application/json': `[${record}]`,
-    'application/geo+json': `{"type":"FeatureCollection","features":[${feature}]}`,
-    'application/x-ndgeojson': `${feature}\n`,
-    'text/csv': 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
   },
   'post /query': { 'application/json': { query, include: ['Proof'] } },
   'post /verify': { 'application/json': provenAnswer },

@@ -1,10 +1,9 @@
 // GeoJSON against JSON.parse: features of all kinds, however their text is laid out and wherever its chunks are cut.
 
-import * as turf from '@turf/helpers'
 import { isDeepStrictEqual } from 'node:util'
+import * as turf from '@turf/helpers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Format } from '../../src/formats/reader.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { infer, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
@@ -73,7 +72,7 @@ function expectedRow(text: string): unknown[] {
   return [null, values?.name ?? null, values?.size ?? null, shape, own === undefined ? null : String(own), extra]
 }
 
-function plainRows(format: Format, text: string, chunkBytes?: number): unknown[][] {
+function plainRows(format: string, text: string, chunkBytes?: number): unknown[][] {
   return rowsOf(read(format, text, options, chunkBytes)).map((row) =>
     row.map((value, i) => (typeof value === 'string' && (i === 3 || i === 5) ? JSON.parse(value) : value)),
   )

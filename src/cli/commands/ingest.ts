@@ -7,14 +7,7 @@ import { type Answer, type NodeClient, datasetPath, openClient } from '../client
 import type { CommandContext } from '../context.ts'
 import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import {
-  bytesSource,
-  type IngestFormat,
-  type IngestSource,
-  openSource,
-  type PipedLines,
-  pipedLines,
-} from '../ingest-source.ts'
+import { bytesSource, type IngestSource, openSource, type PipedLines, pipedLines } from '../ingest-source.ts'
 import { itemsAt, memberAt, textAt } from '../json-values.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { withRetries } from '../retry.ts'
@@ -22,7 +15,7 @@ import { columnTypes } from '../schema-text.ts'
 import { createStatusLine, progressText } from '../status-line.ts'
 
 export interface IngestOptions {
-  readonly format?: IngestFormat
+  readonly format?: string
   /** False: a missing dataset is an error. */
   readonly create: boolean
   /** False: the node need not wait for a block. */
