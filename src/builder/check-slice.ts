@@ -3,7 +3,7 @@
 
 import { createLogicalHash } from '../arrow/logical-hash.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import { sameType } from '../model/schema-rules.ts'
 import type { DataSchema } from '../model/schema.ts'

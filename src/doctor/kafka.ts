@@ -3,7 +3,7 @@
 import { silentLogger } from '../lib/logger.ts'
 import type { TopicState } from '../log/kafka/topics.ts'
 import { NodeError } from '../model/errors.ts'
-import { openStreams } from '../open-log.ts'
+import { openStreams } from '../open-storage.ts'
 import { type Check, fail, type Finding, ok, warn } from './finding.ts'
 
 const copiesWanted = 3

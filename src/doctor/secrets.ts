@@ -1,7 +1,7 @@
 // Whether the files with the node's secrets are what they should be; nothing of them is told.
 
 import { readFile } from 'node:fs/promises'
-import { isTokenText } from '../access/token-text.ts'
+import { isTokenText } from '../access/token.ts'
 import { DecodeError } from '../model/errors.ts'
 import { nodeKeyFromJson } from '../proof/node-key.ts'
 

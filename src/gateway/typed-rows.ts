@@ -4,7 +4,7 @@
 import { batchBytes, bitAt, concatBatches } from '../arrow/columns.ts'
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert, must } from '../lib/assert.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import type { DataType, Field } from '../model/schema.ts'

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { concatBytes } from '../lib/bytes.ts'
-import type { Caller } from '../replica/caller.ts'
+import type { Caller } from '../replica/pin.ts'
 import { clientSignal } from './abort.ts'
 import { smallAnswerBytes } from './answers-under-way.ts'
 import type { ReplicaContext } from './context.ts'

@@ -3,7 +3,7 @@
 
 import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Caller } from '../replica/caller.ts'
+import type { Caller } from '../replica/pin.ts'
 
 /** An answer of up to so many bytes needs room in the node, not in its caller's share: a connection holds as much. */
 export const smallAnswerBytes = 64 * 1024

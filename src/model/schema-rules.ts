@@ -3,7 +3,7 @@
 // checks of SetDataSchema, as observed.
 
 import { utf8 } from '../lib/bytes.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import { NodeError } from './errors.ts'
 import { foldAscii } from './names.ts'
 import { type DataSchema, type DataType, type Field, innerType, isOptional } from './schema.ts'

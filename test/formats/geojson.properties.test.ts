@@ -69,7 +69,9 @@ function objectText(members: readonly (readonly [string, unknown])[], indent: nu
 function expectedRow(text: string): unknown[] {
   const { type: _, geometry: shape, properties: values, id: own, ...others } = JSON.parse(text)
   const extra = Object.keys(others).length > 0 ? others : null
-  return [null, values?.name ?? null, values?.size ?? null, shape, own === undefined ? null : String(own), extra]
+  // Columns are found without regard to ASCII case.
+  const found = new Map(Object.entries(values ?? {}).map(([name, value]) => [name.toLowerCase(), value ?? null]))
+  return [null, found.get('name') ?? null, found.get('size') ?? null, shape, own === undefined ? null : String(own), extra]
 }
 
 function plainRows(format: string, text: string, chunkBytes?: number): unknown[][] {

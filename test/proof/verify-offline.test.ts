@@ -216,5 +216,5 @@ test('the verifier loads two small packages and one platform module, and nothing
   expect([...new Set(packages)].sort()).toEqual(['@noble/ed25519', 'multiformats'])
   expect(urls.filter((url) => url.startsWith('node:'))).toEqual(['node:crypto'])
   const folders = urls.flatMap((url) => /\/src\/([a-z]+)\/[^/]+\.ts$/.exec(url)?.[1] ?? [])
-  expect([...new Set(folders)].sort()).toEqual(['codec', 'lib', 'model', 'proof'])
+  expect([...new Set(folders)].sort()).toEqual(['ids', 'json', 'lib', 'model', 'proof'])
 })
