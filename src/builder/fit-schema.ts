@@ -2,6 +2,7 @@
 // Pure: every builder judges the same.
 
 import { foldAscii } from '../model/names.ts'
+import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
 import {
   type DataSchema,
   type DataType,
@@ -12,8 +13,7 @@ import {
   timestampMs,
   type Vocabulary,
 } from '../model/schema.ts'
-import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
-import type { PayloadColumn } from './payload.ts'
+import type { PayloadColumn } from './dataset-state.ts'
 
 const systemColumnCount = 4
 

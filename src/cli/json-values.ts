@@ -1,7 +1,6 @@
 // Reading members of parsed answers whose number tokens are kept.
 
-import type { JsonObject, JsonValue } from '../index.ts'
-import { JsonNumber } from '../index.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../index.ts'
 
 /** The member at a path of names, or undefined where there is none. */
 export function memberAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {

@@ -1,8 +1,7 @@
 // The port to work that is too heavy for the main thread, and the adapter that does it at once, for simulation and
 // tests. The one with threads is thread-pool.ts.
 
-import type { JobKind, JobResult, JobSettings } from './jobs.ts'
-import { runJob } from './jobs.ts'
+import { type JobKind, type JobResult, type JobSettings, runJob } from './jobs.ts'
 
 export interface WorkPool {
   /**
