@@ -3,9 +3,9 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { PartitionShare } from '../log/partition-share.ts'
-import { newestFloor } from '../store/claims.ts'
+import type { PartitionShare } from '../log/partitions.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { newestFloor } from '../store/records.ts'
 import type { Partition } from './partition.ts'
 
 const lookMs = 20_000

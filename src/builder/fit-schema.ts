@@ -2,15 +2,18 @@
 // Pure: every builder judges the same.
 
 import { foldAscii } from '../model/names.ts'
-import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
 import {
+  columnNameFault,
   type DataSchema,
   type DataType,
   type Field,
   innerType,
   isOptional,
+  isStorable,
+  sameType,
   systemFields,
   timestampMs,
+  typeText,
   type Vocabulary,
 } from '../model/schema.ts'
 import type { PayloadColumn } from './dataset-state.ts'

@@ -3,7 +3,7 @@
 
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Heap } from '../lib/heap.ts'
+import { Heap } from '../lib/collections.ts'
 
 export interface CutOptions {
   /** Age of the first open row at which a block ends. */

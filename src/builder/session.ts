@@ -2,13 +2,13 @@
 // workers that have gone stale. A session that meets a fault of the log or the store is thrown away; the next one starts
 // at the floor.
 
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import type { LogEntry } from '../log/event-log.ts'
-import { type DecodedMessage, decodeMessage } from '../log/message-codec.ts'
+import { type DecodedMessage, decodeMessage } from '../log/messages.ts'
 import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { dataKey } from '../store/layout.ts'
-import type { Rejects } from '../store/rejects.ts'
+import type { Rejects } from '../store/records.ts'
 import { Committer, type CommitterDeps } from './committer.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 import { findCulprit } from './poison.ts'

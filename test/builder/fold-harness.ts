@@ -6,7 +6,7 @@ import { foldMessage, type MessageSource } from '../../src/builder/rows.ts'
 import type { BatchStatus } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { decodeMessage } from '../../src/log/message-codec.ts'
+import { decodeMessage } from '../../src/log/messages.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {
