@@ -1,7 +1,6 @@
 // The body of PUT /{account}/{dataset} as a dataset to be made, and whether an existing one is the same. Pure.
 
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { viewOf } from '../catalog/view.ts'
+import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
 import { sameValue } from '../lib/compare.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
@@ -57,8 +56,7 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
 
 /** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
 export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
-  // The push source ends what a creation writes.
-  const made = viewOf(chain, chain.sources[0]?.sequence)
+  const made = viewOf(chain, chain.creationSequence)
   const schemas = asked.schema === undefined ? made.schema === undefined : sameSchema(asked.schema, made.schema)
   const items = made.attachments?.items ?? []
   return (

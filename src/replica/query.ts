@@ -1,8 +1,8 @@
 // One question: gate → pin → run → output bytes → (with a proof) commitment and signature.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ObjectCheck } from '../catalog/object-check.ts'
-import type { DatasetView } from '../catalog/view.ts'
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { ObjectCheck } from '../catalog/objects.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Stability } from '../engine/stability.ts'

@@ -1,6 +1,6 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
