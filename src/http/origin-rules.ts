@@ -1,5 +1,5 @@
 // Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
-// write nothing (contract.md §1).
+// write nothing (docs/spec/http.md §1).
 
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { NodeError } from '../model/errors.ts'
