@@ -2,11 +2,10 @@
 
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
-import { badName, columnNameFault } from '../model/schema-rules.ts'
+import { badName, columnNameFault, type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
 import { reservedName, systemNames } from './column-plan.ts'
 import { exactNumber, type NumberScan, scaledInteger } from './number-scan.ts'
-import type { CsvHeader, Inferred, InferOptions } from './reader.ts'
+import type { CsvHeader, InferOptions, Inferred } from './reader.ts'
 import { valueClass } from './value-class.ts'
 
 /** Records that are looked at. */

@@ -2,13 +2,12 @@
 // older than its retention, and a log that was given up for another is built by nobody. A builder, perhaps in another
 // process, may have halted a dataset. Gateways refuse rows before any of this can lose them.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { repeat, type Repeated } from '../lib/repeat.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { DatasetId } from '../model/events.ts'
-import { newestFloor, readAdoption } from '../store/claims.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { newestFloor, readAdoption } from '../store/records.ts'
 
 /** Each look asks the broker twice per partition; retentions are weeks. */
 const lookMs = 30_000

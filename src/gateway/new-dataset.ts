@@ -8,15 +8,24 @@ import { demandReadBack } from '../chain/read-back.ts'
 import { datasetIdFromKey } from '../ids/did.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
-import { partitionOf } from '../log/partition.ts'
+import { partitionOf } from '../log/partitions.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
-import { badName, checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Field, innerType, type Vocabulary } from '../model/schema.ts'
+import {
+  badName,
+  checkColumns,
+  columnNameFault,
+  type DataSchema,
+  defaultVocabulary,
+  type Field,
+  innerType,
+  schemaEquals,
+  type Vocabulary,
+} from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
 import type { Publisher } from './publish.ts'
 import { declaredSchema } from './shape.ts'

@@ -2,8 +2,8 @@
 // that no caller hears 202 for rows that our own inference would then have rejected.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { sameValue } from '../lib/same-value.ts'
-import { schemaEquals } from '../model/schema-rules.ts'
+import { sameValue } from '../lib/compare.ts'
+import { schemaEquals } from '../model/schema.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Decision, Waiters } from './outcome.ts'
 import type { TypedBody } from './parse-body.ts'

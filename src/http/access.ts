@@ -2,7 +2,6 @@
 // existence, right (docs/spec/http.md §1). A dataset the caller may do nothing to is indistinguishable from a missing one.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { tokenOf } from '../access/authorization.ts'
 import {
   anonymousPrincipal,
   can,
@@ -13,6 +12,7 @@ import {
   type Principal,
   type Right,
 } from '../access/scopes.ts'
+import { tokenOf } from '../access/token.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'

@@ -9,13 +9,13 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
+import type { Role } from '../model/names.ts'
 import type { DataFormat } from '../model/query.ts'
-import type { Role } from '../model/roles.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import type { Caller } from '../replica/caller.ts'
+import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
-import type { WorkPool } from '../work/work-pool.ts'
+import type { WorkPool } from '../work/jobs.ts'
 
 /** What the node says of its log. */
 export interface LogFacts {
