@@ -135,7 +135,7 @@ describe('the repository', () => {
   test('has a place for each bug that is planted to test the tests', () => {
     const sources = filesUnder('src')
     for (const mutant of mutants) expect(planted(sources, mutant).text).not.toBe('')
-    const marks = sources.flatMap(({ text }) => [...text.matchAll(/\/\/ mutant: (.+)/g)].map(([, name]) => name))
+    const marks = sources.flatMap(({ text }) => [...text.matchAll(/\/\/ mutant: (.+)/g)].map(([, name = '']) => name))
     expect(marks.sort()).toEqual(mutants.map(({ name }) => name).sort())
   })
 

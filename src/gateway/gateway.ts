@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
-import { formatOf } from '../formats/formats.ts'
+import { formatOf } from '../formats/registry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -214,7 +214,7 @@ export class Gateway {
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
-      const { mediaType } = format
+      const [mediaType] = format.format.mediaTypes
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
       const placed = await placeTyped(this.#parts, batch, target)
       return { ...placed, chain, csvHeader: placed.body.csvHeader, waitSeconds: seconds }

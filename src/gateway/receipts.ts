@@ -6,7 +6,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
-import type { CsvHeader } from '../formats/reader.ts'
+import type { CsvHeader } from '../formats/format.ts'
 import { datasetIdText } from '../ids/did.ts'
 import { multihashText } from '../ids/multihash.ts'
 import { sha3256Hex } from '../ids/native-crypto.ts'
