@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
+import { isLoopback } from './lib/loopback.ts'
 import { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 
@@ -360,10 +361,6 @@ function parseListen(text: string): { host: string; port: number } {
   if (match === null || port > 65_535) throw invalid(`Option 'listen' is '${text}'; expected host:port.`)
   const host = (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, '')
   return { host: host === '' ? '127.0.0.1' : host, port }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 function readConfigFile(path: string): RawValues {
