@@ -3,7 +3,7 @@
 
 import { createLogicalHash } from '../arrow/logical-hash.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import { type DataSchema, sameType } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'

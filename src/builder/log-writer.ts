@@ -4,8 +4,8 @@ import { base64urlText } from '../ids/multibase.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { encodeMessage } from '../log/message-codec.ts'
 import type { Attempt, CutEntry } from '../log/messages.gen.ts'
+import { encodeMessage } from '../log/messages.ts'
 import type { DatasetId } from '../model/events.ts'
 
 const writerBytes = 16

@@ -2,7 +2,7 @@
 // appends, imports or verifies folds every block through `checkNext`. That a block's bytes hash to its name is checked
 // before they are decoded. Source: Open Data Fabric specification; the reference implementation's checks on append.
 
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import { HaltError } from '../model/errors.ts'
 import type {
   AddData,

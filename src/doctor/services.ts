@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
 import type { TopicState } from '../log/kafka/topics.ts'
 import { NodeError } from '../model/errors.ts'
-import { openStreams } from '../open-log.ts'
+import { openStreams } from '../open-storage.ts'
 import { type Check, fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 const answerWithinMs = 20_000

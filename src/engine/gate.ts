@@ -2,9 +2,8 @@
 // settings alone do not make a caller's SQL safe (a SELECT can switch logging on, read granted files as raw bytes, print
 // file paths). It also finds the names to pin and what makes a statement irreproducible. Pure.
 
-import type { TextPosition } from '../model/errors.ts'
-import { similarNames } from '../lib/similar-names.ts'
-import { NodeError } from '../model/errors.ts'
+import { similarNames } from '../lib/compare.ts'
+import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import type { Construct, TableName } from './engine-job.ts'
@@ -21,8 +20,8 @@ import {
 } from './function-policy.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './json-guard.ts'
 import { asciiLower } from './lexer.ts'
-import { child, list, location, present, text } from './tree.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
+import { child, list, location, present, text } from './tree.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {

@@ -3,7 +3,7 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { viewOf } from '../catalog/view.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'

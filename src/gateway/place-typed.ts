@@ -2,7 +2,7 @@
 // that no caller hears 202 for rows that our own inference would then have rejected.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import { schemaEquals } from '../model/schema.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Placed } from './keyed.ts'

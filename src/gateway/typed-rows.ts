@@ -4,7 +4,7 @@
 import { batchBytes, concatBatches } from '../arrow/columns.ts'
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert } from '../lib/assert.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { Field } from '../model/schema.ts'

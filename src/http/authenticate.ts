@@ -1,7 +1,7 @@
 // Who asks: the principal of each request, and the right without which a route does not look at names or bodies.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { tokenOf } from '../access/authorization.ts'
+import { tokenOf } from '../access/token.ts'
 import { type Principal, type Right, anonymousPrincipal, demandAdmin, demandToken } from '../access/scopes.ts'
 import type { HttpContext } from './context.ts'
 

@@ -14,7 +14,7 @@ import type { DataFormat } from '../model/query.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
-import type { WorkPool } from '../work/work-pool.ts'
+import type { WorkPool } from '../work/jobs.ts'
 import type { AnswersUnderWay } from './answers-under-way.ts'
 
 /** What the node says of its log. */

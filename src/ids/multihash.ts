@@ -12,6 +12,9 @@ import { decodeVarint, encodeVarint } from './varint.ts'
 /** Multicodec codes of the hash functions that are understood; each has a digest of 32 bytes. */
 export const multihashCodes = { sha2256: 0x12, sha3256: 0x16, arrowDigest: 0x300016 } as const
 
+/** A sha3-256 multihash in its normal form. */
+export const hashPattern = /^f1620[0-9a-f]{64}$/
+
 const digestBytes = 32
 const maxMultihashBytes = 4 + 1 + digestBytes
 const knownCodes: ReadonlySet<number> = new Set(Object.values(multihashCodes))

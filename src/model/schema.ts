@@ -4,7 +4,7 @@
 // implementation's checks of SetDataSchema, as observed.
 
 import { utf8 } from '../lib/bytes.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import { NodeError } from './errors.ts'
 import { foldAscii } from './names.ts'
 

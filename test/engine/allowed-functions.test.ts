@@ -1,5 +1,5 @@
 // The allow-list against the engine's own catalogue: a new engine version fails here until its names are reviewed.
-import { DuckDBInstance } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aggregateFunctions, scalarFunctions } from '../../src/engine/allowed-functions.ts'
 import {
@@ -10,7 +10,6 @@ import {
   volatileFunctions,
 } from '../../src/engine/function-policy.ts'
 import { asciiLower } from '../../src/engine/lexer.ts'
-import type { DuckDBConnection } from '@duckdb/node-api'
 
 let connection: DuckDBConnection
 

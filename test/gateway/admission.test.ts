@@ -2,10 +2,9 @@
 // others always find room.
 
 import { describe, expect, test } from 'vitest'
-import { type AdmissionLimits, type Admitted, AdmissionQueue } from '../../src/gateway/admission.ts'
-import type { Clock } from '../../src/lib/clock.ts'
+import { type AdmissionLimits, AdmissionQueue, type Admitted } from '../../src/gateway/admission.ts'
+import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { defaultLimits } from '../../src/lib/limits.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 
 const MiB = 1024 * 1024
 

@@ -1,9 +1,9 @@
 // Room for rows on the volume of the store.
 
 import { expect, test } from 'vitest'
-import { createRoomCheck } from '../../src/disk/store-space.ts'
+import { type FreeSpace, spaceReserveBytes, SpaceReserve, spaceReserveInodes, whyNoRoom } from '../../src/disk/space.ts'
+import { freeSpaceOf } from '../../src/disk/files.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type FreeSpace, freeSpaceOf, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../../src/lib/space.ts'
 
 const space = (bytes: number, inodes?: number): FreeSpace => ({ bytes, inodes })
 
@@ -28,7 +28,7 @@ test('the volume is asked at most every 100 ms, what is open each time', async (
   let free = spaceReserveBytes + 100
   let open = 0
   let asked = 0
-  const hasRoom = createRoomCheck({
+  const reserve = new SpaceReserve({
     freeSpace: async () => {
       asked++
       return space(free)
@@ -36,24 +36,24 @@ test('the volume is asked at most every 100 ms, what is open each time', async (
     openBytes: () => open,
     clock: { ...systemClock, monotonicMs: () => nowMs },
   })
-  expect(await hasRoom(50)).toBe(true)
-  expect(await hasRoom(51)).toBe(false)
+  expect(await reserve.hasRoom(100)).toBe(true)
+  expect(await reserve.hasRoom(101)).toBe(false)
   open = 50
-  expect(await hasRoom(1)).toBe(false)
+  expect(await reserve.hasRoom(1)).toBe(false)
   open = 0
   free = 0
   nowMs = 99
-  expect(await hasRoom(0)).toBe(true)
+  expect(await reserve.hasRoom(0)).toBe(true)
   nowMs = 100
-  expect(await hasRoom(0)).toBe(false)
+  expect(await reserve.hasRoom(0)).toBe(false)
   expect(asked).toBe(2)
 })
 
 test('a volume that cannot be asked lets no rows in', async () => {
-  const hasRoom = createRoomCheck({
+  const reserve = new SpaceReserve({
     freeSpace: () => Promise.reject(new RangeError('no such volume')),
     openBytes: () => 0,
     clock: systemClock,
   })
-  await expect(hasRoom(0)).rejects.toThrow('no such volume')
+  await expect(reserve.hasRoom(0)).rejects.toThrow('no such volume')
 })

@@ -1,4 +1,31 @@
-// Shares the partitions of a log out among builders: evenly, and so that as few as possible move. Pure.
+// The partitions of a log: which one a dataset has, and the port that assigns partitions to builders. Pure but for the
+// port; its adapter is kafka/share.ts.
+
+import { sha3256 } from '../ids/native-crypto.ts'
+import { utf8 } from '../lib/bytes.ts'
+
+/**
+ * A dataset's partition: the first 32 bits (big-endian) of SHA3-256 of the folded alias, modulo `partitions`. Fixed when
+ * the dataset is made, and decided anew by the same rule at a failover (docs/decisions/log-adoption.md).
+ */
+export function partitionOf(foldedAlias: string, partitions: number): number {
+  if (partitions === 1) return 0
+  const digest = sha3256(utf8(foldedAlias))
+  return new DataView(digest.buffer, digest.byteOffset).getUint32(0) % partitions
+}
+
+/**
+ * Spreads the partitions of a log over the builders of an installation. A hint: it saves builders from making the same
+ * blocks. Blocks stay right whatever it says, because one put-if-absent decides each commit.
+ */
+export interface PartitionShare {
+  /**
+   * The partitions that this process should build, and again at each change; the newest word only. Asking joins the
+   * builders, and when `signal` aborts the partitions are handed back before it returns. Never throws: while nobody
+   * has been asked the word is "all", and when nobody can be asked any more the last one stands for a time.
+   */
+  assignments(signal: AbortSignal): AsyncIterable<readonly number[]>
+}
 
 export interface Sharer {
   readonly id: string
