@@ -8,7 +8,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
-import { type ClientEnvironment, type Clock, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { textAt } from './json-values.ts'
@@ -284,7 +284,6 @@ interface RetryOptions {
   readonly reconnect: boolean
   /** Told before each pause. */
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
-  readonly clock?: Clock
 }
 
 const firstPauseMs = 250
@@ -292,7 +291,6 @@ const longestPauseMs = 8_000
 
 /** Runs `attempt` until it succeeds, fails for good, or the tries are used up; then throws its last failure. */
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const clock = options.clock ?? systemClock
   for (let tried = 0; ; tried++) {
     try {
       return await attempt()
@@ -300,7 +298,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       if (tried >= options.retries || !mayRetry(error, options)) throw error
       const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
       options.onRetry(error, pauseMs)
-      await clock.sleep(pauseMs)
+      await systemClock.sleep(pauseMs)
     }
   }
 }
