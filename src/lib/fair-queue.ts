@@ -1,17 +1,18 @@
-// A queue in which callers take turns: whoever has many in it waits as long as who has few. A caller's key has one part,
-// or several where callers share a turn (all anonymous ones: among them, addresses take turns). Pure.
+// A queue in which callers take turns: a caller with many items waits as long as one with few. A caller's key has one
+// part, or several where callers share a turn (all anonymous ones do: among them, addresses take turns). Pure.
 
 interface Branch<T> {
   readonly branches: Map<string, Branch<T>>
   /** Those with exactly this key, the oldest first. */
   readonly items: T[]
+  /** Items here and below. */
   size: number
 }
 
 /** Why there is no room: the queue is full, or the caller has its share of it. */
 export type NoRoom = 'full' | 'share'
 
-export class TurnQueue<T> {
+export class FairQueue<T> {
   readonly #root = emptyBranch<T>()
   readonly #most: number
   readonly #sharePercent: number
@@ -55,7 +56,7 @@ export class TurnQueue<T> {
 
   /** The oldest item of each caller; the caller whose turn is next comes first. */
   heads(): T[] {
-    return [...headsOf(this.#root)]
+    return [...itemsOf(this.#root, 1)]
   }
 
   /** Takes an item out because its turn has come: its caller goes to the end of the line. */
@@ -78,7 +79,7 @@ export class TurnQueue<T> {
 
   /** Empties the queue. */
   drain(): T[] {
-    const all = [...itemsOf(this.#root)]
+    const all = [...itemsOf(this.#root, Number.POSITIVE_INFINITY)]
     this.#root.branches.clear()
     this.#root.items.length = 0
     this.#root.size = 0
@@ -90,15 +91,10 @@ function emptyBranch<T>(): Branch<T> {
   return { branches: new Map(), items: [], size: 0 }
 }
 
-function* headsOf<T>({ items, branches }: Branch<T>): Generator<T> {
-  const [first] = items
-  if (first !== undefined) yield first
-  for (const branch of branches.values()) yield* headsOf(branch)
-}
-
-function* itemsOf<T>({ items, branches }: Branch<T>): Generator<T> {
-  yield* items
-  for (const branch of branches.values()) yield* itemsOf(branch)
+/** The oldest `most` items of each key. */
+function* itemsOf<T>({ items, branches }: Branch<T>, most: number): Generator<T> {
+  yield* items.slice(0, most)
+  for (const branch of branches.values()) yield* itemsOf(branch, most)
 }
 
 function removeFrom<T>(branch: Branch<T>, [part, ...rest]: readonly string[], item: T): boolean {

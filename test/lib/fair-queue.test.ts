@@ -1,10 +1,10 @@
 // Turns: nobody waits because somebody else has many queries waiting.
 import { array, assert as assertProperty, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TurnQueue } from '../../src/engine/turn-queue.ts'
+import { FairQueue } from '../../src/lib/fair-queue.ts'
 
 /** Takes the first in turn until nothing is left. */
-function drained(queue: TurnQueue<readonly string[]>): string[] {
+function drained(queue: FairQueue<readonly string[]>): string[] {
   const order: string[] = []
   for (;;) {
     const [first] = queue.heads()
@@ -16,13 +16,13 @@ function drained(queue: TurnQueue<readonly string[]>): string[] {
 
 describe('turns', () => {
   test('callers are served one after the other, however many each has waiting', () => {
-    const queue = new TurnQueue<readonly string[]>(100, 100)
+    const queue = new FairQueue<readonly string[]>(100, 100)
     for (const key of [['a'], ['a'], ['a'], ['b'], ['c'], ['b']]) queue.push(key, key)
     expect(drained(queue)).toEqual(['a', 'b', 'c', 'a', 'b', 'a'])
   })
 
   test('those who share a turn take turns in it', () => {
-    const queue = new TurnQueue<readonly string[]>(100, 100)
+    const queue = new FairQueue<readonly string[]>(100, 100)
     const anonymous = (address: string): string[] => ['anonymous', address]
     for (const key of [anonymous('1'), anonymous('1'), anonymous('2'), ['admin'], ['admin'], anonymous('3')]) {
       queue.push(key, key)
@@ -34,7 +34,7 @@ describe('turns', () => {
     const keys = array(constantFrom(['a'], ['b'], ['c', '1'], ['c', '2'], ['d']), { maxLength: 40 })
     assertProperty(
       property(keys, integer({ min: 0, max: 20 }), (waiting, served) => {
-        const queue = new TurnQueue<readonly string[]>(1000, 100)
+        const queue = new FairQueue<readonly string[]>(1000, 100)
         for (const key of waiting) queue.push(key, key)
         for (let i = 0; i < served; i++) {
           const [first] = queue.heads()
@@ -50,7 +50,7 @@ describe('turns', () => {
   })
 
   test('what leaves the queue is not served', () => {
-    const queue = new TurnQueue<readonly string[]>(10, 100)
+    const queue = new FairQueue<readonly string[]>(10, 100)
     const [first, second] = [['a'], ['a']]
     queue.push(['a'], first)
     queue.push(['a'], second)
@@ -64,7 +64,7 @@ describe('turns', () => {
 
 describe('room', () => {
   test('one caller takes half of what the others leave free, and one place always', () => {
-    const queue = new TurnQueue<readonly string[]>(8, 50)
+    const queue = new FairQueue<readonly string[]>(8, 50)
     const fill = (key: readonly string[]): number => {
       for (let count = 0; ; count++) {
         if (queue.noRoom(key) !== undefined) return count
@@ -86,7 +86,7 @@ describe('room', () => {
     const keys = array(constantFrom(['a'], ['b'], ['c', '1'], ['c', '2'], ['c', '3']), { maxLength: 200 })
     assertProperty(
       property(keys, integer({ min: 16, max: 64 }), (asked, most) => {
-        const queue = new TurnQueue<readonly string[]>(most, 50)
+        const queue = new FairQueue<readonly string[]>(most, 50)
         for (const key of asked) if (queue.noRoom(key) === undefined) queue.push(key, key)
         expect(queue.size).toBeLessThan(most)
         expect(queue.noRoom(['new'])).toBeUndefined()
