@@ -29,7 +29,7 @@ export type RecordErrorKind =
   | 'TooDeep'
   | 'RecordTooLarge'
 
-/** One fault in an ingest body (contract.md §6, Record errors). */
+/** One fault in an ingest body (docs/spec/http.md §6, Record errors). */
 export interface RecordError {
   /** 0-based; absent for a fault in a CSV header. */
   readonly record?: number
