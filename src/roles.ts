@@ -2,8 +2,8 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { totalmem } from 'node:os'
-import { openBuildNotes } from './builder/build-notes.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
+import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'

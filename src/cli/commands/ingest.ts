@@ -7,20 +7,13 @@ import { type Answer, datasetPath, type NodeClient, openClient, withRetries } fr
 import type { CommandContext } from '../context.ts'
 import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import {
-  bytesSource,
-  type IngestFormat,
-  type IngestSource,
-  openSource,
-  type PipedLines,
-  pipedLines,
-} from '../ingest-source.ts'
+import { bytesSource, type IngestSource, openSource, type PipedLines, pipedLines } from '../ingest-source.ts'
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 
 export interface IngestOptions {
-  readonly format?: IngestFormat
+  readonly format?: string
   /** False: a missing dataset is an error. */
   readonly create: boolean
   /** False: the node need not wait for a block. */
