@@ -1,4 +1,4 @@
-// A query as asked and as normalised: the `input` that a proof signs (contract.md §4). Pure.
+// A query as asked and as normalised: the `input` that a proof signs (docs/spec/http.md §4). Pure.
 
 import { NodeError } from './errors.ts'
 import type { DatasetId, Hash } from './events.ts'
