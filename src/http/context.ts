@@ -9,7 +9,6 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { DataFormat } from '../model/query.ts'
 import type { Role } from '../model/roles.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
@@ -61,7 +60,7 @@ export interface HttpContext {
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: DataFormat
+  readonly defaultDataFormat: string
 }
 
 /** What routes of the gateway are given. */

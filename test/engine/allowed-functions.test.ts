@@ -9,7 +9,7 @@ import {
   isDenied,
   scalarFunctions,
   volatileFunctions,
-} from '../../src/engine/function-policy.ts'
+} from '../../src/engine/functions.ts'
 import { foldAscii } from '../../src/model/names.ts'
 
 let connection: DuckDBConnection

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import type {
   Asking,
   EngineCaller,
@@ -11,12 +12,11 @@ import type {
   EngineJob,
   EngineOptions,
   EngineTable,
-} from '../../src/engine/engine-job.ts'
-import { type Engine, openEngine } from '../../src/engine/engine.ts'
+} from '../../src/engine/messages.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { type DataSchema, type Field, systemFields, defaultVocabulary } from '../../src/model/schema.ts'
+import { type DataSchema, defaultVocabulary, type Field, systemFields } from '../../src/model/schema.ts'
 
 export interface Bench {
   readonly engine: Engine

@@ -1,6 +1,6 @@
 // Values of every type that an expression can make, in the three layouts, and their Arrow schema.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EngineAnswer } from '../../src/engine/engine-job.ts'
+import type { EngineAnswer } from '../../src/engine/messages.ts'
 import { schemaBytes } from '../../src/odf/schema-formats.ts'
 import { ask, askWhole, type Bench, openBench, refusal, schemaOf } from './helpers.ts'
 

@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process serves whoever asks',
-    from: '[...read].every((id) => this.#isOpen(id) || caller.mayRead(id))',
+    from: '[...read].every((id) => isOpen(id) || caller.mayRead(id))',
     to: '[...read].every(() => true)',
     unit: 'test/engine/processes.test.ts',
   },
@@ -146,8 +146,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a cut answer is signed as whole',
-    from: 'if (answer.truncated && order.tellsTruncation) parts.push',
-    to: 'if (answer.truncated && !order.tellsTruncation) parts.push',
+    from: 'truncated: truncated && saysTruncated,',
+    to: 'truncated: truncated && !saysTruncated,',
     unit: 'test/http/query.test.ts',
   },
   {

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
+import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
@@ -133,7 +134,7 @@ function info(context: HttpContext): object {
         'application/geo+json',
         'application/x-ndgeojson',
       ],
-      data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+      data: outputFormatNames,
       schema: schemaFormats,
     },
     isMultiTenant: true,
