@@ -92,8 +92,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'raw states of aggregates pass the gate',
-    from: "export_state: { is: 'one', of: [false], construct: 'EXPORT_STATE' },",
-    to: 'export_state: flag,',
+    from: "of: [false], construct: 'EXPORT_STATE'",
+    to: 'of: [true, false]',
     unit: 'test/engine/tree-grammar.test.ts',
   },
   {
