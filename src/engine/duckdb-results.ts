@@ -2,30 +2,7 @@
 // format (outputs/formats.ts), chunk by chunk, counted while they are written. Only materialised results come here: the
 // binding ends a streaming one silently when the query fails.
 
-import {
-  DuckDBArrayValue,
-  DuckDBBlobValue,
-  type DuckDBDataChunk,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBIntervalValue,
-  DuckDBListValue,
-  DuckDBMapValue,
-  type DuckDBResult,
-  type DuckDBStructType,
-  DuckDBStructValue,
-  DuckDBTimeNSValue,
-  DuckDBTimestampMillisecondsValue,
-  DuckDBTimestampNanosecondsValue,
-  DuckDBTimestampSecondsValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTimeValue,
-  type DuckDBType,
-  DuckDBTypeId,
-  DuckDBUnionValue,
-  type DuckDBValue,
-} from '@duckdb/node-api'
+import * as duckdb from '@duckdb/node-api'
 import { compareCodePoints } from '../json/canonical.ts'
 import { assert, must } from '../lib/assert.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
@@ -45,8 +22,10 @@ import {
 } from '../outputs/value-text.ts'
 import type { PlainJob } from './messages.ts'
 
+const Id = duckdb.DuckDBTypeId
+
 /** JSON token of one value. */
-type CellWriter = (value: DuckDBValue) => string
+type CellWriter = (value: duckdb.DuckDBValue) => string
 
 /** How values are written. */
 interface CellForm {
@@ -56,11 +35,11 @@ interface CellForm {
 }
 
 /** A type that holds no other: its name in schemas, and the writer of its values, which are not null. */
-type Scalar = readonly [type: OutputType, write: (value: DuckDBValue, ascii: boolean) => string]
+type Scalar = readonly [type: OutputType, write: (value: duckdb.DuckDBValue, ascii: boolean) => string]
 
 const text: OutputType = { kind: 'String' }
 const integerToken = String
-const textToken = (value: DuckDBValue, ascii: boolean): string => stringToken(String(value), ascii)
+const textToken = (value: duckdb.DuckDBValue, ascii: boolean): string => stringToken(String(value), ascii)
 
 /** Integers of 128 bits print bare as long as they fit the 38 digits of their Arrow type. */
 const hugeInteger: Scalar = [
@@ -75,7 +54,7 @@ const hugeInteger: Scalar = [
 ]
 
 /** Writer of values of one class of the binding. */
-function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): (value: DuckDBValue) => string {
+function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): (value: duckdb.DuckDBValue) => string {
   return (value) => {
     assert(value instanceof kind, 'the engine hands over values of the type that it names')
     return write(value)
@@ -90,94 +69,99 @@ function finite(at: bigint, print: (at: bigint) => string, zone = ''): string {
 }
 
 /** Timestamps without zone have none here; schema formats that need one say UTC. */
-const scalars: ReadonlyMap<DuckDBTypeId, Scalar> = new Map<DuckDBTypeId, Scalar>([
-  [DuckDBTypeId.BOOLEAN, [{ kind: 'Bool' }, (value) => (value === true ? 'true' : 'false')]],
-  [DuckDBTypeId.TINYINT, [{ kind: 'Int8' }, integerToken]],
-  [DuckDBTypeId.SMALLINT, [{ kind: 'Int16' }, integerToken]],
-  [DuckDBTypeId.INTEGER, [{ kind: 'Int32' }, integerToken]],
-  [DuckDBTypeId.BIGINT, [{ kind: 'Int64' }, integerToken]],
-  [DuckDBTypeId.UTINYINT, [{ kind: 'UInt8' }, integerToken]],
-  [DuckDBTypeId.USMALLINT, [{ kind: 'UInt16' }, integerToken]],
-  [DuckDBTypeId.UINTEGER, [{ kind: 'UInt32' }, integerToken]],
-  [DuckDBTypeId.UBIGINT, [{ kind: 'UInt64' }, integerToken]],
-  [DuckDBTypeId.HUGEINT, hugeInteger],
-  [DuckDBTypeId.UHUGEINT, hugeInteger],
-  [DuckDBTypeId.FLOAT, [{ kind: 'Float32' }, (value) => float32Token(Number(value))]],
-  [DuckDBTypeId.DOUBLE, [{ kind: 'Float64' }, (value) => float64Token(Number(value))]],
-  [DuckDBTypeId.VARCHAR, [text, textToken]],
-  [DuckDBTypeId.ENUM, [text, textToken]],
-  [DuckDBTypeId.BIT, [text, textToken]],
-  [DuckDBTypeId.UUID, [text, textToken]],
-  [DuckDBTypeId.BIGNUM, [text, textToken]],
-  [DuckDBTypeId.TIME_TZ, [text, textToken]],
+const scalars: ReadonlyMap<duckdb.DuckDBTypeId, Scalar> = new Map<duckdb.DuckDBTypeId, Scalar>([
+  [Id.BOOLEAN, [{ kind: 'Bool' }, (value) => (value === true ? 'true' : 'false')]],
+  [Id.TINYINT, [{ kind: 'Int8' }, integerToken]],
+  [Id.SMALLINT, [{ kind: 'Int16' }, integerToken]],
+  [Id.INTEGER, [{ kind: 'Int32' }, integerToken]],
+  [Id.BIGINT, [{ kind: 'Int64' }, integerToken]],
+  [Id.UTINYINT, [{ kind: 'UInt8' }, integerToken]],
+  [Id.USMALLINT, [{ kind: 'UInt16' }, integerToken]],
+  [Id.UINTEGER, [{ kind: 'UInt32' }, integerToken]],
+  [Id.UBIGINT, [{ kind: 'UInt64' }, integerToken]],
+  [Id.HUGEINT, hugeInteger],
+  [Id.UHUGEINT, hugeInteger],
+  [Id.FLOAT, [{ kind: 'Float32' }, (value) => float32Token(Number(value))]],
+  [Id.DOUBLE, [{ kind: 'Float64' }, (value) => float64Token(Number(value))]],
+  [Id.VARCHAR, [text, textToken]],
+  [Id.ENUM, [text, textToken]],
+  [Id.BIT, [text, textToken]],
+  [Id.UUID, [text, textToken]],
+  [Id.BIGNUM, [text, textToken]],
+  [Id.TIME_TZ, [text, textToken]],
   [
-    DuckDBTypeId.INTERVAL,
-    [text, of(DuckDBIntervalValue, ({ months, days, micros }) => `"${intervalText(months, days, micros)}"`)],
+    Id.INTERVAL,
+    [text, of(duckdb.DuckDBIntervalValue, ({ months, days, micros }) => `"${intervalText(months, days, micros)}"`)],
   ],
-  [DuckDBTypeId.BLOB, [{ kind: 'Binary' }, of(DuckDBBlobValue, ({ bytes }) => `"${toHex(bytes)}"`)]],
+  [Id.BLOB, [{ kind: 'Binary' }, of(duckdb.DuckDBBlobValue, ({ bytes }) => `"${toHex(bytes)}"`)]],
   [
-    DuckDBTypeId.DATE,
+    Id.DATE,
     [
       { kind: 'Date' },
-      of(DuckDBDateValue, ({ days }) => (Math.abs(days) >= 2_147_483_647 ? 'null' : `"${dateText(days)}"`)),
+      of(duckdb.DuckDBDateValue, ({ days }) => (Math.abs(days) >= 2_147_483_647 ? 'null' : `"${dateText(days)}"`)),
     ],
   ],
   [
-    DuckDBTypeId.TIME,
-    [{ kind: 'Time', unit: 'Microsecond' }, of(DuckDBTimeValue, ({ micros }) => `"${timeNanosText(micros * 1000n)}"`)],
+    Id.TIME,
+    [
+      { kind: 'Time', unit: 'Microsecond' },
+      of(duckdb.DuckDBTimeValue, ({ micros }) => `"${timeNanosText(micros * 1000n)}"`),
+    ],
   ],
   [
-    DuckDBTypeId.TIME_NS,
-    [{ kind: 'Time', unit: 'Nanosecond' }, of(DuckDBTimeNSValue, ({ nanos }) => `"${timeNanosText(nanos)}"`)],
+    Id.TIME_NS,
+    [{ kind: 'Time', unit: 'Nanosecond' }, of(duckdb.DuckDBTimeNSValue, ({ nanos }) => `"${timeNanosText(nanos)}"`)],
   ],
   [
-    DuckDBTypeId.TIMESTAMP_TZ,
+    Id.TIMESTAMP_TZ,
     [
       { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' },
-      of(DuckDBTimestampTZValue, ({ micros }) => finite(micros, timestampMicrosText, 'Z')),
+      of(duckdb.DuckDBTimestampTZValue, ({ micros }) => finite(micros, timestampMicrosText, 'Z')),
     ],
   ],
   [
-    DuckDBTypeId.TIMESTAMP,
+    Id.TIMESTAMP,
     [
       { kind: 'Timestamp', unit: 'Microsecond' },
-      of(DuckDBTimestampValue, ({ micros }) => finite(micros, timestampMicrosText)),
+      of(duckdb.DuckDBTimestampValue, ({ micros }) => finite(micros, timestampMicrosText)),
     ],
   ],
   [
-    DuckDBTypeId.TIMESTAMP_S,
+    Id.TIMESTAMP_S,
     [
       { kind: 'Timestamp', unit: 'Second' },
-      of(DuckDBTimestampSecondsValue, ({ seconds }) =>
+      of(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) =>
         finite(seconds, (at) => timestampNanosText(at * 1_000_000_000n)),
       ),
     ],
   ],
   [
-    DuckDBTypeId.TIMESTAMP_MS,
+    Id.TIMESTAMP_MS,
     [
       { kind: 'Timestamp', unit: 'Millisecond' },
-      of(DuckDBTimestampMillisecondsValue, ({ millis }) => finite(millis, (at) => timestampNanosText(at * 1_000_000n))),
+      of(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) =>
+        finite(millis, (at) => timestampNanosText(at * 1_000_000n)),
+      ),
     ],
   ],
   [
-    DuckDBTypeId.TIMESTAMP_NS,
+    Id.TIMESTAMP_NS,
     [
       { kind: 'Timestamp', unit: 'Nanosecond' },
-      of(DuckDBTimestampNanosecondsValue, ({ nanos }) => finite(nanos, timestampNanosText)),
+      of(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => finite(nanos, timestampNanosText)),
     ],
   ],
-  [DuckDBTypeId.SQLNULL, [{ kind: 'Int32' }, () => 'null']],
+  [Id.SQLNULL, [{ kind: 'Int32' }, () => 'null']],
 ])
 
-function scalarOf(type: DuckDBType, column: string): Scalar {
+function scalarOf(type: duckdb.DuckDBType, column: string): Scalar {
   const scalar = scalars.get(type.typeId)
   if (scalar === undefined) throw unrenderable(type, column)
   return scalar
 }
 
 /** The refusal of a result that has no JSON form. */
-function unrenderable(type: DuckDBType, column: string): NodeError {
+function unrenderable(type: duckdb.DuckDBType, column: string): NodeError {
   return new NodeError(
     'QueryNotAllowed',
     `The column '${column}' is of type ${String(type)}, which has no JSON form.`,
@@ -189,73 +173,76 @@ function unrenderable(type: DuckDBType, column: string): NodeError {
  * The columns of a result. The engine knows no required columns: all are optional, keys of maps excepted. Throws
  * NodeError `QueryNotAllowed` for a type that has no JSON form.
  */
-export function outputSchemaOf(names: readonly string[], types: readonly DuckDBType[]): OutputSchema {
+export function outputSchemaOf(names: readonly string[], types: readonly duckdb.DuckDBType[]): OutputSchema {
   return { fields: types.map((type, index) => outputField(names[index] ?? '', type, names[index] ?? '')) }
 }
 
-function outputField(name: string, type: DuckDBType, column: string): OutputField {
+function outputField(name: string, type: duckdb.DuckDBType, column: string): OutputField {
   return { name, type: optional(type, column) }
 }
 
-function optional(type: DuckDBType, column: string): OutputType {
+function optional(type: duckdb.DuckDBType, column: string): OutputType {
   return { kind: 'Option', inner: outputType(type, column) }
 }
 
-function outputType(type: DuckDBType, column: string): OutputType {
+function outputType(type: duckdb.DuckDBType, column: string): OutputType {
   switch (type.typeId) {
-    case DuckDBTypeId.DECIMAL:
+    case Id.DECIMAL:
       return { kind: 'Decimal', precision: type.width, scale: type.scale }
-    case DuckDBTypeId.LIST:
+    case Id.LIST:
       return { kind: 'List', itemType: optional(type.valueType, column) }
-    case DuckDBTypeId.ARRAY:
+    case Id.ARRAY:
       return { kind: 'List', itemType: optional(type.valueType, column), fixedLength: type.length }
-    case DuckDBTypeId.STRUCT:
+    case Id.STRUCT:
       return { kind: 'Struct', fields: members(type.entryNames, type.entryTypes, column) }
-    case DuckDBTypeId.MAP:
+    case Id.MAP:
       return { kind: 'Map', keyType: outputType(type.keyType, column), valueType: optional(type.valueType, column) }
-    case DuckDBTypeId.UNION:
+    case Id.UNION:
       return { kind: 'Union', members: members(type.memberTags, type.memberTypes, column) }
     default:
       return scalarOf(type, column)[0]
   }
 }
 
-function members(names: readonly string[], types: readonly DuckDBType[], column: string): OutputField[] {
+function members(names: readonly string[], types: readonly duckdb.DuckDBType[], column: string): OutputField[] {
   return types.map((type, index) => outputField(names[index] ?? '', type, column))
 }
 
 /** The writer of a column or of what it holds. Throws NodeError `QueryNotAllowed` for a type that has no JSON form. */
-function cellWriter(type: DuckDBType, form: CellForm, column: string): CellWriter {
+function cellWriter(type: duckdb.DuckDBType, form: CellForm, column: string): CellWriter {
   const write = nestedWriter(type, form, column) ?? scalarOf(type, column)[1]
   return (value) => (value === null ? 'null' : write(value, form.ascii))
 }
 
 /** The writer of a type with parameters or parts, or undefined. */
-function nestedWriter(type: DuckDBType, form: CellForm, column: string): CellWriter | undefined {
+function nestedWriter(type: duckdb.DuckDBType, form: CellForm, column: string): CellWriter | undefined {
   switch (type.typeId) {
-    case DuckDBTypeId.DECIMAL:
-      return of(DuckDBDecimalValue, ({ value, scale }) => `"${decimalText(value, scale)}"`)
-    case DuckDBTypeId.LIST:
-    case DuckDBTypeId.ARRAY: {
+    case Id.DECIMAL:
+      return of(duckdb.DuckDBDecimalValue, ({ value, scale }) => `"${decimalText(value, scale)}"`)
+    case Id.LIST:
+    case Id.ARRAY: {
       const item = cellWriter(type.valueType, form, column)
       return (value) => {
-        assert(value instanceof DuckDBListValue || value instanceof DuckDBArrayValue, 'a list has list values')
+        assert(
+          value instanceof duckdb.DuckDBListValue || value instanceof duckdb.DuckDBArrayValue,
+          'a list has list values',
+        )
         return `[${value.items.map(item).join(',')}]`
       }
     }
-    case DuckDBTypeId.STRUCT:
+    case Id.STRUCT:
       return structWriter(type, form, column)
-    case DuckDBTypeId.MAP: {
+    case Id.MAP: {
       const [key, item] = [cellWriter(type.keyType, form, column), cellWriter(type.valueType, form, column)]
-      return of(DuckDBMapValue, ({ entries }) => {
+      return of(duckdb.DuckDBMapValue, ({ entries }) => {
         return `[${entries.map((entry) => `{"key":${key(entry.key)},"value":${item(entry.value)}}`).join(',')}]`
       })
     }
-    case DuckDBTypeId.UNION: {
+    case Id.UNION: {
       const writers = new Map(
         type.memberTags.map((tag, index) => [tag, cellWriter(type.memberTypes[index] ?? type, form, column)]),
       )
-      return of(DuckDBUnionValue, ({ tag, value }) => {
+      return of(duckdb.DuckDBUnionValue, ({ tag, value }) => {
         const write = must(writers.get(tag), 'the tag of a union is one of its members')
         return `{"tag":${stringToken(tag, form.ascii)},"value":${write(value)}}`
       })
@@ -265,7 +252,7 @@ function nestedWriter(type: DuckDBType, form: CellForm, column: string): CellWri
   }
 }
 
-function structWriter(type: DuckDBStructType, form: CellForm, column: string): CellWriter {
+function structWriter(type: duckdb.DuckDBStructType, form: CellForm, column: string): CellWriter {
   const names = [...type.entryNames]
   // The binding hands structs over as objects: two members of one name, or one named __proto__, would be lost.
   if (new Set(names).size < names.length || names.includes('__proto__')) throw unrenderable(type, column)
@@ -276,7 +263,7 @@ function structWriter(type: DuckDBStructType, form: CellForm, column: string): C
   }))
   if (!form.structsAsArrays) fields.sort((a, b) => compareCodePoints(a.name, b.name))
   const [open, close] = form.structsAsArrays ? ['[', ']'] : ['{', '}']
-  return of(DuckDBStructValue, ({ entries }) => {
+  return of(duckdb.DuckDBStructValue, ({ entries }) => {
     return `${open}${fields.map(({ name, prefix, write }) => prefix + write(entries[name] ?? null)).join(',')}${close}`
   })
 }
@@ -298,7 +285,7 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
 }
 
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
-export async function renderResult(result: DuckDBResult, options: RenderOptions): Promise<Rendered> {
+export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered> {
   const { limit, ascii } = options
   const format = must(outputFormatOf(options.dataFormat), 'a job names an output format')
   const columns = result.columnTypes().map((type, index) => {
@@ -324,7 +311,7 @@ export async function renderResult(result: DuckDBResult, options: RenderOptions)
 
 /** Tokens of the first `count` cells of a column. */
 function cellsOf(
-  chunk: DuckDBDataChunk,
+  chunk: duckdb.DuckDBDataChunk,
   column: number,
   { write, count }: { readonly write: CellWriter; readonly count: number },
 ): string[] {
