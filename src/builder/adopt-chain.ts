@@ -2,7 +2,7 @@
 // anew there, and the next block says which logs it has left. Pure: all builders come to the same.
 
 import type { AdoptionRecord, LeftLog } from '../chain/records.ts'
-import { partitionOf } from '../log/partition.ts'
+import { partitionOf } from '../log/partitions.ts'
 import { HaltError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import type { LoadedDataset } from './load-dataset.ts'

@@ -3,10 +3,9 @@
 
 import { createLogicalHash } from '../arrow/logical-hash.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
-import { sameType } from '../model/schema-rules.ts'
-import type { DataSchema } from '../model/schema.ts'
+import { type DataSchema, sameType } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import type { BuiltSlice, Compressor } from './built-slice.ts'
 

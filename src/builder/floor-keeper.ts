@@ -3,11 +3,11 @@
 
 import type { FloorRecord, HaltedDataset } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import { newestFloor, putFloor } from '../store/claims.ts'
+import { newestFloor, putFloor } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { LogWriter } from './log-writer.ts'
 import type { Session } from './session.ts'

@@ -2,10 +2,10 @@
 // parts of a large batch), and looks whether an operator has rejected it.
 
 import type { EventLog, LogEntry } from '../log/event-log.ts'
-import { type DecodedMessage, decodeMessage } from '../log/message-codec.ts'
-import type { CutHeader, CreateHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
+import { type DecodedMessage, decodeMessage } from '../log/messages.ts'
 import { HaltError } from '../model/errors.ts'
-import { type Rejects, rejectionOf } from '../store/rejects.ts'
+import { rejectionOf, type Rejects } from '../store/records.ts'
 import { attemptKey, type DatasetState } from './dataset-state.ts'
 import { completesAttempt, foldAbort, type FoldResult, foldRows } from './fold.ts'
 import { wholeAttempt, wholeMessage } from './whole-rows.ts'

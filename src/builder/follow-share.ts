@@ -1,7 +1,7 @@
 // Holds the partitions that this builder is given, and those that another builder was given and does not build.
 
 import type { Logger } from '../lib/logger.ts'
-import type { PartitionShare } from '../log/partition-share.ts'
+import type { PartitionShare } from '../log/partitions.ts'
 import type { HeldPartitions } from './held-partitions.ts'
 import { StallWatch, type StallWatchDeps } from './stall-watch.ts'
 

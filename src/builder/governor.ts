@@ -2,7 +2,7 @@
 // itself goes into the log as a cut, so nothing here touches what a block contains.
 
 import { must } from '../lib/assert.ts'
-import { Heap } from '../lib/heap.ts'
+import { Heap } from '../lib/collections.ts'
 
 export interface CutOptions {
   /** Age of the first open row at which a block ends. */

@@ -2,7 +2,7 @@
 // restart with thousands of datasets behind the floor would keep new rows waiting.
 
 import type { LogEntry } from '../log/event-log.ts'
-import { type DecodedMessage, decodeMessage } from '../log/message-codec.ts'
+import { type DecodedMessage, decodeMessage } from '../log/messages.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 

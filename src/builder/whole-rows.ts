@@ -3,8 +3,8 @@
 
 import type { OpenAttempt } from '../chain/checkpoint.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { decodeMessage } from '../log/message-codec.ts'
 import type { RowsHeader } from '../log/messages.gen.ts'
+import { decodeMessage } from '../log/messages.ts'
 import { HaltError } from '../model/errors.ts'
 import type { WholeRows } from './dataset-state.ts'
 import { PayloadSummariser, type PayloadSummary } from './payload.ts'

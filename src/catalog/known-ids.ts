@@ -4,7 +4,7 @@
 import { idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
 import { type CheckpointContent, idsRemembered, olderIds } from '../chain/checkpoint.ts'
 import { must } from '../lib/assert.ts'
-import { nextTurn } from '../lib/turn.ts'
+import { nextTurn } from '../lib/clock.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'

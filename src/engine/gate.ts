@@ -2,7 +2,7 @@
 // settings alone do not make a caller's SQL safe (a SELECT can switch logging on, read granted files as raw bytes, print
 // file paths). It also finds the names to pin and what makes a statement irreproducible. Pure.
 
-import { similarNames } from '../lib/similar-names.ts'
+import { similarNames } from '../lib/compare.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'

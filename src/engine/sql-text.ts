@@ -2,7 +2,7 @@
 // and comments; quotes for the bare word `offset`; and the first look: is it one query, and nothing else? (The engine's
 // parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
 
-import { positionAt } from '../json/text-position.ts'
+import { positionAt } from '../json/parser.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { names } from './functions.ts'

@@ -3,13 +3,22 @@
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { viewOf } from '../catalog/view.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
-import { badName, checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Field, innerType, type Vocabulary } from '../model/schema.ts'
+import {
+  badName,
+  checkColumns,
+  columnNameFault,
+  type DataSchema,
+  defaultVocabulary,
+  type Field,
+  innerType,
+  schemaEquals,
+  type Vocabulary,
+} from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
 import type { NewDataset } from './create-dataset.ts'
 import { declaredSchema } from './shape.ts'

@@ -13,7 +13,7 @@ import { wholeAttempt, wholeMessage } from '../../src/builder/whole-rows.ts'
 import type { BatchStatus } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { decodeMessage } from '../../src/log/message-codec.ts'
+import { decodeMessage } from '../../src/log/messages.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {

@@ -40,19 +40,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'rename instead of link',
-    from: 'await files.link(source, path)',
-    to: 'await files.rename(source, path)',
+    from: 'await files.link(from, to)',
+    to: 'await files.rename(from, to)',
   },
   {
     name: 'acknowledged before the fsync',
-    from: 'this.#space.used(await this.#writer.write(messages))',
+    from: 'this.#space.wrote(await this.#writer.write(messages))',
     to: `const writing = this.#writer.write(messages)
       let position = first
       for (const call of group) {
         call.resolve(position)
         position += call.messages.length
       }
-      this.#space.used(await writing)`,
+      this.#space.wrote(await writing)`,
   },
   {
     name: 'no memory of keys',

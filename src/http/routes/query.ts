@@ -15,9 +15,8 @@ import {
 } from '../../model/query.ts'
 import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
 import { openQuery } from '../../replica/query.ts'
-import { callerOf, sendAnswer } from '../answer.ts'
+import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { isUnchanged } from '../etag.ts'
 import { DataFormatText, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
 const Pin = Type.Object(
