@@ -2,16 +2,15 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { totalmem } from 'node:os'
-import { openBuildNotes } from './builder/build-notes.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
+import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
-import { FloorHalts } from './gateway/floor-halts.ts'
 import { Gateway } from './gateway/gateway.ts'
-import { type AgingLog, LogWatch } from './gateway/log-watch.ts'
+import { type AgingLog, FloorHalts, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
