@@ -95,11 +95,12 @@ export async function readPieces(
   if (foundBytes === undefined) throw missing(object)
   if (sizeBytes !== undefined && foundBytes !== sizeBytes)
     throw damaged(object, `${foundBytes} bytes, not ${sizeBytes}`)
-  if (foundBytes <= pieceBytes) whole ??= await store.get(key)
+  const isSmall = foundBytes <= pieceBytes
+  if (isSmall) whole ??= await store.get(key)
   const digest = createSha3256()
   for (let at = 0; at < foundBytes; at += pieceBytes) {
     if (at > 0) await nextTurn()
-    const piece = whole ?? (await store.getRange(key, at, Math.min(at + pieceBytes, foundBytes)))
+    const piece = isSmall ? whole : await store.getRange(key, at, Math.min(at + pieceBytes, foundBytes))
     if (piece === undefined) throw missing(object)
     digest.update(piece)
     take(piece)
