@@ -101,14 +101,15 @@ export interface Streams {
 export async function openStreams(config: Config, logger: Logger = createLogger(config.logLevel)): Promise<Streams> {
   if (config.kafka === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
   const { brokers, topicPrefix, partitions } = config.kafka
-  const [{ createKafka }, topics] = await Promise.all([
+  const [{ createKafka }, { connectionHint }, topics] = await Promise.all([
     import('./log/kafka/client.ts'),
+    import('./log/kafka/errors.ts'),
     import('./log/kafka/topics.ts'),
   ])
   const kafka = createKafka(await kafkaConnection(config.kafka), logger)
   const options = { kafka, logger, names: topics.topicNames(topicPrefix), partitions }
   const told = (error: unknown): never => {
-    const hint = topics.connectionHint(error)
+    const hint = connectionHint(error)
     throw new NodeError('LogUnavailable', `Kafka at ${brokers.join(', ')} cannot be used.`, { hint, cause: error })
   }
   return {
