@@ -40,11 +40,8 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openReadOnlyDirectoryStore }] = await Promise.all([
-    import('./fsck/fsck.ts'),
-    import('./store/directory/directory-store.ts'),
-  ])
-  const store = await openReadOnlyDirectoryStore(await storeRoot(dataDir))
+  const [{ fsck }, { openStore }] = await Promise.all([import('./fsck/fsck.ts'), import('./open-storage.ts')])
+  const store = await openStore(await storeRoot(dataDir), 'read')
   try {
     return await fsck(store, options)
   } finally {
@@ -61,11 +58,11 @@ export async function sweepStore(
   report: StoreReport,
   nowMs: number,
 ): Promise<readonly DatasetReport[]> {
-  const [{ sweepable, sweep }, { openDirectoryStore }] = await Promise.all([
+  const [{ sweepable, sweep }, { openStore }] = await Promise.all([
     import('./fsck/sweep.ts'),
-    import('./store/directory/directory-store.ts'),
+    import('./open-storage.ts'),
   ])
-  const store = await openDirectoryStore(await storeRoot(dataDir))
+  const store = await openStore(await storeRoot(dataDir), 'write')
   try {
     const swept = await sweepable(store, report, nowMs)
     for (const { id } of swept) await sweep(store, id)

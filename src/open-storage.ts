@@ -64,6 +64,13 @@ export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined
 }
 
+export interface LogFacts {
+  /** Copies of each message, for a log in Kafka. */
+  readonly replicas?: number
+  /** What *logged* does not survive, when that is more than usual. */
+  readonly caution?: string
+}
+
 /** The log of a process, with what belongs to it. */
 export interface OpenedLog {
   /** Absent for a replica alone. */
@@ -73,13 +80,14 @@ export interface OpenedLog {
   readonly announcements: Announcements
   /** Assigns the partitions to the builders of `group`; absent where one process builds all. */
   readonly share: ((group: string) => PartitionShare) | undefined
-  /** Copies of each message, for a log in Kafka. */
-  readonly replicas?: number
-  /** What *logged* does not survive, when that is more than usual. */
-  readonly caution?: string
+  /** What `/info` says about the log besides its kind. */
+  readonly facts: LogFacts
   /** Why the log takes nothing, or undefined. */
   readonly fault: () => Promise<string | undefined>
 }
+
+/** What is told of a process that has no log in Kafka. */
+const withoutKafka = { aging: undefined, share: undefined, facts: {}, fault: async () => undefined }
 
 /** Opens the log and the announcements that options and roles call for; `openBytes` of its rows are in no block yet. */
 export async function openLog(config: Config, opening: Opening, openBytes: () => number): Promise<OpenedLog> {
@@ -90,7 +98,7 @@ export async function openLog(config: Config, opening: Opening, openBytes: () =>
   const log = isReader ? undefined : await openLogDirectory(dataPaths(config.dataDir).log, opening, openBytes)
   if (log !== undefined) opened.push(() => log.close())
   const announcements = openLocalAnnouncements(logger)
-  return { log, aging: undefined, announcements, share: undefined, fault: async () => undefined }
+  return { ...withoutKafka, log, announcements }
 }
 
 /** Opens the file log in a directory. Throws as `openFileLog`. */
@@ -118,9 +126,7 @@ async function openKafka(kafka: KafkaConfig, isReader: boolean, { logger, opened
   const connection = await connectionOf(kafka)
   const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
   opened.push(() => announcements.close())
-  if (log === undefined) {
-    return { log, aging: undefined, announcements, share: undefined, fault: async () => undefined }
-  }
+  if (log === undefined) return { ...withoutKafka, log, announcements }
   const { openKafkaShare } = await import('./log/kafka/share.ts')
   const { replicas, partitions } = log
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
@@ -133,8 +139,7 @@ async function openKafka(kafka: KafkaConfig, isReader: boolean, { logger, opened
       const group = `${topicPrefix}.builders.${store}`
       return openKafkaShare({ connection, clock, logger, topicPrefix, partitions, group })
     },
-    replicas,
-    ...(replicas < 3 ? { caution } : {}),
+    facts: { replicas, ...(replicas < 3 ? { caution } : {}) },
     fault: async () => log.fault() ?? (await silenceOf(log)),
   }
 }
@@ -161,16 +166,17 @@ export interface Streams {
 }
 
 /** Topics of the log that `config` names. Throws NodeErrors `InvalidParameter`; its methods throw `LogUnavailable`. */
-export async function openStreams({ kafka: config }: Config, logger: Logger): Promise<Streams> {
+export async function openStreams({ kafka: config, logLevel }: Config, logger?: Logger): Promise<Streams> {
   if (config === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
   const { brokers, topicPrefix, partitions } = config
+  const log = logger ?? (await import('./ops/process.ts')).createLogger(logLevel)
   const [{ createKafka }, { connectionHint }, topics] = await Promise.all([
     import('./log/kafka/client.ts'),
     import('./log/kafka/errors.ts'),
     import('./log/kafka/topics.ts'),
   ])
-  const kafka = createKafka(await connectionOf(config), logger)
-  const options = { kafka, logger, names: topics.topicNames(topicPrefix), partitions }
+  const kafka = createKafka(await connectionOf(config), log)
+  const options = { kafka, logger: log, names: topics.topicNames(topicPrefix), partitions }
   const told = (cause: unknown): never => {
     const hint = connectionHint(cause)
     throw new NodeError('LogUnavailable', `Kafka at ${brokers.join(', ')} cannot be used.`, { hint, cause })

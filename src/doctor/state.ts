@@ -8,8 +8,8 @@ import { lockOwner } from '../disk/directory-lock.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
+import { openStore } from '../open-storage.ts'
 import { adoptionsFrom, listNames, newestFloor, readLog, readName } from '../store/claims.ts'
-import { openReadOnlyDirectoryStore } from '../store/directory/directory-store.ts'
 import { readHead } from '../store/heads.ts'
 import { blockKey, dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -48,7 +48,7 @@ export async function checkState(config: Config): Promise<State> {
     )
     return { findings, isRunning: owner !== undefined }
   }
-  const store = await openReadOnlyDirectoryStore(paths.store)
+  const store = await openStore(paths.store, 'read')
   try {
     findings.push(...(await checkStore(store, log)))
   } finally {

@@ -17,7 +17,7 @@ export interface RejectCommand extends ServeOptions {
 
 /** What was written goes to stdout. */
 export async function reject(context: CommandContext, { what, flags, configFile }: RejectCommand): Promise<number> {
-  const { rejectMessage } = await import('../../reject.ts')
+  const { rejectMessage } = await import('../../repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { outcome, log, partition, position, record } = await rejectMessage(config, what)
   const { dataset, reason, by, at } = record
