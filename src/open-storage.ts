@@ -169,7 +169,7 @@ export interface Streams {
 export async function openStreams({ kafka: config, logLevel }: Config, logger?: Logger): Promise<Streams> {
   if (config === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
   const { brokers, topicPrefix, partitions } = config
-  const log = logger ?? (await import('./ops/process.ts')).createLogger(logLevel)
+  const log = logger ?? (await import('./ops/logger.ts')).createLogger(logLevel)
   const [{ createKafka }, { connectionHint }, topics] = await Promise.all([
     import('./log/kafka/client.ts'),
     import('./log/kafka/errors.ts'),

@@ -15,13 +15,13 @@ import {
   closeAll,
   compressor,
   isThere,
-  openLogDirectory,
   type Opening,
+  openLogDirectory,
   openStoreThatIs,
   openStreams,
   openTopics,
 } from './open-storage.ts'
-import { createLogger } from './ops/process.ts'
+import { createLogger } from './ops/logger.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
