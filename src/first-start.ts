@@ -2,7 +2,7 @@
 // here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
 
 import { dirname } from 'node:path'
-import { isTokenText, makeTokenText } from './access/token-text.ts'
+import { isTokenText, makeTokenText } from './access/token.ts'
 import type { TokenRegistry } from './access/tokens.ts'
 import { readText } from './disk/files.ts'
 import { createPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'

@@ -1,10 +1,8 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
 // plan over the same log gives the same bytes, whoever builds.
 
-import { encodeCheckpoint } from '../chain/checkpoint-codec.ts'
-import type { CheckpointContent } from '../chain/checkpoint.ts'
-import { logPositionKind, logPositionText } from '../chain/log-position.ts'
-import type { CommitRecord, NameRecord } from '../chain/records.ts'
+import { type CheckpointContent, encodeCheckpoint } from '../chain/checkpoint.ts'
+import { type CommitRecord, logPositionKind, logPositionText, type NameRecord } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'

@@ -2,7 +2,7 @@
 // decides. Repeating a commit that is there already is harmless.
 
 import type { DatasetId } from '../model/events.ts'
-import { putCommit, putName } from '../store/claims.ts'
+import { putCommit, putName } from '../store/records.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { BuiltCommit } from './build-block.ts'

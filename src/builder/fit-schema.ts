@@ -3,16 +3,19 @@
 
 import { foldAscii } from '../model/names.ts'
 import {
+  columnNameFault,
   type DataSchema,
   type DataType,
   type Field,
   innerType,
   isOptional,
+  isStorable,
+  sameType,
   systemFields,
   timestampMs,
+  typeText,
   type Vocabulary,
 } from '../model/schema.ts'
-import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
 import type { PayloadColumn } from './payload.ts'
 
 const systemColumnCount = 4

@@ -1,19 +1,16 @@
 // Reads back from the store what a builder must know to go on with a chain: the head, its checkpoint, and the few
 // blocks and older checkpoints that those name. Never walks the chain.
 
-import { decodeCheckpoint } from '../chain/checkpoint-codec.ts'
 import { type BlockRef, type CheckpointContent, type IdGroup, idsRemembered, olderIds } from '../chain/checkpoint.ts'
-import { logPositionOf } from '../chain/log-position.ts'
+import { logPositionOf } from '../chain/records.ts'
 import { type ChainState, emptyChain } from '../chain/rules.ts'
-import { sha3Hash } from '../ids/multihash.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
-import { decodeBlock } from '../odf/block.ts'
 import { type Head, type PlacedCommit, readHead } from '../store/heads.ts'
-import { blockKey, checkpointKey } from '../store/layout.ts'
+import { loadBlock, loadCheckpoint } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { afterBlock, type ChainTip, earlierAfter, emptyTip } from './chain-tip.ts'
 import { type DatasetState, restoredState } from './dataset-state.ts'
@@ -48,21 +45,10 @@ function broken(id: DatasetId, reason: string): HaltError {
   return new HaltError('ChainBroken', `dataset ${id}: ${reason}`)
 }
 
-async function readObject(store: ObjectStore, id: DatasetId, at: { key: string; hash: Hash }): Promise<Uint8Array> {
-  const bytes = await store.get(at.key)
-  if (bytes === undefined) throw broken(id, `the object ${at.hash} is missing`)
-  if (sha3Hash(bytes) !== at.hash) throw broken(id, `the object ${at.hash} is damaged`)
-  return bytes
-}
-
 async function readBlock(store: ObjectStore, id: DatasetId, { hash, sequence }: BlockRef): Promise<MetadataBlock> {
-  const { block } = decodeBlock(await readObject(store, id, { key: blockKey(id, hash), hash }))
+  const block = await loadBlock(store, { id }, hash)
   if (Number(block.sequenceNumber) !== sequence) throw broken(id, `block ${hash} is not number ${sequence}`)
   return block
-}
-
-async function readCheckpoint(store: ObjectStore, id: DatasetId, hash: Hash): Promise<CheckpointContent> {
-  return decodeCheckpoint(await readObject(store, id, { key: checkpointKey(id, hash), hash }))
 }
 
 /** A chain without data: all of it is one commit. */
@@ -100,7 +86,7 @@ async function fromCheckpoint(store: ObjectStore, at: DataHead): Promise<LoadedD
   const { id, head, commit, block, event } = at
   const checkpointHash = event.newCheckpoint?.physicalHash
   if (checkpointHash === undefined) throw broken(id, 'its head has no checkpoint')
-  const checkpoint = await readCheckpoint(store, id, checkpointHash)
+  const checkpoint = await loadCheckpoint(store, { id }, checkpointHash)
   const { schema, vocabulary, pushSources } = await readAspects(store, id, checkpoint)
   const lastOffset = event.newData?.offsetInterval.end ?? event.prevOffset
   const anchor = checkSourceState(at, checkpoint)
@@ -199,7 +185,7 @@ async function readIds(
     if (count >= idsRemembered(from.timeMs - oldest)) break
     const older = olderIds(content)
     if (older === undefined) break
-    content = await readCheckpoint(store, id, older)
+    content = await loadCheckpoint(store, { id }, older)
   }
   return newestFirst.reverse()
 }

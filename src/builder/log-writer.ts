@@ -1,6 +1,6 @@
 // What a builder itself writes into the log: cuts and aborts, as one writer with numbered messages.
 
-import { base64urlText } from '../ids/multibase.ts'
+import { base64urlText } from '../ids/multihash.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EventLog } from '../log/event-log.ts'

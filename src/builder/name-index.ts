@@ -4,7 +4,7 @@
 import { DecodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DatasetId } from '../model/events.ts'
-import { listNames, readName } from '../store/claims.ts'
+import { listNames, readName } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export class NameIndex {

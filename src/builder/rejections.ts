@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type Rejects, readRejects } from '../store/rejects.ts'
+import { type Rejects, readRejects } from '../store/records.ts'
 
 const lookMs = 5_000
 

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../lib/clock.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { newestFloor } from '../store/claims.ts'
+import { newestFloor } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 /** Longer than the longest time between blocks of a dataset by default. */

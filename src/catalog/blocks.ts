@@ -1,13 +1,11 @@
 // The chain of a dataset as people read it: blocks decoded, newest first.
 
 import type { NameRecord } from '../chain/records.ts'
-import { sha3Hash } from '../ids/multihash.ts'
 import { toPlain } from '../json/json.ts'
-import { HaltError, NodeError } from '../model/errors.ts'
+import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import { decodeBlock } from '../odf/block.ts'
 import { eventToJson } from '../odf/odf-json.ts'
-import { blockKey } from '../store/layout.ts'
+import { loadBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { DatasetChain } from './dataset-chain.ts'
 
@@ -46,13 +44,8 @@ export async function blockPage(
 }
 
 /** The block of the dataset with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
-export async function decodedBlock(store: ObjectStore, { id, alias }: NameRecord, hash: Hash): Promise<DecodedBlock> {
-  const bytes = await store.get(blockKey(id, hash))
-  if (bytes === undefined) throw new HaltError('ChainBroken', `block ${hash} of ${alias} is missing`)
-  if (sha3Hash(bytes) !== hash) {
-    throw new HaltError('ChainBroken', `block ${hash} of ${alias} is damaged: its bytes have another hash`)
-  }
-  const { block } = decodeBlock(bytes)
+export async function decodedBlock(store: ObjectStore, name: NameRecord, hash: Hash): Promise<DecodedBlock> {
+  const block = await loadBlock(store, name, hash)
   return {
     hash,
     sequence: Number(block.sequenceNumber),

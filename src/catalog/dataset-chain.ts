@@ -1,8 +1,7 @@
 // What one dataset's chain says, block by block: schema, slices, aspects, positions. Derived, append-only, in memory.
 // `apply` takes blocks in chain order; views are snapshots at a block (catalog/view.ts).
 
-import { logPositionOf } from '../chain/log-position.ts'
-import type { NameRecord } from '../chain/records.ts'
+import { logPositionOf, type NameRecord } from '../chain/records.ts'
 import { assert, must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
 import type {

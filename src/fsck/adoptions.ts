@@ -2,7 +2,7 @@
 
 import type { LeftLog, LogRecord } from '../chain/records.ts'
 import { DecodeError } from '../model/errors.ts'
-import { adoptionsFrom } from '../store/claims.ts'
+import { adoptionsFrom } from '../store/records.ts'
 import { adoptionsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { ProblemKind } from './report.ts'

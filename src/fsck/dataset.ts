@@ -1,8 +1,8 @@
 // Checks one dataset: every block of its chain from seed to head by hash, link and rule, every slice and checkpoint
 // that a block names, the commits over them, the head's hint. A chain that breaks is not followed further.
 
-import { decodeCheckpoint } from '../chain/checkpoint-codec.ts'
-import { type LogPosition, logPositionOf } from '../chain/log-position.ts'
+import { decodeCheckpoint } from '../chain/checkpoint.ts'
+import { type LogPosition, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'

@@ -1,11 +1,9 @@
 // Checks a whole store: every chain from seed to head with all that its blocks name, every name, log and floor. Reads
 // only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
 
-import type { LogPosition } from '../chain/log-position.ts'
-import type { FloorRecord, LogRecord, NameRecord } from '../chain/records.ts'
+import type { FloorRecord, LogPosition, LogRecord, NameRecord } from '../chain/records.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { listNames, newestFloor, readLog, readName } from '../store/claims.ts'
 import {
   datasetOfFolder,
   datasetsPrefix,
@@ -15,7 +13,7 @@ import {
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { signerFault } from '../store/signers.ts'
+import { listNames, newestFloor, readLog, readName, signerFault } from '../store/records.ts'
 import { readSuccessors, type Successors } from './adoptions.ts'
 import { checkDataset, type CheckedDataset } from './dataset.ts'
 import { checkRejects } from './rejects.ts'

@@ -3,7 +3,7 @@
 import type { LogRecord } from '../chain/records.ts'
 import { numberOfName, rejectsRoot } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { readRejects } from '../store/rejects.ts'
+import { readRejects } from '../store/records.ts'
 import type { ProblemKind } from './report.ts'
 
 /** Reads all rejections; what is wrong with one is added as a problem. A creation that was rejected left no dataset. */

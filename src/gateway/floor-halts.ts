@@ -3,7 +3,7 @@
 import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { DatasetId } from '../model/events.ts'
-import { newestFloor } from '../store/claims.ts'
+import { newestFloor } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 const rereadMs = 5_000

@@ -4,7 +4,7 @@
 import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { newestFloor, readAdoption } from '../store/claims.ts'
+import { newestFloor, readAdoption } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 /** Each look asks the broker twice per partition; retentions are weeks. */

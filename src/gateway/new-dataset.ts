@@ -8,8 +8,17 @@ import type { CreateVocabulary } from '../log/messages.gen.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
-import { badName, checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Field, innerType, type Vocabulary } from '../model/schema.ts'
+import {
+  badName,
+  checkColumns,
+  columnNameFault,
+  type DataSchema,
+  defaultVocabulary,
+  type Field,
+  innerType,
+  schemaEquals,
+  type Vocabulary,
+} from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
 import type { NewDataset } from './create-dataset.ts'
 import { declaredSchema } from './shape.ts'

@@ -3,7 +3,7 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { sameValue } from '../lib/compare.ts'
-import { schemaEquals } from '../model/schema-rules.ts'
+import { schemaEquals } from '../model/schema.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Placed } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'

@@ -2,18 +2,18 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { must } from '../lib/assert.ts'
+import { foldAscii } from '../model/names.ts'
 import {
   type DataSchema,
   type DataType,
-  type Field,
-  type Vocabulary,
   defaultVocabulary,
+  type Field,
   innerType,
+  sameType,
   systemFields,
   timestampMs,
+  type Vocabulary,
 } from '../model/schema.ts'
-import { foldAscii } from '../model/names.ts'
-import { sameType } from '../model/schema-rules.ts'
 
 /** Attribute of the event-time field that says where among the user columns the dataset declares it (0-based). */
 export const columnPositionKey = 'proofstream.dev/column-position'

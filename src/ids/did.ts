@@ -5,12 +5,14 @@ import { assert } from '../lib/assert.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { base16Text, base58Text, decodeMultibase } from './multibase.ts'
+import { base16Text, base58Text, decodeMultibase } from './multihash.ts'
 
 const keyBytes = 32
 const didBytes = 2 + keyBytes
 const ed25519Prefix = Uint8Array.of(0xed, 0x01)
 const odfScheme = 'did:odf:'
+/** A dataset id in its normal form. */
+export const datasetIdPattern = /^did:odf:fed01[0-9a-f]{64}$/
 const keyScheme = 'did:key:'
 
 /** The dataset whose key is this 32-byte Ed25519 public key. */
@@ -27,16 +29,6 @@ export function datasetIdBytes(id: string): Uint8Array {
 export function datasetIdText(bytes: Uint8Array): DatasetId {
   checkKeyCode(bytes, 'dataset id')
   return `${odfScheme}${base16Text(bytes)}`
-}
-
-/** `fed01…`: the name of a dataset's directory. Throws DecodeError. */
-export function datasetFolder(id: string): string {
-  return base16Text(datasetIdBytes(id))
-}
-
-/** The dataset id that a directory name stands for. Throws DecodeError. */
-export function datasetIdFromFolder(folder: string): DatasetId {
-  return datasetIdText(datasetIdBytes(`${odfScheme}${folder}`))
 }
 
 /** `did:key:z6Mk…` of a 32-byte Ed25519 public key. */

@@ -2,7 +2,7 @@
 // needs. What is left is small, however large the answer was.
 
 import { datasetIdBytes } from '../ids/did.ts'
-import { multihashText, parseMultihash } from '../ids/multihash.ts'
+import { multihashBytes, multihashText } from '../ids/multihash.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -114,7 +114,7 @@ function readPins(value: JsonValue): DatasetPin[] {
       return {
         id,
         alias,
-        ...(blockHash === undefined ? {} : { blockHash: multihashText(parseMultihash(blockHash).bytes) }),
+        ...(blockHash === undefined ? {} : { blockHash: multihashText(multihashBytes(blockHash)) }),
       }
     } catch (cause) {
       if (cause instanceof DecodeError) throw wrong(at, cause.message)

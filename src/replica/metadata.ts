@@ -8,8 +8,8 @@ import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import { jsonMembers } from './json-members.ts'
 import { viewAt } from './pin.ts'
+import { jsonMembers } from './query.ts'
 
 export const metadataAspects = ['attachments', 'info', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
 export type MetadataAspect = (typeof metadataAspects)[number]

@@ -6,8 +6,7 @@ import { NodeError } from '../model/errors.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
 import type { WorkPool } from '../work/jobs.ts'
-import { askingOf, type Caller } from './caller.ts'
-import { aliasOfParts, Reader } from './pin.ts'
+import { aliasOfParts, askingOf, type Caller, Reader } from './pin.ts'
 import { bindQuery, execute, type Execution, type ReplicaDeps } from './query.ts'
 
 export interface VerifyDeps extends ReplicaDeps {

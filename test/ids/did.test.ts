@@ -2,38 +2,28 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import {
-  datasetFolder,
-  datasetIdBytes,
-  datasetIdFromFolder,
-  datasetIdFromKey,
-  datasetIdText,
-  didKeyText,
-  parseDidKey,
-} from '../../src/ids/did.ts'
+import { datasetIdBytes, datasetIdFromKey, datasetIdText, didKeyText, parseDidKey } from '../../src/ids/did.ts'
 import { fromHex, toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 
 interface Dids {
-  dids: { did: string; bytesHex: string; publicKeyHex: string; didKey: string; folder: string }[]
+  dids: { did: string; bytesHex: string; publicKeyHex: string; didKey: string }[]
   invalidDids: { text: string; reason: string }[]
 }
 
 const vectors: Dids = JSON.parse(readFileSync('test/vectors/identifiers.json', 'utf8'))
 
 describe('did:odf', () => {
-  test.each(vectors.dids)('$did has its bytes, key and folder', (row) => {
+  test.each(vectors.dids)('$did has its bytes and key', (row) => {
     const key = fromHex(row.publicKeyHex)!
     expect(datasetIdFromKey(key)).toBe(row.did)
     expect(toHex(datasetIdBytes(row.did))).toBe(row.bytesHex)
     expect(datasetIdText(fromHex(row.bytesHex)!)).toBe(row.did)
-    expect(datasetFolder(row.did)).toBe(row.folder)
-    expect(datasetIdFromFolder(row.folder)).toBe(row.did)
   })
 
   test('a base58 spelling is the same dataset', () => {
     const row = vectors.dids[0]!
-    expect(datasetFolder(row.didKey.replace('did:key:', 'did:odf:'))).toBe(row.folder)
+    expect(datasetIdText(datasetIdBytes(row.didKey.replace('did:key:', 'did:odf:')))).toBe(row.did)
   })
 
   test.each(vectors.invalidDids)('refuses $text: $reason', ({ text }) => {

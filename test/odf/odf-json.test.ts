@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { fromPlain, jsonText, parseJson } from '../../src/json/json.ts'
 import { must } from '../../src/lib/assert.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { typeText } from '../../src/model/schema-rules.ts'
+import { typeText } from '../../src/model/schema.ts'
 import { decodeBlock } from '../../src/odf/block.ts'
 import {
   blockFromJson,

@@ -7,9 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { type CanonicalForm, canonicalForms } from '../../src/json/canonical.ts'
 import { parseJson } from '../../src/json/json.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import { hashCanonical } from '../../src/proof/commitment.ts'
+import { hashCanonical, signProof } from '../../src/proof/commitment.ts'
 import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
-import { signProof } from '../../src/proof/sign.ts'
 import { verifyOffline } from '../../src/verify.ts'
 import { proofVectors } from './proof-vectors.ts'
 
@@ -216,5 +215,5 @@ test('the verifier loads two small packages and one platform module, and nothing
   expect([...new Set(packages)].sort()).toEqual(['@noble/ed25519', 'multiformats'])
   expect(urls.filter((url) => url.startsWith('node:'))).toEqual(['node:crypto'])
   const folders = urls.flatMap((url) => /\/src\/([a-z]+)\/[^/]+\.ts$/.exec(url)?.[1] ?? [])
-  expect([...new Set(folders)].sort()).toEqual(['codec', 'lib', 'model', 'proof'])
+  expect([...new Set(folders)].sort()).toEqual(['ids', 'json', 'lib', 'model', 'proof'])
 })

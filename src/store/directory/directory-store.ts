@@ -15,8 +15,7 @@ import {
 } from '../../disk/files.ts'
 import { NodeError } from '../../model/errors.ts'
 import { checkKey, isSegment } from '../layout.ts'
-import type { ObjectStore } from '../object-store.ts'
-import { checkRange } from '../range.ts'
+import { checkRange, type ObjectStore } from '../object-store.ts'
 import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
 
 const temporaryFolder = '.tmp'
