@@ -3,8 +3,12 @@
 // Source of the layout: Apache Arrow columnar format. Buffers are little-endian, as is every machine Node runs on here.
 
 import { assert, must } from '../lib/assert.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+
+/** Name of the items of a list, in slices and in Arrow schemas. */
+export const itemName = 'item'
 
 /** How a type lies in memory: `fixed` width, one bit per row, bytes cut by offsets, or items cut by offsets. */
 export type ColumnLayout = 'fixed' | 'bits' | 'bytes' | 'list'
@@ -61,6 +65,18 @@ export function bitAt(bits: Uint8Array, index: number): boolean {
 /** True when row `row` of `column` holds a value. */
 export function isPresent(column: Column, row: number): boolean {
   return column.validity === undefined || bitAt(column.validity, row)
+}
+
+/** Sets bit `index`. */
+export function setBit(bits: Uint8Array, index: number): void {
+  bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7))
+}
+
+/** Copies bytes [start, end) of `source` to `at`; short ones by a loop, which is faster than a call. */
+export function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
+  const length = end - start
+  if (length > 40) out.set(source.subarray(start, end), at)
+  else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
 }
 
 /** Bits set in the first `count` bits. */
@@ -195,8 +211,7 @@ function setBits(bits: Uint8Array, at: number, count: number): void {
       bits.fill(255, bit >> 3, end >> 3)
       bit = (end >> 3) << 3
     } else {
-      bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7))
-      bit++
+      setBit(bits, bit++)
     }
   }
 }
@@ -325,6 +340,37 @@ export function nullColumn(field: Field, rows: number): Column {
     validity: rows === 0 ? undefined : new Uint8Array((rows + 7) >> 3),
     values: new Uint8Array(layout === 'bits' ? (rows + 7) >> 3 : width * rows),
     offsets: layout === 'bytes' || layout === 'list' ? new Int32Array(rows + 1) : undefined,
-    child: type.kind === 'List' ? nullColumn({ name: 'item', type: type.itemType }, 0) : undefined,
+    child: type.kind === 'List' ? nullColumn({ name: itemName, type: type.itemType }, 0) : undefined,
   })
+}
+
+/** True when `values` is UTF-8 and each offset stands between characters. */
+export function isText(values: Uint8Array, offsets: Int32Array): boolean {
+  const firstHigh = asciiPrefix(values)
+  if (firstHigh === values.length) return true
+  try {
+    decodeUtf8(values.subarray(firstHigh))
+  } catch {
+    return false
+  }
+  for (const offset of offsets) {
+    if (offset < values.length && ((values[offset] ?? 0) & 0xc0) === 0x80) return false
+  }
+  return true
+}
+
+/** The bits that no ASCII has, as the 32-bit integer that words are: fast before the loop is compiled, too. */
+const highBits = 0x80808080 | 0
+
+/** Length of the leading bytes below 0x80; whole words where they are aligned. */
+function asciiPrefix(bytes: Uint8Array): number {
+  let i = 0
+  if (bytes.length > 64 && bytes.byteOffset % 4 === 0) {
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
+    let word = 0
+    while (word < words.length && ((words[word] ?? 0) & highBits) === 0) word++
+    i = word << 2
+  }
+  while (i < bytes.length && (bytes[i] ?? 0) < 0x80) i++
+  return i
 }

@@ -5,9 +5,7 @@ import { copyBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column } from '../model/record-batch.ts'
 import { type Field, innerType, isOptional } from '../model/schema.ts'
-import { countBits, fixedWidth, makeColumn, sliceColumn } from './columns.ts'
-import { itemName } from './ipc-schema.ts'
-import { isText } from './text.ts'
+import { countBits, fixedWidth, isText, itemName, makeColumn, sliceColumn } from './columns.ts'
 
 /** Field nodes (rows, null count) and buffers (place, length) of a batch, each two numbers, in the order of columns. */
 export interface BatchLayout {

@@ -5,7 +5,7 @@ import { must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit } from '../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../odf/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../odf/flatbuffer-writer.ts'
-import { columnLayout } from './columns.ts'
+import { columnLayout, itemName } from './columns.ts'
 
 export const metadataV5 = 4
 const metadataV4 = 3
@@ -27,9 +27,6 @@ const types = {
 } as const
 
 const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
-
-/** Name of the items of a list, as in slices. */
-export const itemName = 'item'
 
 /** The FlatBuffer of a schema message. Fields are of types that a column can hold. */
 export function encodeSchemaMetadata(fields: readonly Field[]): Uint8Array {

@@ -8,7 +8,7 @@ import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
-import { concatBatches, nullColumn, usedBytes } from './columns.ts'
+import { usedBytes } from './columns.ts'
 import { type BatchLayout, ColumnCutter } from './ipc-body.ts'
 import { decodeMessage, decodeSchema, encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.ts'
 
@@ -169,24 +169,6 @@ function align8(length: number): number {
   return Math.ceil(length / 8) * 8
 }
 
-/**
- * The rows of a whole IPC stream as one batch; no rows when it holds no record batch. Columns share memory with
- * `bytes`, which must not change afterwards. Throws DecodeError when anything is amiss: bounds, offsets, UTF-8, null
- * counts, nulls in required columns, types that no column can hold, compression, dictionaries, a missing end mark.
- */
-export function decodeArrowStream(bytes: Uint8Array): RecordBatch {
-  const { fields, batches } = decodeArrowBatches(bytes)
-  if (batches.length > 0) return concatBatches(batches)
-  return { rows: 0, columns: fields.map((field) => nullColumn(field, 0)) }
-}
-
-/** The schema and the record batches of a stream, as `decodeArrowStream`. */
-export function decodeArrowBatches(bytes: Uint8Array): { fields: readonly Field[]; batches: RecordBatch[] } {
-  const reader = new ArrowStreamReader()
-  const batches = reader.push(bytes)
-  return { fields: reader.end(), batches }
-}
-
 /** Bytes without which the reader cannot go on, and what their absence means at the end of the stream. */
 interface Missing {
   readonly bytes: number
@@ -197,7 +179,9 @@ interface Missing {
 
 /**
  * Reads a stream whose bytes arrive in parts, cut anywhere: never more is held than one message. Batches share memory
- * with the parts that they lie in. Both methods throw DecodeError, as `decodeArrowStream`, whatever the cuts.
+ * with the parts that they lie in, which must not change afterwards. Both methods throw DecodeError, whatever the cuts,
+ * when anything is amiss: bounds, offsets, UTF-8, null counts, nulls in required columns, types that no column can hold,
+ * compression, dictionaries, a missing end mark.
  */
 export class ArrowStreamReader {
   #fields: readonly Field[] | undefined

@@ -2,8 +2,7 @@
 // writes, so that readers see equal types in our slices and in those of other ODF software.
 // Source: Apache Parquet, parquet.thrift and LogicalTypes.md.
 
-import { columnLayout } from '../arrow/columns.ts'
-import { itemName } from '../arrow/ipc-schema.ts'
+import { columnLayout, itemName } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
 import type { ThriftWriter } from './thrift.ts'

@@ -1,7 +1,7 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
 // Source: Apache Parquet, Encodings.md (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
-import { bitAt } from '../arrow/columns.ts'
+import { bitAt, copyRange, setBit } from '../arrow/columns.ts'
 import type { LeafValues } from './leaf.ts'
 
 /** The values present, PLAIN. Shares memory with the leaf where nothing has to be left out. */
@@ -25,18 +25,12 @@ export function plainValues(leaf: LeafValues): Uint8Array {
 
 const nothing = new Uint8Array(0)
 
-function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
-  const length = end - start
-  if (length > 40) out.set(source.subarray(start, end), at)
-  else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
-}
-
 function plainBits({ validity, values, rows, nullCount }: LeafValues): Uint8Array {
   const out = new Uint8Array((rows - nullCount + 7) >> 3)
   let at = 0
   for (let row = 0; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
-    if (bitAt(values, row)) out[at >> 3] = (out[at >> 3] ?? 0) | (1 << (at & 7))
+    if (bitAt(values, row)) setBit(out, at)
     at++
   }
   return out

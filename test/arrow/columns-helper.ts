@@ -1,6 +1,7 @@
 // Columns from and to plain JavaScript values, and random batches: for the tests of columns, Arrow, hashes, slices.
 // Integers of 64 bits, times, timestamps and decimals (unscaled) are bigint; Date is days; Binary is Uint8Array.
 
+import { appendText } from '../helpers/slices.ts'
 import * as fc from 'fast-check'
 import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { bitAt, fixedWidth, isPresent } from '../../src/arrow/columns.ts'
@@ -12,7 +13,7 @@ export type Value = null | boolean | number | bigint | string | Uint8Array | Val
 export function appendValue(builder: ColumnBuilder, value: Value): void {
   if (value === null) builder.appendNull()
   else if (typeof value === 'boolean') builder.appendBool(value)
-  else if (typeof value === 'string') builder.appendText(value)
+  else if (typeof value === 'string') appendText(builder, value)
   else if (value instanceof Uint8Array) builder.appendBytes(value, 0, value.length)
   else if (Array.isArray(value)) {
     for (const item of value) appendValue(builder.items!, item)

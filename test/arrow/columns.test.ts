@@ -1,5 +1,6 @@
 // Columns and their builder against plain arrays.
 
+import { appendText } from '../helpers/slices.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
@@ -43,7 +44,7 @@ describe('column builder', () => {
         for (const [value, action] of steps) {
           appendValue(builder, value)
           kept.push(value)
-          if (action === 0) mark = builder.mark()
+          if (action === 0) mark = builder.rows
           if (action === 1) {
             builder.rollback(mark)
             kept.length = mark
@@ -66,7 +67,7 @@ describe('column builder', () => {
           const builder = createColumnBuilder(field)
           for (const row of rows) {
             appendValue(builder, row[i]!)
-            const mark = builder.mark()
+            const mark = builder.rows
             appendValue(builder, rows[0]![i]!)
             builder.rollback(mark)
           }
@@ -81,8 +82,8 @@ describe('column builder', () => {
   test('loose items of a list that was not ended are rolled back', () => {
     const builder = createColumnBuilder({ name: 'l', type: { kind: 'List', itemType: { kind: 'String' } } })
     appendValue(builder, ['a', 'b'])
-    const mark = builder.mark()
-    builder.items!.appendText('loose')
+    const mark = builder.rows
+    appendText(builder.items!, 'loose')
     builder.rollback(mark)
     appendValue(builder, ['c'])
     expect(columnValues(builder.finish())).toEqual([['a', 'b'], ['c']])

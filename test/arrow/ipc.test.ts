@@ -9,12 +9,11 @@ import {
   arrowStreamEnd,
   ArrowStreamReader,
   arrowStreamStart,
-  decodeArrowBatches,
-  decodeArrowStream,
   encodeArrowStream,
 } from '../../src/arrow/ipc.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import { decodeArrowBatches, decodeArrowStream } from '../helpers/slices.ts'
 import { arbTable, batchOf, batchRows, type Value } from './columns-helper.ts'
 
 /** The Arrow type as apache-arrow spells it. */

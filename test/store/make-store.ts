@@ -16,7 +16,7 @@ import { instantFromMs } from '../../src/model/instant.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../../src/model/schema.ts'
 import { encodeBlock } from '../../src/odf/block.ts'
-import { createSliceWriter } from '../../src/parquet/write-slice.ts'
+import { encodeSlice } from '../../src/parquet/write-slice.ts'
 import { putCommit, putFloor, putLog, putName } from '../../src/store/claims.ts'
 import { writeHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../../src/store/layout.ts'
@@ -136,11 +136,12 @@ function makeSlice(first: number, { rows, timeMs, lie }: { rows: number; timeMs:
     ],
   }
   const batch = lie.rows?.(honest) ?? honest
-  const writer = createSliceWriter({ fields, compress: (bytes) => zstdCompressSync(bytes) })
-  writer.add(batch)
   const hash = createLogicalHash(fields)
   hash.update(batch)
-  return { bytes: concatBytes(writer.finish()), logicalHash: hash.digest() }
+  return {
+    bytes: concatBytes(encodeSlice({ fields, compress: zstdCompressSync }, [batch])),
+    logicalHash: hash.digest(),
+  }
 }
 
 function checkpointContent(block: number, at: { next: number; rows: number; previous?: Hash }): CheckpointContent {
