@@ -9,9 +9,9 @@ import { toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { daysOfYear, instantText } from '../model/instant.ts'
 import type { TimeAlignment } from './encoder.ts'
-import { parseExtra } from './extra-attributes.ts'
 import { FlatBufferReader, type TableCursor } from './flatbuffer-reader.ts'
-import { type FieldDefinition, tables, unions } from './tables.ts'
+import { parseExtra } from './odf-json.ts'
+import { type FieldDefinition, tableNamed, unions } from './tables.ts'
 
 /** Decoded members in field order; a member of a union begins with its `kind`. */
 export type DecodedTable = Record<string, unknown>
@@ -29,7 +29,7 @@ interface Decoder {
 
 function readTable(decoder: Decoder, name: string, from: { cursor: TableCursor; kind?: string }): DecodedTable {
   const decoded: DecodedTable = from.kind === undefined ? {} : { kind: from.kind }
-  for (const field of must(tables[name], name).fields) {
+  for (const field of tableNamed(name).fields) {
     const value = readField(decoder, from.cursor, field)
     if (value !== undefined) decoded[field.name] = value
     else if (field.required) decoder.reader.fail(`${name}.${field.name} is missing`, from.cursor.at)
