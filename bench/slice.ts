@@ -1,16 +1,17 @@
 // Slices and logical hashes at size: 1,000,000 rows of 9 columns. Ratios against hyparquet-writer and against plain
 // SHA3-256 over the same bytes, all in this run. Usage: node bench/slice.ts [rows]
 
-import { appendText } from '../test/helpers/slices.ts'
 import { constants, zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
+import { bitAt } from '../src/arrow/buffers.ts'
 import { createColumnBuilder } from '../src/arrow/column-builder.ts'
-import { bitAt, sliceBatch } from '../src/arrow/columns.ts'
+import { sliceBatch } from '../src/arrow/columns.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
 import { sha3256 } from '../src/ids/native-crypto.ts'
 import type { Column, RecordBatch } from '../src/model/record-batch.ts'
 import { defaultVocabulary, type Field, optional, systemFields } from '../src/model/schema.ts'
 import { encodeSlice } from '../src/parquet/write-slice.ts'
+import { appendText } from '../test/helpers/slices.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const batchRows = 8192

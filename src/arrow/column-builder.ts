@@ -4,7 +4,8 @@
 import { assert, must } from '../lib/assert.ts'
 import type { Column } from '../model/record-batch.ts'
 import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
-import { type ColumnLayout, columnLayout, countBits, fixedWidth, itemName, makeColumn } from './columns.ts'
+import { countBits } from './buffers.ts'
+import { type ColumnLayout, columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
 
 const noBytes = new Uint8Array(0)
 const noWords = new Int32Array(0)

@@ -10,7 +10,7 @@ import {
   nullColumn,
   sliceBatch,
 } from '../arrow/columns.ts'
-import { ArrowStreamReader } from '../arrow/ipc.ts'
+import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
 import { hashText } from '../ids/multihash.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'

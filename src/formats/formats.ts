@@ -1,7 +1,7 @@
 // The door to the formats: which one a media type names, a reader or an inferrer for it, and the last touch to what a
 // reader made.
 
-import { bitAt } from '../arrow/columns.ts'
+import { bitAt } from '../arrow/buffers.ts'
 import { must, unreachable } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'

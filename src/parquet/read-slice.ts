@@ -3,7 +3,8 @@
 // type. Source: Apache Parquet, parquet.thrift and LogicalTypes.md; levels as in the Dremel paper.
 
 import { type FileMetaData, parquetMetadata, type SchemaElement } from 'hyparquet'
-import { copyRange, fixedWidth, isText, itemName, makeColumn, setBit } from '../arrow/columns.ts'
+import { copyRange, isText, setBit } from '../arrow/buffers.ts'
+import { fixedWidth, integerType, itemName, makeColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
@@ -273,7 +274,7 @@ function leafType(element: SchemaElement): DataType {
     return { kind: 'Timestamp', unit: must(units[logical.unit], 'a time unit'), timezone: 'UTC' }
   }
   if (logical?.type === 'TIME') return { kind: 'Time', unit: must(units[logical.unit], 'a time unit') }
-  if (logical?.type === 'INTEGER') return intType(logical.bitWidth, logical.isSigned)
+  if (logical?.type === 'INTEGER') return integer(element, logical.bitWidth, logical.isSigned)
   if (converted !== undefined) return convertedType(element)
   if (logical?.type === 'STRING' || logical?.type === 'JSON') return { kind: 'String' }
   if (logical?.type === 'DATE') return { kind: 'Date' }
@@ -303,17 +304,14 @@ function decimalType(element: SchemaElement): DataType {
   return { kind: 'Decimal', precision, scale }
 }
 
-function intType(bits: number, signed: boolean): DataType {
-  if (bits === 8) return { kind: signed ? 'Int8' : 'UInt8' }
-  if (bits === 16) return { kind: signed ? 'Int16' : 'UInt16' }
-  if (bits === 32) return { kind: signed ? 'Int32' : 'UInt32' }
-  return { kind: signed ? 'Int64' : 'UInt64' }
+function integer(element: SchemaElement, bits: number, isSigned: boolean): DataType {
+  return integerType(bits, isSigned) ?? refuse(element, `has integers of ${bits} bits`)
 }
 
 function convertedType(element: SchemaElement): DataType {
   const text = element.converted_type ?? ''
   const [, unsigned, bits] = /^(U?)INT_(\d+)$/.exec(text) ?? []
-  if (bits !== undefined) return intType(Number(bits), unsigned === '')
+  if (bits !== undefined) return integer(element, Number(bits), unsigned === '')
   const [, kind, unit] = /^(TIMESTAMP|TIME)_(MILLIS|MICROS)$/.exec(text) ?? []
   if (unit !== undefined) {
     const timeUnit = must(units[unit], 'a time unit')

@@ -1,7 +1,7 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
 // Source: Apache Parquet, Encodings.md (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
-import { bitAt, copyRange, setBit } from '../arrow/columns.ts'
+import { bitAt, copyRange, setBit } from '../arrow/buffers.ts'
 import type { LeafValues } from './leaf.ts'
 
 /** The values present, PLAIN. Shares memory with the leaf where nothing has to be left out. */

@@ -1,12 +1,13 @@
 // Columns from and to plain JavaScript values, and random batches: for the tests of columns, Arrow, hashes, slices.
 // Integers of 64 bits, times, timestamps and decimals (unscaled) are bigint; Date is days; Binary is Uint8Array.
 
-import { appendText } from '../helpers/slices.ts'
 import * as fc from 'fast-check'
+import { bitAt } from '../../src/arrow/buffers.ts'
 import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { bitAt, fixedWidth, isPresent } from '../../src/arrow/columns.ts'
+import { fixedWidth, isPresent } from '../../src/arrow/columns.ts'
 import type { Column, RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import { appendText } from '../helpers/slices.ts'
 
 export type Value = null | boolean | number | bigint | string | Uint8Array | Value[]
 

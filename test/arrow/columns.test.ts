@@ -1,15 +1,13 @@
 // Columns and their builder against plain arrays.
 
-import { appendText } from '../helpers/slices.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { copyBits, countBits } from '../../src/arrow/buffers.ts'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import {
   batchBytes,
   concatBatches,
   constantColumn,
-  copyBits,
-  countBits,
   int64RangeColumn,
   nullColumn,
   sliceBatch,
@@ -17,6 +15,7 @@ import {
 import { AssertionFailed } from '../../src/lib/assert.ts'
 import type { Column } from '../../src/model/record-batch.ts'
 import { type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import { appendText } from '../helpers/slices.ts'
 import {
   appendValue,
   arbTable,

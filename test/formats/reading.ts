@@ -1,6 +1,7 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
-import { bitAt, concatBatches } from '../../src/arrow/columns.ts'
+import { bitAt } from '../../src/arrow/buffers.ts'
+import { concatBatches } from '../../src/arrow/columns.ts'
 import { createInferrer, createReader } from '../../src/formats/formats.ts'
 import type { Format, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/reader.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'

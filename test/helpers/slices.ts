@@ -3,7 +3,7 @@
 import { zstdDecompressSync } from 'node:zlib'
 import type { ColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { concatBatches, nullColumn } from '../../src/arrow/columns.ts'
-import { ArrowStreamReader } from '../../src/arrow/ipc.ts'
+import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import type { Field } from '../../src/model/schema.ts'
