@@ -150,7 +150,7 @@ function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
 }
 
 function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number): void {
-  thrift.i32(1, chunk.leaf.physical)
+  thrift.i32(1, chunk.leaf.form.physical)
   thrift.i32s(2, chunk.encodings)
   thrift.texts(3, chunk.leaf.path)
   thrift.i32(4, chunk.codec)
