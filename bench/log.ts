@@ -4,14 +4,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeFileSystem } from '../src/disk/log-files.ts'
+import { nodeFileSystem } from '../src/disk/files.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { crc32c } from '../src/lib/crc32c.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import type { EventLog } from '../src/log/event-log.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
-import { decodeMessage, encodeMessage } from '../src/log/message-codec.ts'
 import type { RowsHeader } from '../src/log/messages.gen.ts'
+import { decodeMessage, encodeMessage } from '../src/log/messages.ts'
 
 const root = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'proofstream-bench-'))
 const rounds = 7

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { NodeError } from './model/errors.ts'
-import { type Role, roles } from './model/roles.ts'
+import { type Role, roles } from './model/names.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 

@@ -2,14 +2,14 @@
 // here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
 
 import { dirname } from 'node:path'
-import { isTokenText, makeTokenText } from './access/token-text.ts'
+import { isTokenText, makeTokenText } from './access/token.ts'
 import type { TokenRegistry } from './access/tokens.ts'
-import { createPrivate, readPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'
+import { makeDurableDirectory, readText } from './disk/files.ts'
+import { createPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
-import { makeDurableDirectory } from './store/directory/directory-store.ts'
 
 /** Makes directories of the node where they are missing; their names are durable when it resolves. */
 export async function makeNodeDirectories(directories: readonly string[]): Promise<void> {
@@ -21,7 +21,7 @@ export async function makeNodeDirectories(directories: readonly string[]): Promi
  * key was ever used from it. Throws NodeError `InvalidParameter` for a file that holds anything else than a key.
  */
 export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeKey> {
-  const held = await readPrivate(path)
+  const held = await readText(path)
   if (held !== undefined && held !== '') return readKey(path, held)
   const text = nodeKeyToJson(generateNodeKey())
   if (held === undefined) {
@@ -36,7 +36,7 @@ export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeK
     logger.warn({ path }, 'the file of the node key is empty: an earlier start was interrupted; a key is made')
     await replacePrivate(path, text)
   }
-  return readKey(path, must(await readPrivate(path), 'the key that was written is there'))
+  return readKey(path, must(await readText(path), 'the key that was written is there'))
 }
 
 function readKey(path: string, text: string): NodeKey {
@@ -57,17 +57,17 @@ function readKey(path: string, text: string): NodeKey {
  * empty file is what an interrupted start of an older version left; a damaged one is for a person to judge.
  */
 export async function ensureAdminToken(tokens: TokenRegistry, path: string, logger: Logger): Promise<void> {
-  const held = await readPrivate(path)
+  const held = await readText(path)
   const begun = `${path}.new`
   if (held !== undefined && !isEmpty(held)) {
     if (!isTokenText(held.trim())) {
       logger.warn({ path }, 'the token file is damaged; where it is removed, the next start makes a new admin token')
     }
-    if ((await readPrivate(begun)) !== undefined) await removePrivate(begun)
+    if ((await readText(begun)) !== undefined) await removePrivate(begun)
     return
   }
   if (held !== undefined) logger.warn({ path }, 'the token file is empty; a new admin token is made')
-  const found = (await readPrivate(begun))?.trim()
+  const found = (await readText(begun))?.trim()
   const text = found !== undefined && isTokenText(found) ? found : makeTokenText()
   // Written again when it was found: nobody knows whether it was durable.
   await replacePrivate(begun, `${text}\n`)

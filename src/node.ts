@@ -7,11 +7,10 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { TokenRegistry } from './access/tokens.ts'
 import type { Builder, BuilderStatus } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { ObjectCheck } from './catalog/object-check.ts'
-import { Objects } from './catalog/objects.ts'
+import { ObjectCheck, Objects } from './catalog/objects.ts'
 import type { Config } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
-import { nodeFileSystem as logFiles } from './disk/log-files.ts'
+import { nodeFileSystem } from './disk/files.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
 import { ensureAdminToken, ensureNodeKey, makeNodeDirectories } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
@@ -25,20 +24,16 @@ import type { Limits } from './lib/limits.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { PartitionShare } from './log/partition-share.ts'
-import type { Role } from './model/roles.ts'
-import { type OpenedLog, openLog } from './open-log.ts'
-import { createLogger } from './ops/create-logger.ts'
-import { Health } from './ops/health.ts'
-import { Metrics } from './ops/metrics.ts'
-import { packageVersion } from './ops/package-version.ts'
-import { measureCatalog, measureEngine } from './ops/role-metrics.ts'
-import { SpaceWatch } from './ops/space-watch.ts'
+import type { PartitionShare } from './log/partitions.ts'
+import type { Role } from './model/names.ts'
+import { type OpenedLog, openLog } from './open-storage.ts'
+import { Health, SpaceWatch } from './ops/health.ts'
+import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
+import { createLogger, packageVersion } from './ops/process.ts'
 import { openBuilder, openGateway, openLogWatch, type Shared } from './roles.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
-import { sharedSecret } from './store/secrets.ts'
-import { listSigners, putSigner } from './store/signers.ts'
+import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
 export interface RunningNode {
@@ -216,7 +211,7 @@ async function serveGateway(parts: Running, tokens: TokenRegistry): Promise<Gate
 /** Watches the volumes of a process that writes. */
 function openSpaceWatch({ log, store, builder, paths, opened, ...shared }: Running): SpaceWatch | undefined {
   if (log === undefined) return undefined
-  const logVolume = { name: 'log', freeSpace: () => logFiles.freeSpace(paths.log) }
+  const logVolume = { name: 'log', freeSpace: () => nodeFileSystem.freeSpace(paths.log) }
   const volumes = [...(log.kind === 'file' ? [logVolume] : []), { name: 'store', freeSpace: () => store.freeSpace() }]
   const space = new SpaceWatch({ ...shared, volumes, openBytes: () => builder?.openBytes() ?? 0 })
   opened.push(async () => space.close())

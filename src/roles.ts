@@ -2,13 +2,13 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { totalmem } from 'node:os'
-import { openBuildNotes } from './builder/build-notes.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
+import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
-import { createRoomCheck } from './disk/store-space.ts'
+import { SpaceReserve } from './disk/space.ts'
 import { FloorHalts } from './gateway/floor-halts.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, LogWatch } from './gateway/log-watch.ts'
@@ -16,9 +16,8 @@ import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { PartitionShare } from './log/partition-share.ts'
-import type { Metrics } from './ops/metrics.ts'
-import { measureBuilder, measureGateway } from './ops/role-metrics.ts'
+import type { PartitionShare } from './log/partitions.ts'
+import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 /** What the roles of a process share. */
@@ -74,6 +73,8 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   const others = await otherLogs(store, log)
   if (others.length > 0) logger.warn({ log: log.id, others }, 'Rows of datasets of other logs are refused (log adopt)')
   const haltInFloors = builder === undefined || hasOtherBuilders ? haltOfFloors(shared, log) : () => undefined
+  const openBytes = (): number => builder?.openBytes() ?? 0
+  const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = new Gateway({
     ...shared,
     ...parts,
@@ -82,11 +83,8 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     memoryBytes: memoryBytes(),
     haltOf: (dataset, partition) =>
       textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),
-    hasRoom: createRoomCheck({
-      freeSpace: () => store.freeSpace(),
-      openBytes: () => builder?.openBytes() ?? 0,
-      clock,
-    }),
+    // Each byte may be needed twice: in the slice and in the checkpoint.
+    hasRoom: (bytes) => space.hasRoom(2 * bytes),
   })
   shared.opened.push(async () => gateway.close())
   measureGateway(shared.metrics, () => gateway.load)

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { makeTokenText } from '../src/access/token-text.ts'
+import { makeTokenText } from '../src/access/token.ts'
 import { TokenRegistry } from '../src/access/tokens.ts'
 import { ensureAdminToken, ensureNodeKey } from '../src/first-start.ts'
 import { systemClock } from '../src/lib/clock.ts'

@@ -7,7 +7,7 @@ import { filesUnder, importsOf, type SourceFile, targetOf } from './helpers/sour
 import { mutants, planted } from './mutants/mutants.ts'
 import { rules, tidyFindings } from './helpers/tidy-rules.ts'
 
-const folders = ['src', 'test', 'bench', 'scripts', 'bin', 'docs', 'streams', '.ci']
+const folders = ['src', 'test', 'bench', 'scripts', 'bin', 'docs', 'streams', 'texts', '.ci']
 const files = folders.flatMap((folder) => filesUnder(folder, ['.ts', '.js', '.md', '.json', 'run']))
 
 interface Project {

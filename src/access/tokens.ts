@@ -3,7 +3,7 @@
 
 import { randomBytes } from '../ids/native-crypto.ts'
 import { toHex } from '../lib/bytes.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, timeText } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import { isSegment, tokenKey, tokensPrefix } from '../store/layout.ts'
@@ -13,11 +13,12 @@ import {
   checkTokenRequest,
   decodeTokenRecord,
   encodeTokenRecord,
-  timeText,
+  isTokenText,
+  makeTokenText,
+  tokenHash,
   type TokenRecord,
   type TokenRequest,
-} from './token-record.ts'
-import { isTokenText, makeTokenText, tokenHash } from './token-text.ts'
+} from './token.ts'
 
 /** Revocations elsewhere are honoured within 5 s: a second is kept for the reading itself. */
 const rereadAfterMs = 4_000

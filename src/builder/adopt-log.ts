@@ -4,7 +4,7 @@
 import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
-import { newestFloor, putAdoption, readAdoption, readLog } from '../store/claims.ts'
+import { newestFloor, putAdoption, readAdoption, readLog } from '../store/records.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { type BuilderDeps, type BuilderHalt, startBuilder } from './builder.ts'

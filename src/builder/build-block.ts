@@ -1,18 +1,21 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
 // plan over the same log gives the same bytes, whoever builds.
 
-import { encodeCheckpoint } from '../chain/checkpoint-codec.ts'
-import type { CheckpointContent } from '../chain/checkpoint.ts'
-import { logPositionKind, logPositionText } from '../chain/log-position.ts'
-import type { CommitRecord, NameRecord } from '../chain/records.ts'
+import { type CheckpointContent, encodeCheckpoint } from '../chain/checkpoint.ts'
+import { type CommitRecord, logPositionKind, logPositionText, type NameRecord } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
-import { buildSlice, type SliceDeps } from './build-slice.ts'
-import { type BuiltSlice, sliceWriterName } from './built-slice.ts'
-import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './chain-tip.ts'
-import { creationEvents, pushSource, sourceName } from './creation.ts'
-import type { BlockPlan, CreationPlan, DataPlan } from './dataset-state.ts'
+import { buildSlice, type BuiltSlice, type SliceDeps, sliceWriterName } from './build-slice.ts'
+import {
+  type BlockPlan,
+  creationEvents,
+  type CreationPlan,
+  type DataPlan,
+  pushSource,
+  sourceName,
+} from './dataset-state.ts'
+import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './load-dataset.ts'
 
 /** What one commit stores, and the tip after it. */
 export interface BuiltCommit {

@@ -2,20 +2,19 @@
 // Everything here is derived from the store and may be dropped at any time.
 
 import type { AdoptionRecord, CommitRecord, NameRecord } from '../chain/records.ts'
-import { sha3Hash } from '../ids/multihash.ts'
 import type { Clock } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
-import { partitionOf } from '../log/partition.ts'
+import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import { decodeBlock } from '../odf/block.ts'
-import { adoptionsFrom, listNames, readCommit, readName } from '../store/claims.ts'
+import { adoptionsFrom, listNames, readCommit, readName } from '../store/records.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
+import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
 import { HeldChains } from './held-chains.ts'
@@ -314,19 +313,13 @@ function broken(what: string, cause?: DecodeError): HaltError {
   return new HaltError('ChainBroken', cause === undefined ? what : `${what}: ${cause.message}`, cause)
 }
 
-/** Adds a block after checking hash and links. Throws HaltError `ChainBroken`; the chain then stands where it stood. */
+/** Adds a block after checking it. Throws HaltError `ChainBroken`; the chain then stands where it stood. */
 function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefined): void {
-  const words = `block ${hash} of ${chain.name.alias}`
-  if (bytes === undefined) throw broken(`${words} is missing`)
-  if (sha3Hash(bytes) !== hash) throw broken(`${words} is damaged: its bytes have another hash`)
+  const block = openBlock(chain.name, hash, bytes)
   try {
-    const { block } = decodeBlock(bytes)
-    const previous = chain.headHash
-    if (block.prevBlockHash !== previous || Number(block.sequenceNumber) !== chain.blocks.length)
-      throw broken(`${words} does not follow ${previous ?? 'nothing'}`)
     chain.apply(hash, block)
   } catch (error) {
-    if (error instanceof DecodeError) throw broken(`${words} cannot be read`, error)
+    if (error instanceof DecodeError) throw broken(`block ${hash} of ${chain.name.alias} cannot be read`, error)
     throw error
   }
 }

@@ -4,7 +4,7 @@
 import type { IdPrefix } from '../chain/checkpoint-scan.ts'
 import { idsRemembered } from '../chain/checkpoint.ts'
 import { must } from '../lib/assert.ts'
-import { SlotTable } from '../lib/slot-table.ts'
+import { SlotTable } from '../lib/collections.ts'
 
 const entryWords = 3
 const firstEntries = 64

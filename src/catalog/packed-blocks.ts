@@ -2,7 +2,7 @@
 // Blocks are only ever added. Slices lie in the rows of the blocks that brought them; both are made when asked for.
 
 import { assert } from '../lib/assert.ts'
-import { SlotTable } from '../lib/slot-table.ts'
+import { SlotTable } from '../lib/collections.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Hash, Instant, MetadataEvent } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'

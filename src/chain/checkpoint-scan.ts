@@ -4,8 +4,7 @@
 
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
-import { decodeCheckpoint } from './checkpoint-codec.ts'
-import type { CheckpointContent } from './checkpoint.ts'
+import { type CheckpointContent, decodeCheckpoint } from './checkpoint.ts'
 
 /** The first 60 bits of an id. */
 export interface IdPrefix {

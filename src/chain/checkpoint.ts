@@ -1,9 +1,29 @@
 // The checkpoint: the object that each AddData block points to. It holds the outcomes of the block's batches and all
-// that the fold needs to go on from the head alone (protocol.md §2). A pure function of the log and the chain.
+// that the fold needs to go on from the head alone (docs/spec/protocol.md §2). A pure function of the log and the chain.
+// As bytes: canonical JSON, with compact arrays for what there is much of (outcomes, ids, writers).
 
+import { canonicalBytes } from '../json/canonical.ts'
+import { fromPlain } from '../json/json.ts'
+import {
+  checked,
+  integer,
+  list,
+  map,
+  natural,
+  object,
+  optional,
+  readShape,
+  refuse,
+  type Shape,
+  text,
+  tuple,
+} from '../json/shape.ts'
+import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { fixedLimits } from '../lib/limits.ts'
+import { DecodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 
+const version = 1
 const dayMs = 24 * 60 * 60 * 1000
 
 /** A block of the chain by hash and sequence. */
@@ -110,7 +130,7 @@ export function firstIdGroup(number: number): number {
 
 /**
  * How many of its last keyed batches a dataset remembers at least, if the one before them was committed `ageMs` before
- * its last block: the oldest is forgotten while there are more (protocol.md §2, Memory of ids).
+ * its last block: the oldest is forgotten while there are more (docs/spec/protocol.md §2, Memory of ids).
  */
 export function idsRemembered(ageMs: number): number {
   const isYoung = ageMs < fixedLimits.keyedDays.value * dayMs
@@ -132,4 +152,130 @@ export function findOutcome(content: CheckpointContent, id: string, position: nu
 /** The outcome by which keyed batch `id` was committed in this block, or undefined. */
 export function findCommitted(content: CheckpointContent, id: string): BatchOutcome | undefined {
   return content.outcomes.find((outcome) => outcome.id === id && outcome.status.kind === 'committed')
+}
+
+/** Canonical JSON of `content`. Equal contents give equal bytes. */
+export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
+  const { schemaBlock, sourceBlock, vocabularyBlock, earlier } = content
+  // Members in canonical order, so that plain ASCII content needs no second pass.
+  const plain = {
+    attempts: content.attempts.map(({ writer, n, count, positions }) => [writer, n, count, positions]),
+    blocks: { schema: refArray(schemaBlock), source: refArray(sourceBlock), vocabulary: refArray(vocabularyBlock) },
+    earlier: { era: earlier.era, group: earlier.group, previous: earlier.previous },
+    ids: content.ids.map((group) => [
+      group.number,
+      group.timeMs,
+      group.ids.flatMap(({ id, bodyHash }) => [id, bodyHash]),
+    ]),
+    log: content.log,
+    moved: content.moved,
+    next: content.next,
+    number: content.number,
+    outcomes: content.outcomes.map(outcomeArray),
+    partition: content.partition,
+    sliceWriter: content.sliceWriter,
+    version,
+    writers: content.writers.map(({ writer, n }) => [writer, n]),
+  }
+  const json = JSON.stringify(plain)
+  return /^[ -[\]-~]*$/.test(json) ? utf8(json) : canonicalBytes(fromPlain(plain))
+}
+
+function refArray(ref: BlockRef | undefined): readonly (string | number)[] | undefined {
+  return ref === undefined ? undefined : [ref.hash, ref.sequence]
+}
+
+function outcomeArray({ id, position, index, status, arrival }: BatchOutcome): readonly (string | number)[] {
+  if (status.kind === 'rejected') return [id, position, index, status.error, status.message]
+  const place = [id, position, index, status.start, status.end]
+  if (arrival === undefined) return place
+  return [...place, arrival.receivedMs, arrival.acceptedMs, arrival.mediaType]
+}
+
+const hash = text()
+const timeMs = integer(Number.MIN_SAFE_INTEGER)
+const blockRef: Shape<BlockRef> = map(tuple(hash, natural), ([name, sequence]) => ({ hash: name, sequence }))
+
+const committed: Shape<BatchOutcome> = map(
+  tuple(text(), natural, natural, natural, natural, optional(timeMs), optional(timeMs), optional(text())),
+  ([id, position, index, start, end, receivedMs, acceptedMs, mediaType]) => {
+    const outcome: BatchOutcome = { id, position, index, status: { kind: 'committed', start, end } }
+    if (receivedMs === undefined) return outcome
+    if (acceptedMs === undefined || mediaType === undefined) return refuse('is cut short')
+    return { ...outcome, arrival: { receivedMs, acceptedMs, mediaType } }
+  },
+)
+
+const rejected: Shape<BatchOutcome> = map(
+  tuple(text(), natural, natural, text(), text()),
+  ([id, position, index, error, message]) => ({ id, position, index, status: { kind: 'rejected', error, message } }),
+)
+
+const idGroup: Shape<IdGroup> = map(tuple(natural, timeMs, list(text())), ([number, time, flat]) => {
+  const ids: KnownId[] = []
+  for (let i = 0; i < flat.length; i += 2) {
+    const [id, bodyHash] = [flat[i] ?? '', flat[i + 1] ?? refuse('has an id without its hash')]
+    ids.push({ id, bodyHash })
+  }
+  return { number, timeMs: time, ids }
+})
+
+const checkpoint: Shape<CheckpointContent> = map(
+  object(
+    {
+      version: checked(natural, (number) => (number === version ? undefined : `${number} is not known`)),
+      number: natural,
+      log: text(),
+      partition: natural,
+      next: natural,
+      moved: integer(-1),
+      outcomes: list((value) =>
+        Array.isArray(value) && typeof value[3] === 'string' ? rejected(value) : committed(value),
+      ),
+      blocks: object(
+        { schema: optional(blockRef), source: optional(blockRef), vocabulary: optional(blockRef) },
+        { others: 'ignored' },
+      ),
+      attempts: list(
+        map(tuple(text(), natural, natural, list(natural)), ([writer, n, count, positions]) => ({
+          writer,
+          n,
+          count,
+          positions,
+        })),
+      ),
+      writers: list(map(tuple(text(), natural), ([writer, n]) => ({ writer, n }))),
+      ids: list(idGroup),
+      earlier: object({ previous: optional(hash), group: optional(hash), era: optional(hash) }, { others: 'ignored' }),
+      sliceWriter: text(),
+    },
+    { others: 'ignored' },
+  ),
+  ({ blocks: { schema, source, vocabulary }, ...said }) => ({
+    number: said.number,
+    log: said.log,
+    partition: said.partition,
+    next: said.next,
+    moved: said.moved,
+    outcomes: said.outcomes,
+    attempts: said.attempts,
+    writers: said.writers,
+    ids: said.ids,
+    earlier: said.earlier,
+    sliceWriter: said.sliceWriter,
+    ...(schema === undefined ? {} : { schemaBlock: schema }),
+    ...(vocabulary === undefined ? {} : { vocabularyBlock: vocabulary }),
+    ...(source === undefined ? {} : { sourceBlock: source }),
+  }),
+)
+
+/** The contents of a checkpoint object. Throws DecodeError when `bytes` are none. */
+export function decodeCheckpoint(bytes: Uint8Array): CheckpointContent {
+  let value: unknown
+  try {
+    value = JSON.parse(decodeUtf8(bytes))
+  } catch (cause) {
+    throw new DecodeError('checkpoint', `not JSON: ${String(cause)}`)
+  }
+  return readShape('checkpoint', checkpoint, value)
 }

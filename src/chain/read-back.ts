@@ -3,8 +3,7 @@
 
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
-import { sameType } from '../model/schema-rules.ts'
-import type { DataSchema, Field } from '../model/schema.ts'
+import { type DataSchema, type Field, sameType } from '../model/schema.ts'
 import { decodeBlock, encodeBlock } from '../odf/block.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { encodeSlice } from '../parquet/write-slice.ts'

@@ -1,7 +1,28 @@
-// The small records that the store keeps beside blocks, slices and checkpoints. All are canonical JSON in the store
-// (store/records.ts); none holds anything of the process that wrote it.
+// The small records beside blocks, slices and checkpoints, and where in the log a chain has read to: what each holds, and
+// its one spelling, canonical JSON. None holds anything of the process that wrote it.
 
-import type { DatasetId, Hash } from '../model/events.ts'
+import { datasetIdPattern } from '../ids/did.ts'
+import { hashPattern } from '../ids/multihash.ts'
+import { canonicalText } from '../json/canonical.ts'
+import { fromPlain, parseJson } from '../json/json.ts'
+import {
+  checked,
+  list,
+  natural,
+  object,
+  oneOf,
+  optional,
+  type RecordCodec,
+  readShape,
+  recordCodec,
+  text,
+} from '../json/shape.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId, Hash, SourceState } from '../model/events.ts'
+import { isName } from '../model/names.ts'
+
+const datasetId = text(datasetIdPattern)
+const hash = text(hashPattern)
 
 export type Visibility = 'public' | 'private'
 
@@ -15,6 +36,20 @@ export interface NameRecord {
   readonly visibility: Visibility
 }
 
+export const nameCodec: RecordCodec<NameRecord> = recordCodec(
+  'name record',
+  object({
+    id: datasetId,
+    alias: checked(text(), (alias) => {
+      const parts = alias.split('/')
+      return parts.length === 2 && parts.every(isName) ? undefined : 'is not account/dataset'
+    }),
+    log: text(),
+    partition: natural,
+    visibility: oneOf('public', 'private'),
+  }),
+)
+
 /** `datasets/<id>/commits/<sequence of the first new block>`: the linearisation point of a commit. */
 export interface CommitRecord {
   /** New blocks in chain order; the last one is the head. */
@@ -24,6 +59,11 @@ export interface CommitRecord {
   /** Log position after the last message that these blocks consumed. */
   readonly next: number
 }
+
+export const commitCodec: RecordCodec<CommitRecord> = recordCodec(
+  'commit record',
+  object({ blocks: list(hash, { least: 1 }), log: text(), partition: natural, next: natural }),
+)
 
 /** A dataset that a builder has stopped. */
 export interface HaltedDataset {
@@ -35,6 +75,8 @@ export interface HaltedDataset {
   readonly message?: number
 }
 
+const halted = list(object({ dataset: datasetId, position: natural, reason: text(), message: optional(natural) }))
+
 /** `progress/<log>/<partition>/<position>`: everything below `position` is committed, of every dataset but the halted. */
 export interface FloorRecord {
   readonly log: string
@@ -44,6 +86,15 @@ export interface FloorRecord {
   readonly anchor?: Hash
   readonly halted: readonly HaltedDataset[]
 }
+
+export const floorCodec: RecordCodec<FloorRecord> = recordCodec(
+  'floor record',
+  checked(
+    object({ log: text(), partition: natural, position: natural, anchor: optional(hash), halted }),
+    ({ position, anchor }) =>
+      (position === 0) === (anchor === undefined) ? undefined : 'anchor is absent at position 0, and only there',
+  ),
+)
 
 /**
  * `rejects/<log>/<partition>/<position>`: an operator's word that the message there is in no block. Without a dataset it
@@ -57,6 +108,16 @@ export interface RejectRecord {
   /** RFC 3339, UTC. */
   readonly at: string
 }
+
+export const rejectCodec: RecordCodec<RejectRecord> = recordCodec(
+  'rejection of an operator',
+  object({
+    dataset: optional(datasetId),
+    reason: text(),
+    by: text(),
+    at: text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  }),
+)
 
 /**
  * `adoptions/<old log>`: the old log is given up, its datasets go on in the new one. One per old log; an adopted log may
@@ -77,6 +138,36 @@ export interface AdoptionRecord {
   readonly begin: readonly number[]
 }
 
+export const adoptionCodec: RecordCodec<AdoptionRecord> = recordCodec(
+  'adoption record',
+  checked(
+    object({
+      old: text(),
+      new: text(),
+      partitions: list(object({ floor: natural, end: optional(natural) }), { least: 1 }),
+      halted,
+      begin: list(natural, { least: 1 }),
+    }),
+    (record) => (record.old === record.new ? 'a log takes over from itself' : undefined),
+  ),
+)
+
+/** `logs/<log id>`: put by the first process; all use its partition count. */
+export interface LogRecord {
+  readonly id: string
+  readonly kind: string
+  readonly partitions: number
+}
+
+export const logCodec: RecordCodec<LogRecord> = recordCodec(
+  'log record',
+  object({
+    id: text(),
+    kind: oneOf('file', 'kafka', 'memory'),
+    partitions: checked(natural, (count) => (count === 0 ? 'is 0' : undefined)),
+  }),
+)
+
 /** A log that a chain has left, as its first block in the next log says. */
 export interface LeftLog {
   readonly log: string
@@ -85,9 +176,47 @@ export interface LeftLog {
   readonly givenUp?: { readonly from: number; readonly to?: number }
 }
 
-/** `logs/<log id>`: put by the first process; all use its partition count. */
-export interface LogRecord {
-  readonly id: string
-  readonly kind: string
-  readonly partitions: number
+/** Kind of the source state that each data block carries. */
+export const logPositionKind = 'proofstream.dev/log-position'
+
+/** Where in the log a chain has read to: the value of the source state. A chain is tied to its log by this alone. */
+export interface LogPosition {
+  readonly log: string
+  readonly partition: number
+  /** Position after the last message that the chain consumed. */
+  readonly next: number
+  /** sha3-256 multihash of the message at `next - 1`. */
+  readonly anchor: Hash
+  /** The logs that were given up since the block before, oldest first; absent in a block of the same log. */
+  readonly adopted?: readonly LeftLog[]
+}
+
+const logPosition = object({
+  anchor: text(),
+  log: text(),
+  next: natural,
+  partition: natural,
+  adopted: optional(
+    list(
+      object({
+        log: text(),
+        partition: natural,
+        givenUp: optional(object({ from: natural, to: optional(natural) })),
+      }),
+      { least: 1 },
+    ),
+  ),
+})
+
+/** The `value` of the source state. */
+export function logPositionText(position: LogPosition): string {
+  return canonicalText(fromPlain(position))
+}
+
+/** What a source state says about the log; undefined when it is of another kind. Throws `DecodeError`. */
+export function logPositionOf(state: SourceState | undefined): LogPosition | undefined {
+  if (state?.kind !== logPositionKind) return undefined
+  const position = readShape('log position', logPosition, parseJson(state.value))
+  if (logPositionText(position) === state.value) return position
+  throw new DecodeError('log position', 'is not in the canonical form')
 }

@@ -2,7 +2,7 @@
 // appends, imports or verifies folds every block through `checkNext`. That a block's bytes hash to its name is checked
 // before they are decoded. Source: Open Data Fabric specification; the reference implementation's checks on append.
 
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import { HaltError } from '../model/errors.ts'
 import type {
   AddData,
@@ -24,8 +24,7 @@ import type {
   U64,
 } from '../model/events.ts'
 import { compareInstants } from '../model/instant.ts'
-import { checkEvolution, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { checkEvolution, type DataSchema, defaultVocabulary, schemaEquals, type Vocabulary } from '../model/schema.ts'
 
 /** What a chain says after its last block. */
 export interface ChainState {

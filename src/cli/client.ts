@@ -1,14 +1,18 @@
-// The node as a client sees it: where it is, with which token, and its answers as values or failures.
+// The node as a client sees it: where it is, with which token, and its answers as values or failures. Below that, one
+// HTTP exchange over node:http, which streams a body and takes an answer that comes before the body was sent in full;
+// and trying again, a bounded number of times and with growing pauses, what may succeed later.
 
+import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
-import { type ClientEnvironment, type JsonValue, jsonText, parseJson } from '../index.ts'
+import { pipeline, type Readable } from 'node:stream'
+import { type ClientEnvironment, type Clock, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { type HttpAnswer, sendRequest } from './http-request.ts'
 import { textAt } from './json-values.ts'
-import { problemFailure } from './problem.ts'
+import { type HttpAnswer, problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
 /** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
@@ -171,4 +175,143 @@ export function datasetPath(name: string): string {
     })
   }
   return `/${encodeURIComponent(account)}/${encodeURIComponent(dataset)}`
+}
+
+interface HttpRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** Bytes, or a stream that is read once. */
+  readonly body?: Uint8Array | Readable
+  /** Ends the request. */
+  readonly signal?: AbortSignal
+}
+
+const connectMs = 10_000
+const idleMs = 300_000
+
+/**
+ * Sends a request over a connection of its own. Rejects with a retryable CommandFailure (unreachable) when no answer
+ * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
+ */
+function sendRequest(asked: HttpRequest): Promise<HttpAnswer> {
+  const { method, url, headers, body, signal } = asked
+  const begin = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const request = begin(url, {
+      method,
+      headers,
+      agent: false,
+      timeout: connectMs,
+      ...(signal === undefined ? {} : { signal }),
+    })
+    let connected = false
+    let answered = false
+    request.on('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        connected = true
+        request.setTimeout(idleMs)
+      })
+    })
+    request.on('timeout', () => request.destroy(new CommandFailure(exitCodes.unreachable, 'it does not answer')))
+    request.on('error', (error) => reject(connectionFailure(url, connected, error)))
+    request.on('response', (response) => {
+      answered = true
+      readAnswer(response)
+        .then(resolve, (error: unknown) => reject(connectionFailure(url, true, error)))
+        .finally(() => request.destroy())
+    })
+    sendBody(request, body, (error) => {
+      // Once an answer came, the rest of the body is of no interest.
+      if (!answered) reject(error)
+    })
+  })
+}
+
+function sendBody(request: ClientRequest, body: HttpRequest['body'], onSourceError: (error: unknown) => void): void {
+  if (body === undefined || body instanceof Uint8Array) {
+    request.end(body)
+    return
+  }
+  body.once('error', (error) => {
+    if (!request.destroyed) onSourceError(error)
+  })
+  request.once('response', () => body.unpipe(request))
+  pipeline(body, request, () => {})
+}
+
+async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response) chunks.push(chunk as Uint8Array) // no encoding is set
+  return { status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }
+}
+
+function connectionFailure(url: URL, connected: boolean, error: unknown): CommandFailure {
+  const reason = error instanceof Error ? reasonOf(error) : String(error)
+  if (connected) {
+    return new CommandFailure(exitCodes.unreachable, `The connection to ${url.origin} was lost: ${reason}.`, {
+      retryable: true,
+      cause: error,
+    })
+  }
+  return new CommandFailure(exitCodes.unreachable, `${url.origin} cannot be reached: ${reason}.`, {
+    retryable: true,
+    neverConnected: true,
+    hint: 'Start a node with: proofstream serve. Another one is named by --server or PROOFSTREAM_SERVER.',
+    cause: error,
+  })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the host is not known',
+  EAI_AGAIN: 'the host cannot be looked up',
+  ECONNRESET: 'the other side closed it',
+  EPIPE: 'the other side closed it',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the network',
+}
+
+function reasonOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return reasons[code] ?? (error.message || code)
+}
+
+interface RetryOptions {
+  /** Tries after the first. */
+  readonly retries: number
+  /** False: a node that was not reached at all is not tried again. */
+  readonly reconnect: boolean
+  /** Told before each pause. */
+  readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+  readonly clock?: Clock
+}
+
+const firstPauseMs = 250
+const longestPauseMs = 8_000
+
+/** Runs `attempt` until it succeeds, fails for good, or the tries are used up; then throws its last failure. */
+export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const clock = options.clock ?? systemClock
+  for (let tried = 0; ; tried++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (tried >= options.retries || !mayRetry(error, options)) throw error
+      const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
+      options.onRetry(error, pauseMs)
+      await clock.sleep(pauseMs)
+    }
+  }
+}
+
+function mayRetry(error: unknown, { reconnect }: RetryOptions): error is CommandFailure {
+  if (!(error instanceof CommandFailure) || error.details.retryable !== true) return false
+  return reconnect || error.details.neverConnected !== true
+}
+
+/** Doubles from try to try; the random quarter keeps many clients from coming back at once. */
+function backoffMs(tried: number): number {
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** tried)
+  return pauseMs - randomInt(Math.ceil(pauseMs / 4))
 }

@@ -2,18 +2,20 @@
 // run, so that help and short commands start at once.
 
 import { Command, CommanderError } from 'commander'
-import type { CommandContext, Entry } from './context.ts'
-import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
+import type { Format } from '../formats/format.ts'
+import { type CommandContext, contextOf, type Entry, outputOption } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
-import { addLogCommands } from './log-commands.ts'
-import { addInstallationCommands, addNodeCommands, addServeCommand, addStreamsCommands } from './node-commands.ts'
-import { contextOf, outputOption, type Runner } from './options.ts'
+import { addCommands, type Runner } from './tree.ts'
+
+type CommandCode = (context: CommandContext) => Promise<number>
 
 /** Runs the command that `args` name. Resolves to the exit code; everything is told on stderr by then. */
 export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
-  const program = createProgram(entry, async (command, run) => {
+  // Readers of formats are many modules: they are loaded for the one command that names them.
+  const formats = args.includes('ingest') ? (await import('../formats/registry.ts')).formats : []
+  const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', () => process.exit(exitCodes.interrupted))
     exitCode = await run(contextOf(command, entry))
   })
@@ -37,8 +39,12 @@ function endQuietlyWithoutReader(): void {
   })
 }
 
-/** The tree of commands; `run` is called with the command's code. */
-export function createProgram(entry: Entry, run: (command: Command, code: CommandCode) => Promise<void>): Command {
+/** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
+export function createProgram(
+  entry: Entry,
+  formats: readonly Format[],
+  run: (command: Command, code: CommandCode) => Promise<void>,
+): Command {
   const program = new Command('proofstream')
     .description('Streams of records in, provable datasets out.')
     .exitOverride()
@@ -51,19 +57,12 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
   const runner: Runner =
     (code) =>
     async (...args) => {
-      // Commander calls an action with the arguments, the options and the command.
+      // Commander calls an action with the arguments, the options and the command. It has checked arguments and options
+      // against what the tree declares: the casts name that declaration.
       const command = args.at(-1) as Command
-      await run(command, (context) => code(context, args.slice(0, -2), command.opts()))
+      const texts = args.slice(0, -2).flat() as string[]
+      await run(command, (context) => code(context, texts, command.opts() as Parameters<typeof code>[2]))
     }
-  addServeCommand(program, runner, entry.optionTable)
-  addInstallationCommands(program, runner, entry.optionTable)
-  addDatasetCommands(program, runner, entry.optionTable)
-  addIngestCommand(program, runner)
-  addDataCommands(program, runner)
-  addStreamsCommands(program, runner, entry.optionTable)
-  addLogCommands(program, runner, entry.optionTable)
-  addNodeCommands(program, runner)
+  addCommands(program, runner, entry.optionTable, formats)
   return program
 }
-
-type CommandCode = (context: CommandContext) => Promise<number>

@@ -2,66 +2,42 @@
 // interrupts their writing. A name is given to a file that is durable already, and is durable when the call resolves.
 
 import { randomBytes } from 'node:crypto'
-import { link, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { errorCode, nodeFileSystem } from './store-files.ts'
-
-/** Text of a file, or undefined when there is none. */
-export async function readPrivate(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+import { utf8 } from '../lib/bytes.ts'
+import { ifThere, linkOnce, nodeFileSystem as files } from './files.ts'
 
 /** Writes a file that is not there yet; `exists` when there is one, whose bytes stay. */
 export async function createPrivate(path: string, text: string): Promise<'stored' | 'exists'> {
   return withTemporary(path, text, async (temporary) => {
     try {
-      await link(temporary, path)
-      return 'stored'
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
-      return 'exists'
+      return await linkOnce(files, temporary, path)
     } finally {
-      await unlink(temporary).catch(() => {})
+      await files.unlink(temporary).catch(() => {})
     }
   })
 }
 
 /** Writes a file in place of the one that may be there. */
 export async function replacePrivate(path: string, text: string): Promise<void> {
-  await withTemporary(path, text, (temporary) => rename(temporary, path))
+  await withTemporary(path, text, (temporary) => files.rename(temporary, path))
 }
 
 /** Removes a file; no error when there is none. */
 export async function removePrivate(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-  }
-  await nodeFileSystem.syncDirectory(dirname(path))
+  await ifThere(files.unlink(path))
+  await files.syncDirectory(dirname(path))
 }
 
-/** Gives a durable file to `name`, which gives it its name. */
+/** Hands a durable file to `name`, which gives it its name. */
 async function withTemporary<T>(path: string, text: string, name: (temporary: string) => Promise<T>): Promise<T> {
   const temporary = `${path}.${randomBytes(8).toString('hex')}.new`
   try {
-    const file = await open(temporary, 'wx', 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await files.writeNew(temporary, [utf8(text)], 0o600)
     const named = await name(temporary)
-    await nodeFileSystem.syncDirectory(dirname(path))
+    await files.syncDirectory(dirname(path))
     return named
   } catch (error) {
-    await unlink(temporary).catch(() => {})
+    await files.unlink(temporary).catch(() => {})
     throw error
   }
 }

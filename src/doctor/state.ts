@@ -5,14 +5,14 @@ import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../chain/records.ts'
 import type { Config } from '../config.ts'
 import { lockOwner } from '../disk/directory-lock.ts'
-import { sha3Hash } from '../ids/multihash.ts'
-import { inspectLog, type LogInspection } from '../log/file/inspect-log.ts'
+import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import { adoptionsFrom, listNames, newestFloor, readLog, readName } from '../store/claims.ts'
 import { openReadOnlyDirectoryStore } from '../store/directory/directory-store.ts'
 import { readHead } from '../store/heads.ts'
-import { blockKey, dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
+import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
+import { loadBlock, ObjectFault } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { adoptionsFrom, listNames, newestFloor, readLog, readName } from '../store/records.ts'
 import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 /** Damaged datasets that are named; the others are counted. */
@@ -126,10 +126,10 @@ async function headFault(store: ObjectStore, { id }: NameRecord): Promise<string
   try {
     const head = await readHead(store, id)
     if (head === undefined) return 'there is no chain'
-    const block = await store.get(blockKey(id, head.hash))
-    if (block === undefined) return `its head ${head.hash} is missing`
-    return sha3Hash(block) === head.hash ? undefined : `its head ${head.hash} is damaged`
+    await loadBlock(store, { id }, head.hash)
+    return undefined
   } catch (error) {
+    if (error instanceof ObjectFault) return `its head ${error.hash} is ${error.fault}`
     if (error instanceof DecodeError) return reasonOf(error)
     throw error
   }

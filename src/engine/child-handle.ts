@@ -4,9 +4,16 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Analysis, AnswerRoom, EngineAnswer } from './engine-job.ts'
-import { SentLists } from './file-lists.ts'
-import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
+import {
+  type Analysis,
+  type AnswerRoom,
+  type ChildSettings,
+  type EngineAnswer,
+  type FromChild,
+  type PlainError,
+  SentLists,
+  type ToChild,
+} from './engine-job.ts'
 import { outOfMemory } from './sql-errors.ts'
 
 /** Time that an interrupted query has to end by itself. */

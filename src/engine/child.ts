@@ -5,8 +5,8 @@ import { concatBytes } from '../lib/bytes.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
+import type { ChildSettings, FromChild, PlainError, ToChild } from './engine-job.ts'
 import { breaksEngine, reasonOf } from './sql-errors.ts'
-import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 
 /** Bytes of an answer that travel in one message. Larger messages leave garbage in the parent, several times their size. */
 const pieceBytes = 128 * 1024

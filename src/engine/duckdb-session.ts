@@ -2,26 +2,22 @@
 // statement, its run, its rendering. One query at a time.
 
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
+import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
-import { type Rendered, renderResult } from './duckdb-render.ts'
-import { keepByteOrderMarks } from './duckdb-text.ts'
-import { outputSchemaOf } from './duckdb-types.ts'
+import { outputSchemaOf, type Rendered, renderResult } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
-import { HeldLists, type HeldTable } from './file-lists.ts'
+import { type ChildSettings, HeldLists, type HeldTable, type PlainJob } from './engine-job.ts'
+import { engineVersion } from './engine.ts'
 import { sessionNames } from './function-policy.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
-import { engineVersion } from './identity.ts'
-import { asciiLower } from './lexer.ts'
-import type { ChildSettings, PlainJob } from './messages.ts'
-import { withTotalOrder } from './normalize.ts'
-import { positionOfByte, quoteOffsetWord, type QuotedSql } from './offset-word.ts'
-import { Rewriter, unfaithful } from './rewriter.ts'
+import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './lexer.ts'
+import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import { type Stability, stabilityOf } from './stability.ts'
-import { checkStatementKind, sampleClause } from './statement-kind.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -158,7 +154,7 @@ function checkJob(statement: Statement, job: PlainJob): void {
   if (job.reproducible) checkReproducible(statement)
   for (const name of statement.gate.sessionNames) {
     const isColumn = job.tables.some((table) =>
-      table.schema?.fields.some((field) => asciiLower(field.name) === name.construct),
+      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
     )
     if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
   }
@@ -243,3 +239,11 @@ const sessionMacros = [...sessionNames].map(
 )
 
 const closingSettings = ['SET enable_external_access = false', 'SET lock_configuration = true']
+
+const probe = Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)
+
+/** Makes the binding keep U+FEFF. To be called before the first answer is read. */
+export function keepByteOrderMarks(): void {
+  Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
+  assert(accessors.textDecoder.decode(probe) === '\ufeffa', 'the binding decodes text with the decoder that was set')
+}

@@ -3,10 +3,10 @@
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
+import { foldAscii } from '../model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { sqlTypeOf } from './duckdb-types.ts'
-import { type HeldTable, patternOf } from './file-lists.ts'
-import { asciiLower } from './lexer.ts'
+import { type HeldTable, patternOf } from './engine-job.ts'
 
 /** Views kept for later queries. */
 const keptViews = 64
@@ -49,9 +49,9 @@ export class Views {
 
   async #create(table: HeldTable): Promise<void> {
     const [account] = table.parts
-    if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(asciiLower(account))) {
+    if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(foldAscii(account))) {
       await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${identifier(account)}`)
-      this.#accounts.add(asciiLower(account))
+      this.#accounts.add(foldAscii(account))
     }
     await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${await this.#body(table)}`)
   }
@@ -112,7 +112,7 @@ function scan(paths: readonly string[], { unionByName }: { readonly unionByName:
 }
 
 function viewKey(parts: readonly string[]): string {
-  return asciiLower(JSON.stringify(parts))
+  return foldAscii(JSON.stringify(parts))
 }
 
 /** Names of one part live in the schema `main`, where the engine looks first. */

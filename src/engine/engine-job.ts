@@ -1,9 +1,11 @@
 // What goes into the engine and comes out of it: statements and what the gate found in them, tables, jobs, answers,
 // options; who asks. engine.ts is the door.
 
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { TextPosition } from '../model/errors.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import type { ErrorDetails, TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { Stability } from './stability.ts'
@@ -121,4 +123,144 @@ export interface EngineOptions {
   readonly dataRoots: readonly string[]
   readonly logger: Logger
   readonly clock: Clock
+}
+
+/** A table whose list of files is sent once to each process (file-lists.ts). */
+export interface PlainTable {
+  readonly parts: readonly string[]
+  readonly schema: EngineTable['schema']
+  readonly list: string
+  readonly from: number
+  readonly to: number
+  /** Paths that follow those of the list that the process holds. */
+  readonly more: readonly string[]
+  /** Path of the file `to - 1`, where there is one: both ends agree on it. */
+  readonly last: string | undefined
+}
+
+/** A job as it travels. */
+export interface PlainJob extends Omit<EngineJob, 'tables'> {
+  readonly tables: readonly PlainTable[]
+  /** Drop all lists of files first. */
+  readonly forget: boolean
+}
+
+export interface ChildSettings {
+  readonly memoryBytes: number
+  readonly killBytes: number
+  readonly resultBytes: number
+  readonly dataRoots: readonly string[]
+}
+
+export type ToChild =
+  | { readonly kind: 'settings'; readonly settings: ChildSettings }
+  | { readonly kind: 'analyze'; readonly id: number; readonly sql: string }
+  | { readonly kind: 'run'; readonly id: number; readonly job: PlainJob }
+  | { readonly kind: 'interrupt' }
+  /** Whether the rest of an answer is to be sent. */
+  | { readonly kind: 'rest'; readonly id: number; readonly wanted: boolean }
+
+export interface PlainError {
+  readonly kind: ErrorKind
+  readonly message: string
+  readonly details: ErrorDetails
+  /** What the operator reads of a failure that is no caller's fault. */
+  readonly reason?: string
+  /** The engine may be in any state: the process is not used again. */
+  readonly broken: boolean
+}
+
+/**
+ * What `first` lacks of `data` comes in pieces, so that the parent's loop never stalls on one message, and only when the
+ * parent has said that it has room for it.
+ */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'analysis'; readonly id: number; readonly analysis: Analysis }
+  | {
+      readonly kind: 'answer'
+      readonly id: number
+      readonly rows: number
+      readonly truncated: boolean
+      readonly stability: Stability
+      readonly schema: OutputSchema | undefined
+      readonly dataBytes: number
+      readonly first: Uint8Array
+    }
+  | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: PlainError }
+  | { readonly kind: 'overgrown' }
+  /** Before an answer: memory did not come back, so the next query should find a fresh process. */
+  | { readonly kind: 'worn' }
+
+/** Paths that a process holds before it is told to forget them all: some tens of megabytes. */
+const keptPaths = 200_000
+
+export class SentLists {
+  /** Name of a list → paths sent. */
+  readonly #sent = new Map<string, number>()
+  #paths = 0
+
+  /** The tables as they travel; `forget` tells the process to drop all lists first. */
+  plain(tables: readonly EngineTable[]): { readonly tables: readonly PlainTable[]; readonly forget: boolean } {
+    const missing = tables.reduce((sum, { files }) => sum + Math.max(0, files.to - this.#count(files.list)), 0)
+    const forget = this.#paths > 0 && this.#paths + missing > keptPaths
+    if (forget) {
+      this.#sent.clear()
+      this.#paths = 0
+    }
+    return { tables: tables.map((table) => this.#plainTable(table)), forget }
+  }
+
+  #count(list: string): number {
+    return this.#sent.get(list) ?? 0
+  }
+
+  #plainTable({ parts, files, schema }: EngineTable): PlainTable {
+    const { list, from, to } = files
+    const known = this.#count(list)
+    const more = pathsOf(files, known, to)
+    this.#sent.set(list, Math.max(known, to))
+    this.#paths += more.length
+    return { parts, schema, list, from, to, more, last: to > from ? files.path(to - 1) : undefined }
+  }
+}
+
+function pathsOf(files: EngineFiles, from: number, to: number): string[] {
+  const paths: string[] = []
+  for (let index = from; index < to; index++) paths.push(files.path(index))
+  return paths
+}
+
+/** The pattern that matches `path` alone: the engine takes every path for one. */
+export function patternOf(path: string): string {
+  return path.replaceAll(/[*?[]/g, '[$&]')
+}
+
+/** A table in a child process. */
+export interface HeldTable {
+  readonly parts: readonly string[]
+  readonly schema: EngineTable['schema']
+  /** Differs when the files do. */
+  readonly signature: string
+  /** Absolute paths in chain order. */
+  files(): readonly string[]
+}
+
+export class HeldLists {
+  readonly #lists = new Map<string, string[]>()
+
+  /** Takes what a job brings of its lists; the job's tables. */
+  take(job: { readonly tables: readonly PlainTable[]; readonly forget: boolean }): HeldTable[] {
+    if (job.forget) this.#lists.clear()
+    return job.tables.map(({ parts, schema, list, from, to, more, last }) => {
+      const paths = this.#lists.get(list) ?? []
+      this.#lists.set(list, paths)
+      for (const path of more) paths.push(path)
+      assert(paths.length >= to, 'a job brings the files that its process lacks')
+      if (to > from) assert(paths[to - 1] === last, 'a list of files only ever grows')
+      return { parts, schema, signature: `${list} ${from} ${to}`, files: () => paths.slice(from, to) }
+    })
+  }
 }

@@ -2,26 +2,26 @@
 // settings alone do not make a caller's SQL safe (a SELECT can switch logging on, read granted files as raw bytes, print
 // file paths). It also finds the names to pin and what makes a statement irreproducible. Pure.
 
-import { similarNames } from '../lib/similar-names.ts'
+import { similarNames } from '../lib/compare.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
+import { foldAscii } from '../model/names.ts'
 import type { Construct, TableName } from './engine-job.ts'
 import {
   aggregateByName,
+  aggregateFunctions,
   allowedMacros,
   allowedTableFunctions,
   clockNames,
   deniedTypes,
   isDenied,
   machineDependentFunctions,
+  scalarFunctions,
   sessionNames,
   volatileFunctions,
 } from './function-policy.ts'
-import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './json-guard.ts'
-import { asciiLower } from './lexer.ts'
-import { families, type Rule, shapes } from './tree-grammar.ts'
-import { child, list, location, present, text } from './tree.ts'
+import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
+import { child, families, list, location, present, type Rule, shapes, text } from './tree-grammar.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {
@@ -149,9 +149,9 @@ class Gate {
   }
 
   #noteAliases(node: JsonObject): void {
-    if (text(node, 'alias') !== '') this.#aliases.add(asciiLower(text(node, 'alias')))
+    if (text(node, 'alias') !== '') this.#aliases.add(foldAscii(text(node, 'alias')))
     for (const name of [...list(node, 'column_name_alias'), ...list(node, 'aliases'), ...list(node, 'unpivot_names')]) {
-      if (typeof name === 'string') this.#aliases.add(asciiLower(name))
+      if (typeof name === 'string') this.#aliases.add(foldAscii(name))
     }
   }
 
@@ -167,11 +167,11 @@ class Gate {
       for (const entry of entries) {
         if (++this.#ctes > maxCtes) this.#deny(`more than ${maxCtes} common table expressions`)
         this.visit('cte entry', entry, inner, depth + 1)
-        if (entry instanceof Map) inner = new Set([...inner, asciiLower(text(entry, 'key'))])
+        if (entry instanceof Map) inner = new Set([...inner, foldAscii(text(entry, 'key'))])
       }
     }
     if (text(node, 'type') !== 'RECURSIVE_CTE_NODE') return () => inner
-    const own = new Set([...inner, asciiLower(text(node, 'cte_name'))])
+    const own = new Set([...inner, foldAscii(text(node, 'cte_name'))])
     return (member) => (['right', 'key_targets', 'modifiers'].includes(member) ? own : inner)
   }
 
@@ -180,12 +180,12 @@ class Gate {
     const name = parts.join('.')
     if (present(node, 'at_clause')) this.#deny('AT (time travel)', 'Pin a block with "datasets" in the request.')
     const first = parts[0] ?? ''
-    if (parts.length === 1 && scope.has(asciiLower(first))) return
+    if (parts.length === 1 && scope.has(foldAscii(first))) return
     const key = JSON.stringify(parts)
     if (this.#tables.has(key)) return
     if (this.#tables.size >= maxTables) this.#deny('more than 1,000 names of datasets')
     const position = this.#position()
-    if (parts.length > 2 || (parts.length === 2 && engineSchemas.has(asciiLower(first))) || name.includes('\0')) {
+    if (parts.length > 2 || (parts.length === 2 && engineSchemas.has(foldAscii(first))) || name.includes('\0')) {
       throw new NodeError('DatasetNotFound', `No dataset '${name.slice(0, 200)}'.`, {
         hint: 'Write the name in double quotes: "account/dataset".',
         ...(position && { position }),
@@ -196,12 +196,12 @@ class Gate {
 
   #judgeTableFunction(call: JsonObject): void {
     const name = text(call, 'function_name')
-    if (!allowedTableFunctions.has(asciiLower(name))) this.#deny(`the table function ${name}`)
+    if (!allowedTableFunctions.has(foldAscii(name))) this.#deny(`the table function ${name}`)
   }
 
   #judgeFunction(node: JsonObject): void {
     const written = text(node, 'function_name')
-    const name = asciiLower(written)
+    const name = foldAscii(written)
     const known = scalarFunctions.has(name) || aggregateFunctions.has(name) || allowedMacros.has(name)
     if (!known && name !== 'unnest') this.#judgeUnknown(name, written)
     const operands = list(node, 'children')
@@ -225,7 +225,7 @@ class Gate {
   #judgeAggregateName(operand: JsonValue | undefined, written: string): void {
     const constant =
       operand instanceof Map && text(operand, 'class') === 'CONSTANT' ? child(operand, 'value') : undefined
-    const name = constant === undefined ? '' : asciiLower(text(constant, 'value'))
+    const name = constant === undefined ? '' : foldAscii(text(constant, 'value'))
     if (!aggregateFunctions.has(name)) this.#deny(`${written} with anything but the name of an aggregate`)
     if (volatileFunctions.has(name)) this.#noteVolatile(`${name}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(name)
@@ -233,13 +233,13 @@ class Gate {
 
   #judgeType(node: JsonObject): void {
     const name = text(node, 'name')
-    if (deniedTypes.has(asciiLower(name))) this.#deny(`the type ${name}`)
+    if (deniedTypes.has(foldAscii(name))) this.#deny(`the type ${name}`)
   }
 
   /** Functions whose arguments json-guard.ts must see: never as a method of a column, structures written out. */
   #judgeJson(node: JsonObject, written: string): void {
-    const name = asciiLower(written)
-    const isMethod = text(node, 'catalog') !== '' || !['', 'main'].includes(asciiLower(text(node, 'schema')))
+    const name = foldAscii(written)
+    const isMethod = text(node, 'catalog') !== '' || !['', 'main'].includes(foldAscii(text(node, 'schema')))
     if (isMethod) this.#deny(`${name} as a method`, `Write ${name}(…).`)
     if (structuredJsonFunctions.has(name) && !isPlainStructure(list(node, 'children')[1])) {
       this.#deny(
@@ -258,7 +258,7 @@ class Gate {
     const names = list(node, 'column_names')
     const [only] = names
     if (names.length !== 1 || typeof only !== 'string') return
-    const name = asciiLower(only)
+    const name = foldAscii(only)
     if (clockNames.has(name)) this.#noteVolatile(name)
     if (sessionNames.has(name) && !this.#sessionNames.some((known) => known.construct === name)) {
       this.#sessionNames.push({ construct: name, ...this.#positioned() })

@@ -4,8 +4,8 @@
 import { parseJson, toPlain } from '../json/json.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
-import { tooDeepJson } from './json-guard.ts'
-import { positionOfByte, positionOfCodePoint, type QuotedSql } from './offset-word.ts'
+import { positionOfByte, positionOfCodePoint, type QuotedSql } from './lexer.ts'
+import { tooDeepJson } from './printable.ts'
 
 /** An error as the engine tells it (setting errors_as_json). */
 export interface EngineMessage {

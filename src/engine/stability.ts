@@ -4,10 +4,12 @@
 
 import { jsonText } from '../json/json.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
-import { aggregateFunctions, scalarFunctions } from './allowed-functions.ts'
 import {
   addingAggregates,
+  aggregateFunctions,
+  allowedMacros,
   countingAggregates,
   extremeAggregates,
   orderedAggregates,
@@ -15,12 +17,12 @@ import {
   pinnedMacros,
   rowFunctions,
   rowMakers,
+  scalarFunctions,
   sortingAggregates,
-} from './exact-functions.ts'
-import { allowedMacros, volatileFunctions } from './function-policy.ts'
-import { asciiLower } from './lexer.ts'
-import { keepsOffsetOrder } from './normalize.ts'
-import { child, list, present, text } from './tree.ts'
+  volatileFunctions,
+} from './function-policy.ts'
+import { keepsOffsetOrder } from './rewriter.ts'
+import { child, list, present, text } from './tree-grammar.ts'
 import { NamedValues, valueClass } from './value-class.ts'
 
 export type Stability = 'exact' | 'pinned'
@@ -91,7 +93,7 @@ class Judge {
     if (Array.isArray(value)) for (const item of value) this.#noteCtes(item)
     if (!(value instanceof Map)) return
     for (const entry of list(child(value, 'cte_map') ?? new Map(), 'map')) {
-      if (entry instanceof Map) this.#ctes.add(asciiLower(text(entry, 'key')))
+      if (entry instanceof Map) this.#ctes.add(foldAscii(text(entry, 'key')))
     }
     for (const member of value.values()) this.#noteCtes(member)
   }
@@ -141,7 +143,7 @@ class Judge {
     const kind = text(node, 'class')
     if (kind === 'WINDOW') return this.#isKnownWindow(node, around)
     if (kind !== 'FUNCTION') return knownClasses.has(kind)
-    const name = asciiLower(text(node, 'function_name'))
+    const name = foldAscii(text(node, 'function_name'))
     if (node.get('export_state') === true || volatileFunctions.has(name) || pinnedMacros.has(name)) return false
     if (!aggregateFunctions.has(name)) {
       return scalarFunctions.has(name) || allowedMacros.has(name) || rowMakers.has(name)
@@ -169,7 +171,7 @@ class Judge {
   }
 
   #isKnownWindow(node: JsonObject, around: Around): boolean {
-    const name = asciiLower(text(node, 'function_name'))
+    const name = foldAscii(text(node, 'function_name'))
     if (peerFunctions.has(name)) return true
     const orders = list(node, 'orders')
     const isTotal = this.#ordersByOffset(orders, around.from)
@@ -219,14 +221,13 @@ class Judge {
     if (!(expression instanceof Map) || text(expression, 'class') !== 'COLUMN_REF' || from === undefined) return false
     const [name, qualifier] = list(expression, 'column_names').toReversed()
     const own = text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
-    const isOwn =
-      qualifier === undefined || (typeof qualifier === 'string' && asciiLower(qualifier) === asciiLower(own))
-    return isOwn && typeof name === 'string' && asciiLower(name) === this.#offsetOf(from)
+    const isOwn = qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === foldAscii(own))
+    return isOwn && typeof name === 'string' && foldAscii(name) === this.#offsetOf(from)
   }
 
   /** Name of the offset's column, the first of a dataset; undefined where the FROM clause is anything but one dataset. */
   #offsetOf(from: JsonObject): string | undefined {
-    const name = asciiLower(this.#schemaOf(from)?.fields[0]?.name ?? '')
+    const name = foldAscii(this.#schemaOf(from)?.fields[0]?.name ?? '')
     const isHidden = list(from, 'column_name_alias').length > 0 || this.#names.isGiven(name)
     return name === '' || isHidden ? undefined : name
   }
@@ -235,7 +236,7 @@ class Judge {
   #schemaOf(from: JsonObject): DataSchema | undefined {
     if (text(from, 'type') !== 'BASE_TABLE') return undefined
     const parts = [text(from, 'catalog_name'), text(from, 'schema_name'), text(from, 'table_name')].filter(Boolean)
-    if (parts.length === 1 && this.#ctes.has(asciiLower(parts[0] ?? ''))) return undefined
+    if (parts.length === 1 && this.#ctes.has(foldAscii(parts[0] ?? ''))) return undefined
     return this.#schemas.get(JSON.stringify(parts))
   }
 
@@ -306,15 +307,15 @@ function makesRows(value: JsonValue): boolean {
 function holdsFunction(value: JsonValue, passes: (name: string) => boolean): boolean {
   if (Array.isArray(value)) return value.some((item) => holdsFunction(item, passes))
   if (!(value instanceof Map) || text(value, 'class') === 'SUBQUERY') return false
-  if (text(value, 'class') === 'FUNCTION' && passes(asciiLower(text(value, 'function_name')))) return true
+  if (text(value, 'class') === 'FUNCTION' && passes(foldAscii(text(value, 'function_name')))) return true
   return [...value.values()].some((member) => holdsFunction(member, passes))
 }
 
 /** Operands of a list that is sorted as a whole: the engine's parser makes `list_sort(list(x), …)` of `list(x ORDER BY x)`. */
 function sortedOperands(node: JsonObject): JsonValue[] | undefined {
-  if (!/^(?:list|array)(?:_reverse)?_sort$/.test(asciiLower(text(node, 'function_name')))) return undefined
+  if (!/^(?:list|array)(?:_reverse)?_sort$/.test(foldAscii(text(node, 'function_name')))) return undefined
   const [inner, ...places] = list(node, 'children')
-  const isList = inner instanceof Map && /^(?:list|array_agg)$/.test(asciiLower(text(inner, 'function_name')))
+  const isList = inner instanceof Map && /^(?:list|array_agg)$/.test(foldAscii(text(inner, 'function_name')))
   const isPlain = isList && !present(inner, 'filter') && places.every(isConstant)
   return isPlain ? list(inner, 'children') : undefined
 }

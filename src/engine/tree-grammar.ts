@@ -2,6 +2,8 @@
 // what each may hold. What is not here is refused: a new engine version, or a flag that nobody thought of, cannot add
 // a way out. Every line was judged by hand; tree-grammar.test.ts changes each part of real trees and expects a refusal.
 
+import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+
 /** What a member may hold. */
 export type Rule =
   /** Any text (a name, an alias) or number (a place, an index). */
@@ -305,3 +307,38 @@ export const shapes: ReadonlyMap<string, Shape> = new Map([
   // A name that the engine's catalogue resolves; the catalogue has no types but its own (tree-grammar.test.ts).
   typeInfo('UNBOUND_TYPE_INFO', { name, catalog: name, schema: name, user_type_modifiers: listOf(node('value')) }),
 ])
+
+/** What the engine writes for "no place". */
+export const nowhere = '18446744073709551615'
+
+/** The object at `name`, or undefined. */
+export function child(node: JsonObject, name: string): JsonObject | undefined {
+  const value = node.get(name)
+  return value instanceof Map ? value : undefined
+}
+
+/** The list at `name`; empty when it is none. */
+export function list(node: JsonObject, name: string): JsonValue[] {
+  const value = node.get(name)
+  return Array.isArray(value) ? value : []
+}
+
+/** The text at `name`; empty when it is none. */
+export function text(node: JsonObject, name: string): string {
+  const value = node.get(name)
+  return typeof value === 'string' ? value : ''
+}
+
+/** True when `name` holds anything but null. */
+export function present(node: JsonObject, name: string): boolean {
+  const value = node.get(name)
+  return value !== undefined && value !== null
+}
+
+/** Byte offset of the node in the statement; undefined where the engine gives none (it then writes 2^64-1). */
+export function location(node: JsonObject): number | undefined {
+  const value = node.get('query_location')
+  if (!(value instanceof JsonNumber)) return undefined
+  const offset = Number(value.token)
+  return Number.isSafeInteger(offset) ? offset : undefined
+}

@@ -2,10 +2,10 @@
 // statement (stability.ts) can be told without running it. Errs on one side only: what is not known is blurred. Pure.
 
 import type { JsonObject, JsonValue } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
 import type { DataSchema, DataType } from '../model/schema.ts'
-import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './exact-functions.ts'
-import { asciiLower } from './lexer.ts'
-import { child, list, text } from './tree.ts'
+import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './function-policy.ts'
+import { child, list, text } from './tree-grammar.ts'
 
 /**
  * Ordered, so that the kind of several values is the highest of theirs. `number`: integers, decimals, truth values, whose
@@ -92,14 +92,14 @@ export class NamedValues {
 
   constructor(statement: JsonObject, schemas: readonly DataSchema[]) {
     for (const { fields } of schemas)
-      for (const { name, type } of fields) this.#note(asciiLower(name), classOfType(type))
+      for (const { name, type } of fields) this.#note(foldAscii(name), classOfType(type))
     this.#collect(statement, false)
     this.#settle()
   }
 
   /** True when the statement itself gives this name to something. */
   isGiven(name: string): boolean {
-    return this.#expressions.has(asciiLower(name))
+    return this.#expressions.has(foldAscii(name))
   }
 
   /** Class of every column there is: that of `*`. */
@@ -131,7 +131,7 @@ export class NamedValues {
         return this.#classOfOperator(text(expression, 'type'), operands)
       case 'FUNCTION':
       case 'WINDOW':
-        return this.#classOfFunction(asciiLower(text(expression, 'function_name')), operands)
+        return this.#classOfFunction(foldAscii(text(expression, 'function_name')), operands)
       case 'SUBQUERY':
         return this.#classOfSubquery(expression)
       case 'STAR':
@@ -148,7 +148,7 @@ export class NamedValues {
   /** `x`, `t.x`, `s.field`: any part may be the column. */
   #classOfColumn(parts: readonly JsonValue[]): ValueClass {
     const known = parts.flatMap((part) => {
-      const held = typeof part === 'string' ? this.#classes.get(asciiLower(part)) : undefined
+      const held = typeof part === 'string' ? this.#classes.get(foldAscii(part)) : undefined
       return held === undefined ? [] : [held]
     })
     return known.length === 0 ? blurred : highest([this.#namelessClass, ...known])
@@ -182,7 +182,7 @@ export class NamedValues {
   }
 
   #give(name: string, expression: JsonObject): void {
-    const key = asciiLower(name)
+    const key = foldAscii(name)
     const held = this.#expressions.get(key)
     if (held === undefined) this.#expressions.set(key, [expression])
     else held.push(expression)
@@ -224,7 +224,7 @@ export class NamedValues {
       if (expression !== undefined) this.#nameless.push(expression)
     }
     for (const entry of list(star, 'rename_list')) {
-      if (entry instanceof Map) this.#note(asciiLower(text(entry, 'value')), blurred)
+      if (entry instanceof Map) this.#note(foldAscii(text(entry, 'value')), blurred)
     }
   }
 
@@ -246,7 +246,7 @@ export class NamedValues {
     const makesNumbers = this.#collectSource(node)
     for (const name of given) {
       if (typeof name !== 'string') continue
-      if (values === undefined) this.#note(asciiLower(name), makesNumbers ? number : blurred)
+      if (values === undefined) this.#note(foldAscii(name), makesNumbers ? number : blurred)
       else for (const value of values) this.#give(name, value)
     }
   }
@@ -255,7 +255,7 @@ export class NamedValues {
   #collectSource(node: JsonObject): boolean {
     const rows = text(node, 'type') === 'EXPRESSION_LIST' ? list(node, 'values').flat() : []
     const call = text(node, 'type') === 'TABLE_FUNCTION' ? child(node, 'function') : undefined
-    const name = asciiLower(text(call ?? new Map(), 'function_name'))
+    const name = foldAscii(text(call ?? new Map(), 'function_name'))
     const given = call === undefined ? [] : list(call, 'children')
     const counts = (name === 'range' || name === 'generate_series') && this.#highestOf(given) <= number
     if (counts) this.#note(name, number)
@@ -293,7 +293,7 @@ function valuesOf(node: JsonObject): JsonObject[] | undefined {
 /** `epoch` and `julian` are doubles; a part that is not written out may be one. */
 function isFloatPart(operand: JsonValue | undefined): boolean {
   const constant = operand instanceof Map ? child(operand, 'value') : undefined
-  const part = constant === undefined ? '' : asciiLower(text(constant, 'value'))
+  const part = constant === undefined ? '' : foldAscii(text(constant, 'value'))
   return part === '' || part === 'epoch' || part === 'julian'
 }
 

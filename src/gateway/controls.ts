@@ -1,6 +1,7 @@
 // What an ingest request asks for beside its body: headers and query parameters as typed controls (contract.md §6). Pure.
 
 import { NodeError } from '../model/errors.ts'
+import { parseRfc3339Ms } from '../model/instant.ts'
 import { readTraceParent } from '../model/trace-parent.ts'
 import { foreignParameters } from './parameters.ts'
 
@@ -136,17 +137,10 @@ function idempotencyKey(text: string | undefined): string | undefined {
   })
 }
 
-const rfc3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-
 function eventTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const [, year, month, day] = (rfc3339.exec(text.trim()) ?? []).map(Number)
-  const ms = Date.parse(text.trim().replace(' ', 'T').toUpperCase())
-  const daysOfMonth = new Date(Date.UTC(year ?? Number.NaN, month ?? 0, 0)).getUTCDate()
-  const writtenYear = new Date(ms).getUTCFullYear()
-  // Date.parse takes 30 February for 1 March; a zone can carry a time beyond the years that have a text.
-  if (day !== undefined && day <= daysOfMonth && writtenYear >= 0 && writtenYear <= 9999) return ms
+  const ms = parseRfc3339Ms(text.trim().replace(' ', 'T'))
+  if (ms !== undefined) return ms
   throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
     hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
   })

@@ -1,10 +1,9 @@
 // Datasets that builders have halted, as the newest floors list them: for gateways whose builders are other processes.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { repeat, type Repeated } from '../lib/repeat.ts'
 import type { DatasetId } from '../model/events.ts'
-import { newestFloor } from '../store/claims.ts'
+import { newestFloor } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 const rereadMs = 5_000

@@ -2,11 +2,11 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
-import { formatOf } from '../formats/formats.ts'
+import { formatOf } from '../formats/registry.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Receipt } from '../model/receipt.ts'
 import type { Field } from '../model/schema.ts'
-import type { GatewayLoad } from '../ops/role-metrics.ts'
+import type { GatewayLoad } from '../ops/metrics.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import { BlockPace } from './block-pace.ts'
 import { createDataset, type NewDataset } from './create-dataset.ts'
@@ -167,7 +167,7 @@ export class Gateway {
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
-      const { mediaType } = format
+      const [mediaType] = format.format.mediaTypes
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
       const placed = await placeTyped(this.#parts, batch, target)
       return { ...placed, chain, csvHeader: placed.body.csvHeader, waitSeconds: seconds }

@@ -1,11 +1,10 @@
 // Watches a log that may take back what it has acknowledged: Kafka deletes what is older than its retention, and a log
 // that was given up for another is built by nobody. Gateways refuse rows before either can lose them.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { repeat, type Repeated } from '../lib/repeat.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { newestFloor, readAdoption } from '../store/claims.ts'
+import { newestFloor, readAdoption } from '../store/records.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 /** Each look asks the broker twice per partition; retentions are weeks. */

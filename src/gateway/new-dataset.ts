@@ -1,15 +1,23 @@
 // The body of PUT /{account}/{dataset} as a dataset to be made, and whether an existing one is the same. Pure.
 
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { viewOf } from '../catalog/view.ts'
+import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import { sameValue } from '../lib/same-value.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { CreateVocabulary } from '../log/messages.gen.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
-import { badName, checkColumns, columnNameFault, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Field, innerType, type Vocabulary } from '../model/schema.ts'
+import {
+  badName,
+  checkColumns,
+  columnNameFault,
+  type DataSchema,
+  defaultVocabulary,
+  type Field,
+  innerType,
+  schemaEquals,
+  type Vocabulary,
+} from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
 import type { NewDataset } from './create-dataset.ts'
 import { declaredSchema } from './shape.ts'
@@ -48,8 +56,7 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
 
 /** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
 export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
-  // The push source ends what a creation writes.
-  const made = viewOf(chain, chain.sources[0]?.sequence)
+  const made = viewOf(chain, chain.creationSequence)
   const schemas = asked.schema === undefined ? made.schema === undefined : sameSchema(asked.schema, made.schema)
   const items = made.attachments?.items ?? []
   return (

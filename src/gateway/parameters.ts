@@ -1,7 +1,7 @@
 // Query parameters of ingest that are none of ours: producers that add their own go on, but a misspelt one of ours, which
 // would silently store something else than was meant, is refused. Pure.
 
-import { similarNames } from '../lib/similar-names.ts'
+import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 
 const names = ['create', 'visibility', 'dryRun', 'unknownFields', 'integers', 'timeZone', 'eventTimeUnit']

@@ -2,12 +2,12 @@
 // that no caller hears 202 for rows that our own inference would then have rejected.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { sameValue } from '../lib/same-value.ts'
-import { schemaEquals } from '../model/schema-rules.ts'
+import { sameValue } from '../lib/compare.ts'
+import { schemaEquals } from '../model/schema.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Placed } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
-import { type BatchToPlace, type PlaceDeps, placeBatch } from './place-batch.ts'
+import { type BatchToPlace, placeBatch, type PlaceDeps } from './place-batch.ts'
 import { type Target, targetOf } from './shape.ts'
 import type { Decision, Waiters } from './waiters.ts'
 

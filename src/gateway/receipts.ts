@@ -2,7 +2,7 @@
 
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
-import type { CsvHeader } from '../formats/reader.ts'
+import type { CsvHeader } from '../formats/format.ts'
 import { timeText } from '../lib/clock.ts'
 import type { Receipt } from '../model/receipt.ts'
 import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from './receipt-id.ts'

@@ -2,7 +2,7 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import type { CsvHeader } from '../formats/reader.ts'
+import type { CsvHeader } from '../formats/format.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Receipt } from '../model/receipt.ts'

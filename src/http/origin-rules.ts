@@ -4,14 +4,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
-import type { FindPath } from './known-paths.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** A POST that changes nothing and costs much: pages may send it, those of origins that are not allowed may not. */
-    readonly runs?: boolean
-  }
-}
+import type { FindPath } from './request-target.ts'
 
 const exposedHeaders =
   'Answer-Stability, ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, ' +

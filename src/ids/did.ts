@@ -11,6 +11,8 @@ const keyBytes = 32
 const didBytes = 2 + keyBytes
 const ed25519Prefix = Uint8Array.of(0xed, 0x01)
 const odfScheme = 'did:odf:'
+/** A dataset id in its normal form. */
+export const datasetIdPattern = /^did:odf:fed01[0-9a-f]{64}$/
 const keyScheme = 'did:key:'
 
 /** The dataset whose key is this 32-byte Ed25519 public key. */

@@ -10,6 +10,9 @@ import { DecodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { sha3256Hex } from './native-crypto.ts'
 
+/** A sha3-256 multihash in its normal form. */
+export const hashPattern = /^f1620[0-9a-f]{64}$/
+
 const digestBytes = 32
 /** What stands before the digest of each hash function that is understood: its code and the length 32, as varints. */
 const prefixes = { sha2256: '1220', sha3256: '1620', arrowDigest: '9680c00120' } as const

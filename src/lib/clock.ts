@@ -1,4 +1,5 @@
-// The clocks. The only place that reads time; everything else is handed a Clock.
+// Time: the clocks, work that repeats at an interval, and turns of the event loop. The only place that reads time;
+// everything else is handed a Clock.
 
 /** Wall and monotonic time, and a timer. Tests hand in their own. */
 export interface Clock {
@@ -36,4 +37,39 @@ export function timeText(epochMs: number): string {
     textMs = epochMs
   }
   return text
+}
+
+/** Resolves after pending IO and timers have had their turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+export interface Repeated {
+  /** Resolves when the work under way has ended; it is not done again. */
+  close(): Promise<void>
+}
+
+export interface RepeatOptions {
+  readonly everyMs: number
+  readonly clock: Clock
+  /** Hears of work that failed; it is done again all the same. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Does `work` at once, and again `everyMs` after each time that it ended. */
+export function repeat(work: () => Promise<void>, { everyMs, clock, onError }: RepeatOptions): Repeated {
+  const stop = new AbortController()
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await work().catch(onError)
+      await clock.sleep(everyMs, stop.signal)
+    }
+  }
+  const running = run()
+  return {
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
 }

@@ -37,6 +37,21 @@ export function parseInstant(text: string): InstantParts | undefined {
   return { year, dayOfYear, secondOfDay: hour * 3600 + minute * 60 + second, nanos }
 }
 
+const rfc3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+
+/**
+ * Milliseconds since 1970 UTC of an RFC 3339 time in any zone, finer digits cut off; undefined for any other text, and
+ * where the zone carries the time out of the years 0000 to 9999.
+ */
+export function parseRfc3339Ms(text: string): number | undefined {
+  const [, date, time] = rfc3339.exec(text) ?? []
+  // Date.parse would take 30 February for 1 March, and 24:00:00.
+  if (date === undefined || time === undefined || parseInstant(`${date}T${time}Z`) === undefined) return undefined
+  const ms = Date.parse(text.toUpperCase())
+  const year = new Date(ms).getUTCFullYear()
+  return year >= 0 && year <= 9999 ? ms : undefined
+}
+
 /** The text of `parts`, which must be in range (year 0 to 9999). */
 export function instantText(parts: InstantParts): Instant {
   const { year, dayOfYear, secondOfDay, nanos } = parts

@@ -1,13 +1,15 @@
 // Names in a statement → datasets → blocks, before anything is planned (design.md, decision 10).
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
+import type { AnswerRoom, Asking, EngineFiles } from '../engine/engine-job.ts'
 import { must } from '../lib/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
 import type { DatasetPin, PinnedDataset } from '../model/query.ts'
+import { dataKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
@@ -186,4 +188,36 @@ export function pinnedList(bindings: readonly Binding[], unused: readonly Pinned
     distinct.set(`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned)
   }
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pinned]) => pinned)
+}
+
+export interface Caller {
+  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
+  readonly key: readonly string[]
+  readonly mayRead: MayRead
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+  /** Where the bytes of the answer are counted. */
+  readonly room: AnswerRoom
+}
+
+/** A dataset whose name is not known any more is read by nobody. */
+export function askingOf(catalog: Catalog, { key, mayRead, signal, room }: Caller): Asking {
+  const mayReadId = (dataset: string): boolean => {
+    const name = catalog.heldName(dataset)
+    return name !== undefined && mayRead(name)
+  }
+  return { caller: { key, mayRead: mayReadId }, signal, room }
+}
+
+/** The slices of `view`, or those of them with the numbers `[from, to)`. */
+export function viewFiles(
+  store: ObjectStore,
+  { id, slices }: DatasetView,
+  { from, to }: { from: number; to: number } = { from: 0, to: slices.length },
+): EngineFiles {
+  const path = (number: number): string => {
+    const slice = must(slices.at(number), 'a view has the slices of its chain up to its block')
+    return must(store.localPath(dataKey(id, slice.hash)), 'slices lie on the local disk')
+  }
+  return { list: id, from, to, path }
 }

@@ -1,14 +1,15 @@
 // One question: gate → pin → run → output bytes → (with a proof) commitment and signature.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ObjectCheck } from '../catalog/object-check.ts'
-import type { DatasetView } from '../catalog/view.ts'
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { ObjectCheck } from '../catalog/objects.ts'
 import type { Analysis, EngineTable } from '../engine/engine-job.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Stability } from '../engine/stability.ts'
+import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
@@ -16,11 +17,7 @@ import { commit, signProof } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { answerTag } from './answer-tag.ts'
-import { askingOf, type Caller } from './caller.ts'
-import { jsonMembers, type JsonText } from './json-members.ts'
-import { checkPinAliases, pinNames, pinnedList, pinUnused, Reader } from './pin.ts'
-import { viewFiles } from './view-files.ts'
+import { askingOf, type Caller, checkPinAliases, pinNames, pinnedList, pinUnused, Reader, viewFiles } from './pin.ts'
 
 export interface QueryAnswer {
   /** The whole JSON body, in parts. Canonical when it holds a proof. */
@@ -185,4 +182,26 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
     skip: request.skip,
     limit: request.limit,
   }
+}
+
+/** JSON text: whole, or in parts that follow one another, so that large ones are not copied. */
+export type JsonText = Uint8Array | readonly Uint8Array[]
+
+/** A JSON object, in parts; the caller orders the names. */
+export function jsonMembers(list: readonly (readonly [name: string, json: JsonText])[]): Uint8Array[] {
+  const parts: Uint8Array[] = []
+  for (const [index, [name, value]] of list.entries()) {
+    parts.push(
+      utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
+      ...(value instanceof Uint8Array ? [value] : value),
+    )
+  }
+  return [utf8('{'), ...parts, utf8('}')]
+}
+
+const tagBytes = 16
+
+/** 32 hex digits. `asked` holds hashes of blocks, never `head`. */
+export function answerTag(dialect: string, asked: object): string {
+  return toHex(sha3256(canonicalBytes(fromPlain({ dialect, asked }))).subarray(0, tagBytes))
 }

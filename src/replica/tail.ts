@@ -1,16 +1,12 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { DataFormat, SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import { answerTag } from './answer-tag.ts'
-import { askingOf, type Caller } from './caller.ts'
-import { jsonMembers } from './json-members.ts'
-import { Reader, viewAt } from './pin.ts'
-import type { QueryAnswer, ReplicaDeps } from './query.ts'
-import { viewFiles } from './view-files.ts'
+import { askingOf, type Caller, Reader, viewAt, viewFiles } from './pin.ts'
+import { answerTag, jsonMembers, type QueryAnswer, type ReplicaDeps } from './query.ts'
 
 export interface TailRequest {
   readonly alias: string

@@ -1,14 +1,13 @@
 // /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
 
-import type { ErrorKind } from '../model/error-table.ts'
 import type { Stability } from '../engine/stability.ts'
+import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
-import { type QueryRequest, checkDialect } from '../model/query.ts'
+import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
-import type { WorkPool } from '../work/work-pool.ts'
-import { type Caller, askingOf } from './caller.ts'
-import { Reader, aliasOfParts } from './pin.ts'
-import { type Execution, type ReplicaDeps, bindQuery, execute } from './query.ts'
+import type { WorkPool } from '../work/jobs.ts'
+import { aliasOfParts, askingOf, type Caller, Reader } from './pin.ts'
+import { bindQuery, execute, type Execution, type ReplicaDeps } from './query.ts'
 
 export interface VerifyDeps extends ReplicaDeps {
   readonly trustedSigners: readonly string[]

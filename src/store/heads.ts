@@ -2,11 +2,12 @@
 // forward from the hint. Builder, catalog and fsck all read heads through this file.
 
 import type { CommitRecord } from '../chain/records.ts'
+import { hashPattern } from '../ids/multihash.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { readCommit } from './claims.ts'
+import { readCommit } from './records.ts'
 import { blockKey, commitsPrefix, headKey, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
@@ -29,7 +30,6 @@ export interface Head extends ChainPoint {
 
 /** A commit adds at most this many blocks (a creation: seed, info, license, attachments, vocab, schema, source). */
 const maxCommitBlocks = 16
-const hashPattern = /^f1620[0-9a-f]{64}$/
 
 /** The last block of a commit. */
 export function headOfCommit({ sequence, record }: PlacedCommit): Head {

@@ -3,13 +3,13 @@
 // into a key (an id, a hash, an alias) is checked here before it becomes part of a path.
 
 import { join } from 'node:path'
+import { datasetIdPattern } from '../ids/did.ts'
+import { hashPattern } from '../ids/multihash.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii, isName } from '../model/names.ts'
 
 const didPrefix = 'did:odf:'
-const folderPattern = /^fed01[0-9a-f]{64}$/
-const hashPattern = /^f1620[0-9a-f]{64}$/
 const segmentPattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/
 const numberPattern = /^(?:0|[1-9][0-9]{0,15})$/
 const maxKeyLength = 1_000
@@ -60,14 +60,14 @@ export function nameKey(alias: string): string {
 
 /** `datasets/<multibase part of the DID>`: the root of one dataset, itself an ODF repository. */
 export function datasetKey(id: DatasetId): string {
-  const folder = id.slice(didPrefix.length)
-  if (!id.startsWith(didPrefix) || !folderPattern.test(folder)) refuse('a dataset id (did:odf:fed01…)', id)
-  return `${datasetsPrefix}/${folder}`
+  if (!datasetIdPattern.test(id)) refuse('a dataset id (did:odf:fed01…)', id)
+  return `${datasetsPrefix}/${id.slice(didPrefix.length)}`
 }
 
 /** The dataset of a name under `datasets/`, or undefined when it names none. */
 export function datasetOfFolder(folder: string): DatasetId | undefined {
-  return folderPattern.test(folder) ? `${didPrefix}${folder}` : undefined
+  const id = didPrefix + folder
+  return datasetIdPattern.test(id) ? id : undefined
 }
 
 /** `…/refs/head`: a hint, the hash of a recent head. */

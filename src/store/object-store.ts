@@ -1,7 +1,7 @@
 // The port of the object store: immutable objects under keys. Adapters: memory, directory (S3 later).
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
-import type { FreeSpace } from '../lib/space.ts'
+import type { FreeSpace } from '../disk/space.ts'
 
 export interface ObjectStore {
   /** Adapter: `memory`, `directory`. */
@@ -51,4 +51,11 @@ export interface ObjectStore {
   freeSpace(): Promise<FreeSpace | undefined>
 
   close(): Promise<void>
+}
+
+/** Throws `RangeError` unless [start, end) lies inside an object of `size` bytes. */
+export function checkRange(start: number, end: number, size: number): void {
+  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > size) {
+    throw new RangeError(`bytes [${start}, ${end}) lie outside an object of ${size} bytes`)
+  }
 }

@@ -5,10 +5,9 @@ import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { parseAliasText } from '../model/names.ts'
-import { newestFloor, readAdoption, readLog, readName } from './claims.ts'
 import { floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { type MessagePlace, putReject } from './rejects.ts'
+import { type MessagePlace, newestFloor, putReject, readAdoption, readLog, readName } from './records.ts'
 
 const reasonCharsMost = 500
 const pageHint = 'docs/halts.md says what ends each halt.'

@@ -1,11 +1,13 @@
-// What may be computed away from the main thread: pure functions of bytes and plain values, one row each. What goes in
-// and comes out is copied between threads, so it is small or a few large arrays of bytes.
+// Work that is too heavy for the main thread: the port `WorkPool`, and the jobs, pure functions of bytes and plain
+// values, one row each. What goes in and comes out is copied between threads, so it is small or a few large arrays of
+// bytes. The adapter is thread-pool.ts, whose threads run thread.ts.
 
 import { sha3Hash } from '../ids/multihash.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
 import { concatBytes } from '../lib/bytes.ts'
-import { DecodeError, NodeError } from '../model/errors.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
@@ -101,4 +103,33 @@ function withNumbers(value: JsonValue): JsonValue {
     return value
   }
   return typeof value === 'object' && value !== null ? new JsonNumber(value.token) : value
+}
+
+export interface ToThread {
+  readonly kind: JobKind
+  readonly pieces: readonly Uint8Array[]
+  readonly settings: unknown
+}
+
+export type FromThread =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | {
+      readonly kind: 'failed'
+      readonly error: { readonly kind: ErrorKind; readonly message: string; readonly details: ErrorDetails }
+    }
+  /** The job threw what is no answer to a caller. */
+  | { readonly kind: 'broken'; readonly reason: string }
+
+export interface WorkPool {
+  /**
+   * Runs a job over the bytes of `pieces`, which are gone from the caller's hands afterwards. Throws what the job throws;
+   * NodeErrors `Saturated` when the queue is full, `Draining` when the pool is closed, `BodyTooLarge` when the job takes
+   * more memory than a thread has, `Internal` when it breaks its thread, `QueryTimeout` when `signal` aborts first.
+   */
+  run<K extends JobKind>(
+    kind: K,
+    pieces: readonly Uint8Array[],
+    order: { readonly settings: JobSettings<K>; readonly signal?: AbortSignal },
+  ): Promise<JobResult<K>>
+  close(): Promise<void>
 }

@@ -3,9 +3,16 @@
 
 import { Worker } from 'node:worker_threads'
 import { NodeError } from '../model/errors.ts'
-import { type JobKind, type JobResult, type JobSettings, received, runJob } from './jobs.ts'
-import type { FromThread, ToThread } from './messages.ts'
-import type { WorkPool } from './work-pool.ts'
+import {
+  type FromThread,
+  type JobKind,
+  type JobResult,
+  type JobSettings,
+  received,
+  runJob,
+  type ToThread,
+  type WorkPool,
+} from './jobs.ts'
 
 /** Up to this size a job is done sooner than it is handed over, and holds the event loop for a few milliseconds. */
 export const inlineBytes = 64 * 1024

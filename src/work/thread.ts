@@ -4,8 +4,7 @@
 import { parentPort } from 'node:worker_threads'
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { type JobKind, type JobSettings, runJob } from './jobs.ts'
-import type { FromThread, ToThread } from './messages.ts'
+import { type FromThread, type JobKind, type JobSettings, runJob, type ToThread } from './jobs.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 

@@ -2,9 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { tokenOf } from '../../src/access/authorization.ts'
-import { decodeTokenRecord } from '../../src/access/token-record.ts'
-import { isTokenText, makeTokenText } from '../../src/access/token-text.ts'
+import { decodeTokenRecord, isTokenText, makeTokenText, tokenOf } from '../../src/access/token.ts'
 import { TokenRegistry } from '../../src/access/tokens.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { Clock } from '../../src/lib/clock.ts'

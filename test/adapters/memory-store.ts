@@ -2,8 +2,7 @@
 
 import { concatBytes, copyBytes } from '../../src/lib/bytes.ts'
 import { checkKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { checkRange } from '../../src/store/range.ts'
+import { checkRange, type ObjectStore } from '../../src/store/object-store.ts'
 
 /** An empty store. Bytes are copied in and out, so no caller can change an object. */
 export function openMemoryStore(): ObjectStore {

@@ -1,12 +1,12 @@
 // The builder end to end over memory log and memory store: from messages to chains.
 
 import { describe, expect, test } from 'vitest'
-import { decodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
+import { decodeCheckpoint } from '../../src/chain/checkpoint.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { assert, must } from '../../src/lib/assert.ts'
 import type { AddData, MetadataBlock } from '../../src/model/events.ts'
 import { decodeBlock } from '../../src/odf/block.ts'
-import { readName } from '../../src/store/claims.ts'
+import { readName } from '../../src/store/records.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'

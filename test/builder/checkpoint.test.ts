@@ -2,8 +2,14 @@
 
 import { describe, expect, test } from 'vitest'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { decodeCheckpoint, encodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
-import { type CheckpointContent, findCommitted, findOutcome, firstIdGroup } from '../../src/chain/checkpoint.ts'
+import {
+  type CheckpointContent,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  findCommitted,
+  findOutcome,
+  firstIdGroup,
+} from '../../src/chain/checkpoint.ts'
 import { canonicalBytes } from '../../src/json/canonical.ts'
 import { parseJson } from '../../src/json/json.ts'
 import { must } from '../../src/lib/assert.ts'

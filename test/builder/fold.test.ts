@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { encodeMessage } from '../../src/log/message-codec.ts'
+import { encodeMessage } from '../../src/log/messages.ts'
 import { HaltError } from '../../src/model/errors.ts'
 import { type Field, optional } from '../../src/model/schema.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'

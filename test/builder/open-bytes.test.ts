@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
-import { decodeMessage } from '../../src/log/message-codec.ts'
+import { decodeMessage } from '../../src/log/messages.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId, drained, start, TestWriter, until } from './support.ts'

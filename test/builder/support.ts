@@ -12,11 +12,10 @@ import { sha3256 } from '../../src/ids/native-crypto.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import type { Announcements } from '../../src/log/announcements.ts'
+import { type Announcements, openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { encodeMessage } from '../../src/log/message-codec.ts'
 import type { BatchEntry, CommitAnnouncement, CreateHeader, RowsHeader } from '../../src/log/messages.gen.ts'
+import { encodeMessage } from '../../src/log/messages.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import {
   type DataSchema,

@@ -5,7 +5,7 @@ import { type AgingLog, LogWatch, openAgeFault } from '../../src/gateway/log-wat
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { putAdoption, putFloor } from '../../src/store/claims.ts'
+import { putAdoption, putFloor } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock, until } from '../builder/support.ts'

@@ -2,9 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeCheckpoint, encodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
 import { CheckpointScan, idPrefix } from '../../src/chain/checkpoint-scan.ts'
-import type { CheckpointContent, IdGroup } from '../../src/chain/checkpoint.ts'
+import { type CheckpointContent, decodeCheckpoint, encodeCheckpoint, type IdGroup } from '../../src/chain/checkpoint.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'

@@ -1,7 +1,7 @@
 // Where in which log a chain has read to, as its blocks say it.
 
 import { expect, test } from 'vitest'
-import { type LogPosition, logPositionKind, logPositionOf, logPositionText } from '../../src/chain/log-position.ts'
+import { type LogPosition, logPositionKind, logPositionOf, logPositionText } from '../../src/chain/records.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 
 const anchor = `f1620${'0f'.repeat(32)}`

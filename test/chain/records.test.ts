@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import * as records from '../../src/chain/record-codec.ts'
+import * as records from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 
@@ -11,8 +11,8 @@ const cases = [
   {
     name: 'name record',
     encode: () =>
-      records.encodeNameRecord({ id, alias: 'Acme/Temps', log: 'log-1', partition: 0, visibility: 'private' }),
-    decode: records.decodeNameRecord,
+      records.nameCodec.encode({ id, alias: 'Acme/Temps', log: 'log-1', partition: 0, visibility: 'private' }),
+    decode: records.nameCodec.decode,
     bytes: `{"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"private"}`,
     bad: [
       `{"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"secret"}`,
@@ -25,8 +25,8 @@ const cases = [
   {
     name: 'commit record',
     encode: () =>
-      records.encodeCommitRecord({ blocks: [hash, hash], log: 'log-1', partition: 2, next: 9007199254740991 }),
-    decode: records.decodeCommitRecord,
+      records.commitCodec.encode({ blocks: [hash, hash], log: 'log-1', partition: 2, next: 9007199254740991 }),
+    decode: records.commitCodec.decode,
     bytes: `{"blocks":["${hash}","${hash}"],"log":"log-1","next":9007199254740991,"partition":2}`,
     bad: [
       `{"blocks":[],"log":"log-1","next":1,"partition":2}`,
@@ -40,14 +40,14 @@ const cases = [
   {
     name: 'floor record',
     encode: () =>
-      records.encodeFloorRecord({
+      records.floorCodec.encode({
         log: 'log-1',
         partition: 0,
         position: 5,
         anchor: hash,
         halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
       }),
-    decode: records.decodeFloorRecord,
+    decode: records.floorCodec.decode,
     bytes: `{"anchor":"${hash}","halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"log":"log-1","partition":0,"position":5}`,
     bad: [
       `{"halted":[],"log":"log-1","partition":0,"position":5}`,
@@ -59,14 +59,14 @@ const cases = [
   {
     name: 'adoption record',
     encode: () =>
-      records.encodeAdoptionRecord({
+      records.adoptionCodec.encode({
         old: 'log-1',
         new: 'log-2',
         partitions: [{ floor: 3, end: 5 }, { floor: 7 }],
         halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
         begin: [0, 9],
       }),
-    decode: records.decodeAdoptionRecord,
+    decode: records.adoptionCodec.decode,
     bytes: `{"begin":[0,9],"halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"new":"log-2","old":"log-1","partitions":[{"end":5,"floor":3},{"floor":7}]}`,
     bad: [
       `{"begin":[0],"halted":[],"new":"log-1","old":"log-1","partitions":[{"floor":7}]}`,
@@ -81,8 +81,8 @@ const cases = [
   },
   {
     name: 'log record',
-    encode: () => records.encodeLogRecord({ id: 'log-1', kind: 'file', partitions: 1 }),
-    decode: records.decodeLogRecord,
+    encode: () => records.logCodec.encode({ id: 'log-1', kind: 'file', partitions: 1 }),
+    decode: records.logCodec.decode,
     bytes: `{"id":"log-1","kind":"file","partitions":1}`,
     bad: [
       `{"id":"log-1","kind":"file","partitions":0}`,
@@ -120,5 +120,5 @@ describe.each(cases)('the $name', ({ encode, decode, bytes, bad }) => {
 
 test('a floor at position 0 has no anchor', () => {
   const record = { log: 'log-1', partition: 0, position: 0, halted: [] }
-  expect(records.decodeFloorRecord(records.encodeFloorRecord(record))).toEqual(record)
+  expect(records.floorCodec.decode(records.floorCodec.encode(record))).toEqual(record)
 })

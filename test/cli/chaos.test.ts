@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { failureOfReport } from '../../src/cli/commands/chaos.ts'
-import type { ChaosReport } from '../../src/cli/chaos/run.ts'
+import type { ChaosReport } from '../../src/history/chaos.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
 const left = async (): Promise<string[]> =>

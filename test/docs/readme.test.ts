@@ -1,5 +1,5 @@
-// Runs every shell block of the README and of the page on examples, in order, as one script against a node started by the first block's command,
-// and looks for what the README says is printed.
+// Runs every shell block of the README, the tour and the page on examples, in order, as one script against a node that
+// the first block's command started, and looks for what these pages say is printed.
 
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
@@ -13,14 +13,15 @@ import { limitTable } from '../../src/lib/limits.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
+const tour = readFileSync(join(repository, 'docs', 'tour.md'), 'utf8')
+const limits = readFileSync(join(repository, 'docs', 'limits.md'), 'utf8').replaceAll('\n', ' ')
 const examples = readFileSync(join(repository, 'examples', 'README.md'), 'utf8')
 const blocksOf = (language: string, page = readme): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
-/** Installing and testing are what runs this test. */
 const [start, ...rest] = blocksOf('sh')
-const script = [...rest.filter((block) => block.trim() !== 'npm cit'), ...blocksOf('sh', examples)].join('\n')
-/** Lines that the README says are printed; `…` stands for anything. */
-const shown = blocksOf('text').flatMap((block) => block.trim().split('\n'))
+const script = [...rest, ...blocksOf('sh', tour), ...blocksOf('sh', examples)].join('\n')
+/** Lines that the pages say are printed; `…` stands for anything. */
+const shown = [...blocksOf('text'), ...blocksOf('text', tour)].flatMap((block) => block.trim().split('\n'))
 
 interface Served {
   readonly address: string
@@ -56,7 +57,7 @@ async function serve(args: readonly string[], listen: Readonly<Record<string, st
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'proofstream-readme-'))
-  for (const name of ['node_modules', 'bin', 'src', 'streams', 'examples', 'package.json'])
+  for (const name of ['node_modules', 'bin', 'src', 'streams', 'texts', 'examples', 'package.json'])
     symlinkSync(join(repository, name), join(dir, name))
   served = await serve([], { PROOFSTREAM_LISTEN: '127.0.0.1:0' })
 })
@@ -121,10 +122,10 @@ describe('the README', () => {
 
   test('says how many blocks a record a second makes', () => {
     const [first, second] = [blocksIn(24), blocksIn(48)]
-    expect(readme).toContain('about 2,600 blocks on the first day\nand 1,440 on each later one')
+    expect(limits).toContain('about 2,600 blocks on the first day and 1,440 on each later one')
     expect([Math.round(first / 100), second - first]).toEqual([26, 1440])
     const spared = { intervalMs: 6 * 3_600_000, burstBlocks: 1 }
-    expect(readme).toContain('`--cut-interval 6h --cut-burst 1`: 4 blocks a day')
+    expect(limits).toContain('`--cut-interval 6h --cut-burst 1`: 4 blocks a day')
     expect(blocksIn(4 * 24, spared) - blocksIn(3 * 24, spared)).toBe(4)
   })
 
@@ -132,11 +133,11 @@ describe('the README', () => {
     const feed = join(repository, 'node_modules', 'vega-datasets', 'data', 'earthquakes.json')
     const { features } = JSON.parse(readFileSync(feed, 'utf8')) as { features: { properties: { mag: number } }[] }
     const felt = features.filter(({ properties }) => properties.mag > 0).length
-    expect(readme).toContain(`${felt.toLocaleString('en')} points`)
+    expect(tour).toContain(`${felt.toLocaleString('en')} points`)
   })
 
   test('names limits that are the defaults', () => {
-    expect(readme).toContain('a body of 256 MiB, 2,000 columns, 30 s and 1 GiB of memory a query, 100,000 rows')
+    expect(limits).toContain('a body of 256 MiB, 2,000 columns, 30 s and 1 GiB of memory a query, 100,000 rows')
     const { bodyBytes, columns, queryMs, queryMemoryBytes, resultRows } = limitTable
     const values = [bodyBytes, columns, queryMs, queryMemoryBytes, resultRows].map((row) => row.value)
     expect(values).toEqual([256 * 1024 ** 2, 2_000, 30_000, 1024 ** 3, 100_000])

@@ -1,9 +1,9 @@
 // One engine process: what its death means for the job under way, and that an interrupt leaves it usable.
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../src/engine/child-handle.ts'
-import type { ToChild } from '../../src/engine/messages.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import type { ToChild } from '../../src/engine/engine-job.ts'
 import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { refusal } from './helpers.ts'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { unquotedNameHint } from '../../src/engine/name-hint.ts'
+import { unquotedNameHint } from '../../src/engine/lexer.ts'
 
 describe('a name without quotes', () => {
   it.each([

@@ -1,7 +1,7 @@
 // Where the bare word `offset` is a column and where it is the clause; how places map back.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { positionOfByte, positionOfCodePoint, quoteOffsetWord } from '../../src/engine/offset-word.ts'
+import { positionOfByte, positionOfCodePoint, quoteOffsetWord } from '../../src/engine/lexer.ts'
 
 describe('the column', () => {
   test.each([

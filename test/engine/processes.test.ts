@@ -1,13 +1,13 @@
 // Which process a query runs in, with real processes: what one has read stays among those who may read it.
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { array, assert as assertProperty, asyncProperty, constantFrom, record, uniqueArray } from 'fast-check'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ChildHandle } from '../../src/engine/child-handle.ts'
-import { ChildPool } from '../../src/engine/child-pool.ts'
 import type { EngineCaller } from '../../src/engine/engine-job.ts'
+import { ChildPool } from '../../src/engine/lane.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { type Bench, ask, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
+import { ask, type Bench, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   alice: ['alice/private'],

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { fsck } from '../../src/fsck/fsck.ts'
 import { must } from '../../src/lib/assert.ts'
-import { putLog } from '../../src/store/claims.ts'
+import { putLog } from '../../src/store/records.ts'
 import { datasetKey } from '../../src/store/layout.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fsck } from '../../src/fsck/fsck.ts'
-import { putLog, putName } from '../../src/store/claims.ts'
+import { putLog, putName } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { copyFixture, deployedChains, nodeChains, putCommits } from '../store/copy-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { constantColumn, int64RangeColumn } from '../../src/arrow/columns.ts'
-import { encodeCommitRecord } from '../../src/chain/record-codec.ts'
+import { commitCodec } from '../../src/chain/records.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
 import type { FsckProgress, ProblemKind } from '../../src/fsck/report.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -8,7 +8,7 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import type { AddData, Hash } from '../../src/model/events.ts'
 import type { Column, RecordBatch } from '../../src/model/record-batch.ts'
 import { timestampMs } from '../../src/model/schema.ts'
-import { readCommit } from '../../src/store/claims.ts'
+import { readCommit } from '../../src/store/records.ts'
 import { blockKey, commitKey, datasetKey, headKey, nameKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -270,14 +270,14 @@ describe('commits', () => {
     const record = must(await readCommit(store, good.id, 3), 'commit')
     // Each change makes a commit record again.
     const changed = { ...record, ...(await change(all, record)) }
-    await store.replace(commitKey(good.id, 3), encodeCommitRecord(changed))
+    await store.replace(commitKey(good.id, 3), commitCodec.encode(changed))
     expect((await fsck(store)).datasets.map(({ ok }) => ok)).toEqual([false, true])
   })
 
   test('that begin later in the log than they end are found', async () => {
     const { store, good } = await made()
     const record = must(await readCommit(store, good.id, 0), 'commit')
-    await store.replace(commitKey(good.id, 0), encodeCommitRecord({ ...record, next: 99 }))
+    await store.replace(commitKey(good.id, 0), commitCodec.encode({ ...record, next: 99 }))
     expect(kinds(await fsck(store))).toEqual(['CommitsDisagree'])
   })
 

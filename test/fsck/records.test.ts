@@ -3,7 +3,7 @@ import { fsck } from '../../src/fsck/fsck.ts'
 import type { ProblemKind } from '../../src/fsck/report.ts'
 import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import { putFloor, putName } from '../../src/store/claims.ts'
+import { putFloor, putName } from '../../src/store/records.ts'
 import { logKey, nameKey, progressKey } from '../../src/store/layout.ts'
 import { anchorAt, log, type Made, made } from '../store/make-store.ts'
 

@@ -1,13 +1,16 @@
 // Chains of many small blocks, written by the codecs without a log, a builder or slices: what follows a chain sees no
 // difference. Objects are told by their key within the dataset, so that one chain can stand for several datasets.
 
-import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/chain-tip.ts'
-import { creationEvents } from '../../src/builder/creation.ts'
-import { emptyIdMemory, endIdGroup, type IdMemory, rememberId } from '../../src/builder/id-memory.ts'
-import { encodeCheckpoint } from '../../src/chain/checkpoint-codec.ts'
-import type { CheckpointContent, KnownId } from '../../src/chain/checkpoint.ts'
-import { logPositionKind, logPositionText } from '../../src/chain/log-position.ts'
-import { encodeCommitRecord, encodeNameRecord } from '../../src/chain/record-codec.ts'
+import {
+  creationEvents,
+  emptyIdMemory,
+  endIdGroup,
+  type IdMemory,
+  rememberId,
+} from '../../src/builder/dataset-state.ts'
+import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/load-dataset.ts'
+import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/chain/checkpoint.ts'
+import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/chain/records.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { CreateHeader } from '../../src/log/messages.gen.ts'
@@ -40,7 +43,7 @@ export interface StoredObject {
 /** The name record of a dataset whose chain was made here. */
 export function nameObject(dataset: string, alias: string): StoredObject {
   const record = { id: dataset, alias, log, partition: 0, visibility: 'public' } as const
-  return { key: nameKey(alias), bytes: encodeNameRecord(record) }
+  return { key: nameKey(alias), bytes: nameCodec.encode(record) }
 }
 
 /** What a builder would have stored of a chain, but for slices, heads and names. */
@@ -61,7 +64,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
   const creation = nextBlocks(emptyTip, creationEvents(header), baseMs)
   let tip = creation.tip
   const record = { blocks: creation.blocks.map(({ hash }) => hash), log, partition: 0, next: 1 }
-  yield { key: commitKey(dataset, 0), bytes: encodeCommitRecord(record) }
+  yield { key: commitKey(dataset, 0), bytes: commitCodec.encode(record) }
   for (const { hash, bytes } of creation.blocks) yield { key: blockKey(dataset, hash), bytes }
   for (let number = 0; number < blocks; number++) {
     const timeMs = baseMs + atMs(number)
@@ -107,7 +110,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
     tip = { ...built.tip, earlier: earlierAfter(tip.earlier, number, checkpoint.physicalHash) }
     for (const { hash, bytes: block } of built.blocks) yield { key: blockKey(dataset, hash), bytes: block }
     const commit = { blocks: built.blocks.map(({ hash }) => hash), log, partition: 0, next }
-    yield { key: commitKey(dataset, sequence), bytes: encodeCommitRecord(commit) }
+    yield { key: commitKey(dataset, sequence), bytes: commitCodec.encode(commit) }
   }
 }
 

@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { createKafka } from '../../src/log/kafka/client.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { topicNames } from '../../src/log/kafka/topics.ts'
-import { decodeMessage } from '../../src/log/message-codec.ts'
+import { decodeMessage } from '../../src/log/messages.ts'
 import { kafkaLogOptions, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'
 

@@ -8,11 +8,10 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file/file-log.ts'
-import { type FrameForm, writeFrame } from '../../src/log/file/frame.ts'
-import { newIdentityText } from '../../src/log/file/identity.ts'
+import { type FrameForm, newIdentityText, writeFrame } from '../../src/log/file/frame.ts'
 import { HaltError, NodeError } from '../../src/model/errors.ts'
 import { readAll } from './contract-suite.ts'
-import { SimulatedDisk, systemError } from './simulated-disk.ts'
+import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
 const segment = '/log/0.segment'
 
@@ -22,7 +21,7 @@ function open(disk: SimulatedDisk, more: { segmentBytes?: number; logger?: Logge
     clock: systemClock,
     logger: silentLogger,
     segmentBytes: 8192,
-    fileSystem: disk,
+    fileSystem: disk.files,
     ...more,
   })
 }
@@ -37,7 +36,7 @@ function isMessage(number: number, bytes: Uint8Array): boolean {
 }
 
 async function filled(lengths: readonly number[]): Promise<SimulatedDisk> {
-  const disk = new SimulatedDisk()
+  const disk = new SimulatedDisk(['/log'])
   const log = await open(disk)
   for (const [i, length] of lengths.entries()) await log.append(0, [message(i, length)])
   await log.close()
@@ -60,7 +59,7 @@ test('keeps every message that was acknowledged or read over any number of kills
   })
   await fc.assert(
     fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 4 }), async (lives) => {
-      const disk = new SimulatedDisk()
+      const disk = new SimulatedDisk(['/log'])
       let acknowledged = 0
       for (const { calls, cutAfter, power, survives } of lives) {
         let operations = 0
@@ -217,7 +216,7 @@ test('opens again after each operation of an opening that failed', async () => {
 describe.each(['EIO', 'ENOSPC'])('when one operation of the disk fails with %s, whichever it is', (code) => {
   test('each append is answered truly and the next process finds what was acknowledged', async () => {
     for (let failing = 1; ; failing++) {
-      const disk = new SimulatedDisk()
+      const disk = new SimulatedDisk(['/log'])
       const log = await open(disk, { segmentBytes: 400 })
       let count = 0
       disk.before = () => {
@@ -255,7 +254,7 @@ describe('the number of a log', () => {
   const id = '/log/id'
   /** A log of an older version: its frames have no number. */
   async function olderLog(): Promise<SimulatedDisk> {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     await (await open(disk)).close()
     disk.corrupt(id, () => utf8(`${'ab'.repeat(16)}\n`))
     return disk
@@ -276,7 +275,7 @@ describe('the number of a log', () => {
     const forms = fc.record({ isNumbered: fc.boolean(), seed: fc.constantFrom(0, 1, 0xffff_ffff) })
     await fc.assert(
       fc.asyncProperty(forms, fc.integer({ min: 0, max: 423 }), async (form, torn) => {
-        const disk = new SimulatedDisk()
+        const disk = new SimulatedDisk(['/log'])
         const log = await open(disk)
         await log.append(0, [message(0, 50)])
         await log.append(0, [deceit(1, form)])
@@ -316,7 +315,7 @@ describe('the number of a log', () => {
     }
     disk.corrupt(id, () => utf8(`${text.slice(0, 32)}\n`))
     await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
-    await disk.remove(id)
+    await disk.files.unlink(id)
     await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
   })
 })

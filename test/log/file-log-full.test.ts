@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file/file-log.ts'
 import { readAll } from './contract-suite.ts'
-import { type Operation, SimulatedDisk, systemError } from './simulated-disk.ts'
+import { type Operation, SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
 function open(disk: SimulatedDisk): Promise<EventLog> {
   return openFileLog({
@@ -14,7 +14,7 @@ function open(disk: SimulatedDisk): Promise<EventLog> {
     clock: systemClock,
     logger: silentLogger,
     segmentBytes: 400,
-    fileSystem: disk,
+    fileSystem: disk.files,
   })
 }
 
@@ -22,7 +22,7 @@ test.each<Operation>(['create', 'truncate', 'datasync', 'syncDirectory'])(
   'keeps a small message that came after a segment which failed at its %s',
   async (failing) => {
     for (const power of [false, true]) {
-      const disk = new SimulatedDisk()
+      const disk = new SimulatedDisk(['/log'])
       const log = await open(disk)
       await log.append(0, [new Uint8Array(200).fill(1)])
       disk.before = (operation) => {
@@ -45,12 +45,12 @@ test.each<Operation>(['create', 'truncate', 'datasync', 'syncDirectory'])(
 )
 
 test('stops when a segment that failed cannot be removed', async () => {
-  const disk = new SimulatedDisk()
+  const disk = new SimulatedDisk(['/log'])
   const log = await open(disk)
   await log.append(0, [new Uint8Array(200)])
   disk.before = (operation) => {
     if (operation === 'truncate') throw systemError('ENOSPC')
-    if (operation === 'remove') throw systemError('EIO')
+    if (operation === 'unlink') throw systemError('EIO')
   }
   await expect(log.append(0, [new Uint8Array(300)])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
   await expect(log.append(0, [new Uint8Array(50)])).rejects.toMatchObject({ kind: 'LogUnavailable' })

@@ -25,7 +25,7 @@ function startWriter(): ReturnType<typeof spawn> {
   const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
   const script = `
     import { writeSync } from 'node:fs'
-    import { openFileLog } from ${source('log/file-log.ts')}
+    import { openFileLog } from ${source('log/file/file-log.ts')}
     import { systemClock } from ${source('lib/clock.ts')}
     import { silentLogger } from ${source('lib/logger.ts')}
     const log = await openFileLog({ directory: ${JSON.stringify(directory)}, clock: systemClock, logger: silentLogger, segmentBytes: ${segmentBytes} })

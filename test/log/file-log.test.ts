@@ -9,13 +9,13 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { type FileLogOptions, openFileLog } from '../../src/log/file/file-log.ts'
 import { describeEventLog, readAll } from './contract-suite.ts'
-import { SimulatedDisk, systemError } from './simulated-disk.ts'
+import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
 const directory = '/log'
 const MiB = 1024 * 1024
 
 function options(disk: SimulatedDisk, more: Partial<FileLogOptions> = {}): FileLogOptions {
-  return { directory, clock: systemClock, logger: silentLogger, segmentBytes: 4096, fileSystem: disk, ...more }
+  return { directory, clock: systemClock, logger: silentLogger, segmentBytes: 4096, fileSystem: disk.files, ...more }
 }
 
 /** A message of `length` bytes that tells its number. */
@@ -49,12 +49,12 @@ describeEventLog('the file log on a real disk', () =>
   }),
 )
 describeEventLog('the file log with large segments', () =>
-  openFileLog(options(new SimulatedDisk(), { segmentBytes: 4 * MiB })),
+  openFileLog(options(new SimulatedDisk(['/log']), { segmentBytes: 4 * MiB })),
 )
 
 describe('reopening', () => {
   test('keeps identity, positions and messages', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     await log.append(0, [message(0), message(1)])
     await log.close()
@@ -69,7 +69,7 @@ describe('reopening', () => {
   test('says nothing about a log that was closed cleanly', async () => {
     const warnings: string[] = []
     const logger: Logger = { ...silentLogger, warn: (_fields, text) => warnings.push(text) }
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     await fill(disk, 30)
     await (await openFileLog(options(disk, { logger, segmentBytes: 3 * MiB }))).close()
     await (await openFileLog(options(disk, { logger, segmentBytes: 3 * MiB }))).close()
@@ -77,7 +77,7 @@ describe('reopening', () => {
   })
 
   test('makes durable what a killed process had only written, before anyone can read it', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     disk.before = (operation) => (operation === 'datasync' ? new Promise(() => {}) : undefined)
     void log.append(0, [message(0)])
@@ -90,7 +90,7 @@ describe('reopening', () => {
   })
 
   test('refuses a directory without the identity that its segments had', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     await fill(disk, 1)
     disk.corrupt('/log/id', () => new TextEncoder().encode('nonsense'))
     await expect(openFileLog(options(disk))).rejects.toMatchObject({ reason: 'LogDamaged' })
@@ -99,7 +99,7 @@ describe('reopening', () => {
 
 describe('group commit', () => {
   test('shares one fsync among the appends that wait for the one before', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk, { segmentBytes: MiB }))
     const first = log.append(0, [message(0)])
     let release = (): void => {}
@@ -121,7 +121,7 @@ describe('group commit', () => {
   })
 
   test('shows a message to readers and answers its append only after its fsync', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ describe('group commit', () => {
 })
 
 test('refuses appends when too much waits to be written', async () => {
-  const disk = new SimulatedDisk()
+  const disk = new SimulatedDisk(['/log'])
   const log = await openFileLog(options(disk, { segmentBytes: 64 * MiB }))
   disk.before = (operation) => (operation === 'write' ? new Promise(() => {}) : undefined)
   const large = new Uint8Array(16 * MiB)
@@ -164,10 +164,10 @@ test('refuses appends when too much waits to be written', async () => {
 
 describe('segments', () => {
   test('are preallocated, named by their first position and read as one log', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     for (let i = 0; i < 100; i++) await log.append(0, [message(i)])
-    const names = (await disk.list(directory)).filter((name) => name.endsWith('.segment'))
+    const names = (await disk.files.list(directory)).filter((name) => name.endsWith('.segment'))
     expect(names).toEqual(['0.segment', '33.segment', '66.segment', '99.segment'])
     for (const name of names) expect(disk.bytes(join(directory, name)).length).toBe(4096)
     await log.close()
@@ -178,7 +178,7 @@ describe('segments', () => {
   })
 
   test('take a message larger than themselves', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     await log.append(0, [message(0), message(1, 3 * MiB), message(2)])
     await log.close()
@@ -187,11 +187,11 @@ describe('segments', () => {
   })
 
   test('below the floor are deleted, but the one that holds the message below the floor stays', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     await fill(disk, 100)
     const log = await openFileLog(options(disk))
     const segments = async (): Promise<string[]> =>
-      (await disk.list(directory)).filter((name) => name.endsWith('.segment'))
+      (await disk.files.list(directory)).filter((name) => name.endsWith('.segment'))
     await log.release(0, 66)
     expect(await segments()).toEqual(['33.segment', '66.segment', '99.segment'])
     await log.release(0, 67)
@@ -205,7 +205,7 @@ describe('segments', () => {
   })
 
   test('that go while they are being read halt the reader', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     await fill(disk, 100)
     const log = await openFileLog(options(disk))
     const reader = log.read(0, 0, {})[Symbol.asyncIterator]()
@@ -229,7 +229,7 @@ describe('a failed write or fsync', () => {
   test.each(['write', 'datasync'] as const)(
     '%s stops the log: unknown for those in it, refused after',
     async (failing) => {
-      const disk = new SimulatedDisk()
+      const disk = new SimulatedDisk(['/log'])
       const failures: unknown[] = []
       const log = await openFileLog(options(disk, { onFailure: (error) => failures.push(error) }))
       await log.append(0, [message(0)])
@@ -248,7 +248,7 @@ describe('a failed write or fsync', () => {
   )
 
   test('does not lose what the page cache alone has: the next process copies the segment first', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     await log.append(0, [message(0)])
     disk.before = (operation, path) => {
@@ -264,25 +264,25 @@ describe('a failed write or fsync', () => {
     disk.crash(() => false)
     const last = await openFileLog(options(disk))
     expect((await readAll(last)).length).toBe(shown.length)
-    expect(await disk.list(directory)).not.toContain('failed')
+    expect(await disk.files.list(directory)).not.toContain('failed')
   })
 })
 
 describe('a full volume', () => {
   test('refuses rows while less is free than the reserve and twice the open bytes, but not what may use it', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     let nowMs = 0
     const clock = { ...systemClock, monotonicMs: () => nowMs }
     let open = 0
     const log = await openFileLog(options(disk, { clock, openBytes: () => open }))
-    disk.free = 256 * MiB + 100
+    disk.freeBytes = 256 * MiB + 100
     expect(await log.append(0, [message(0)])).toBe(0)
     nowMs += 1000
-    disk.free = 256 * MiB + 99
+    disk.freeBytes = 256 * MiB + 99
     await expect(log.append(0, [message(1)])).rejects.toMatchObject({ kind: 'StorageFull' })
     expect(await log.append(0, [message(1)], { useReserve: true })).toBe(1)
     nowMs += 1000
-    disk.free = 300 * MiB
+    disk.freeBytes = 300 * MiB
     expect(await log.append(0, [message(2)])).toBe(2)
     open = 22 * MiB
     await expect(log.append(0, [message(3)])).rejects.toMatchObject({ kind: 'StorageFull' })
@@ -290,7 +290,7 @@ describe('a full volume', () => {
   })
 
   test('found out by the write itself stores nothing and does not stop the log', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     await log.append(0, [message(0)])
     disk.before = (operation) => {
@@ -305,7 +305,7 @@ describe('a full volume', () => {
   })
 
   test('found out by a new segment stores nothing and does not stop the log', async () => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     const log = await openFileLog(options(disk))
     for (let i = 0; i < 33; i++) await log.append(0, [message(i)])
     disk.before = (operation) => {
@@ -323,7 +323,7 @@ describe('without descriptors for another file', () => {
     ['create', 'ENFILE'],
     ['syncDirectory', 'EMFILE'],
   ] as const)('at %s (%s) the log refuses, loses nothing, and goes on when there are some', async (operation, code) => {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk(['/log'])
     let failed = false
     const log = await openFileLog(options(disk, { onFailure: () => (failed = true) }))
     for (let i = 0; i < 33; i++) await log.append(0, [message(i)])
@@ -344,7 +344,7 @@ describe('without descriptors for another file', () => {
 })
 
 test('rows are refused while few more files can be made', async () => {
-  const disk = new SimulatedDisk()
+  const disk = new SimulatedDisk(['/log'])
   const log = await openFileLog(options(disk))
   disk.freeInodes = 9_999
   await expect(log.append(0, [message(0)])).rejects.toMatchObject({ kind: 'StorageFull' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { shareOut } from '../../src/log/kafka/share-out.ts'
+import { shareOut } from '../../src/log/partitions.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number)
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { announcement } from '../helpers/announcement.ts'
 
 test('reach every listener in order, from its subscription to its end', async () => {

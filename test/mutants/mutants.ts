@@ -40,19 +40,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'rename instead of link',
-    from: 'await files.link(source, path)',
-    to: 'await files.rename(source, path)',
+    from: 'await files.link(from, to)',
+    to: 'await files.rename(from, to)',
   },
   {
     name: 'acknowledged before the fsync',
-    from: 'this.#space.used(await this.#writer.write(messages))',
+    from: 'this.#space.wrote(await this.#writer.write(messages))',
     to: `const writing = this.#writer.write(messages)
       let position = first
       for (const call of group) {
         call.resolve(position)
         position += call.messages.length
       }
-      this.#space.used(await writing)`,
+      this.#space.wrote(await writing)`,
   },
   {
     name: 'no memory of keys',
@@ -72,14 +72,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a lost log is read from where it begins',
     to: `    const { start, end } = await log.range(this.number)
-    const floor = Math.min(Math.max(record?.position ?? 0, start), end)
+    const floor = Math.min(Math.max(record.position, start), end)
     this.#tried = floor`,
     test: 'lost-log',
   },
   {
     name: 'the floor before the block',
-    from: 'if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
-    to: 'if (slot.halt !== undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
+    from: "if (worker.phase !== 'halted') position = Math.min(position, worker.firstUncommitted ?? position)",
+    to: "if (worker.phase === 'halted') position = Math.min(position, worker.firstUncommitted ?? position)",
   },
   {
     name: 'deleted when the commit is unclear',

@@ -7,7 +7,7 @@ import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { PinnedDataset } from '../../src/model/query.ts'
 import { aliasOfParts, pinNames, pinnedList, Reader } from '../../src/replica/pin.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -48,10 +48,15 @@ describe('names of a dataset that grows while they are looked up', () => {
   const chain = new DatasetChain({ id: 'did:odf:a', alias: 'acme/goods', log: 'x', partition: 0, visibility: 'public' })
   const grow = (): void => {
     const sequence = chain.headSequence + 1
+    const prevBlockHash = chain.headHash
     chain.apply(sha3Hash(utf8(String(sequence))), {
       systemTime: '2026-01-01T00:00:00Z',
       sequenceNumber: BigInt(sequence),
-      event: { kind: 'SetInfo', description: String(sequence) },
+      ...(prevBlockHash === undefined ? {} : { prevBlockHash }),
+      event:
+        sequence === 0
+          ? { kind: 'Seed', datasetId: 'did:odf:a', datasetKind: 'Root' }
+          : { kind: 'SetInfo', description: String(sequence) },
     })
   }
 

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { adoptLog } from '../../src/builder/adopt-log.ts'
 import { judge } from '../../src/history/history.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
+import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { compressor } from '../builder/support.ts'
@@ -34,7 +34,7 @@ async function adoptAtLast(world: World, volume: Volume, logs: { old: Broker; ne
     if (kills < 3 && world.chance(0.7)) world.schedule(world.random.next() * 12_000, () => process.kill())
     const answer = await process
       .call(async () => {
-        const store = await openDirectoryStore(storeFolder, volume.forStore(process))
+        const store = await openDirectoryStore(storeFolder, volume.forProcess(process))
         const announcements = openLocalAnnouncements(silentLogger)
         const { signal } = new AbortController()
         const deps = { store, announcements, clock: process.clock, logger: silentLogger, compressor, signal }

@@ -3,7 +3,8 @@
 
 import type { Broker } from './broker.ts'
 import type { Fleet } from './fleet.ts'
-import type { Operation, Volume } from './volume.ts'
+import type { Operation } from '../adapters/simulated-disk.ts'
+import type { Volume } from './volume.ts'
 import type { World } from './world.ts'
 
 interface Parts {
@@ -83,9 +84,10 @@ export class Faults {
         // The n-th operation from now on fails, whichever it is; or the first that leaves a commit unclear.
         let left = world.random.between(1, 30)
         const unclear = world.chance(0.3)
-        const isHit = (path: string): boolean => (unclear ? path.endsWith('/commits') && left-- > 0 : --left === 0)
+        const isHit = (operation: Operation, path: string): boolean =>
+          unclear ? operation === 'syncDirectory' && path.endsWith('/commits') && left-- > 0 : --left === 0
         if (unclear) left = 1
-        volume.fault = (_, path) => (isHit(path) ? 'EIO' : undefined)
+        volume.fault = (operation, path) => (isHit(operation, path) ? 'EIO' : undefined)
         return
       }
       case 'full':

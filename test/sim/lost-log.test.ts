@@ -48,7 +48,7 @@ async function messagesOf(broker: Broker, world: World): Promise<Uint8Array[]> {
 }
 
 async function storedIn(volume: Volume, world: World) {
-  return readStored(await openDirectoryStore(storeFolder, volume.forStore(new Process(world, 'reader'))))
+  return readStored(await openDirectoryStore(storeFolder, volume.forProcess(new Process(world, 'reader'))))
 }
 
 async function liveOn(seed: number, loss: Loss) {

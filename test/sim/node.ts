@@ -3,21 +3,20 @@
 
 import { Readable } from 'node:stream'
 import { constants, zstdCompressSync } from 'node:zlib'
+import type { Compressor } from '../../src/builder/build-slice.ts'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
-import type { Compressor } from '../../src/builder/built-slice.ts'
 import type { CutOptions } from '../../src/builder/governor.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
-import { createRoomCheck } from '../../src/disk/store-space.ts'
+import { SpaceReserve } from '../../src/disk/space.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import { Gateway, type IngestAnswer } from '../../src/gateway/gateway.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { defaultLimits } from '../../src/lib/limits.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import type { Announcements } from '../../src/log/announcements.ts'
+import { type Announcements, openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file/file-log.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
 import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
@@ -72,7 +71,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   let running: Builder | undefined
   const openBytes = (): number => running?.openBytes() ?? 0
   const log = await openLog(parts, openBytes)
-  const store = await openDirectoryStore(storeFolder, volume.forStore(process), failing(process))
+  const store = await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process))
   const local = openLocalAnnouncements(logger)
   const announcements: Announcements = {
     announce: async (message) => {
@@ -87,6 +86,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
     running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, options: cut })
   }
   const builder = running
+  const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = roles.gateway
     ? new Gateway({
         catalog,
@@ -99,7 +99,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
         spoolDir: '/nowhere',
         receiptSecret: utf8('a secret that all processes share'),
         haltOf: (dataset) => builder?.status().halted.find((halt) => halt.dataset === dataset)?.reason,
-        hasRoom: createRoomCheck({ freeSpace: () => store.freeSpace(), openBytes, clock }),
+        hasRoom: (bytes) => space.hasRoom(2 * bytes),
       })
     : undefined
   return {
@@ -124,13 +124,12 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
 async function openLog({ broker, process, volume, ...parts }: NodeParts, openBytes: () => number): Promise<EventLog> {
   if (broker !== undefined) return broker.forProcess(process)
   const { segmentBytes, logger = silentLogger } = parts
-  await volume.forLog(process).makeDirectory(logFolder)
   return openFileLog({
     directory: logFolder,
     clock: process.clock,
     logger,
     segmentBytes,
-    fileSystem: volume.forLog(process),
+    fileSystem: volume.forProcess(process),
     openBytes,
     onFailure: failing(process),
   })

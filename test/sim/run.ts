@@ -7,10 +7,10 @@ import { fsck } from '../../src/fsck/fsck.ts'
 import { type Answer, judge, type Verdict } from '../../src/history/history.ts'
 import { must } from '../../src/lib/assert.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/local-announcements.ts'
-import { newestFloor } from '../../src/store/claims.ts'
+import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { newestFloor } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
@@ -102,7 +102,12 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
     stored: audited.stored,
     drain: { tookMs, withinMs: drainWithinMs },
     held: [
-      { name: 'temporary files', before: 0, after: volume.count(`${storeFolder}/.tmp`), mayGrow: faults.deaths * 16 },
+      {
+        name: 'temporary files',
+        before: 0,
+        after: volume.paths(`${storeFolder}/.tmp`).length,
+        mayGrow: faults.deaths * 16,
+      },
     ],
   }
   return {
@@ -184,7 +189,7 @@ export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]
 }
 
 export async function audit(process: Process, volume: Volume, seen: Seen) {
-  const store: ObjectStore = await openDirectoryStore(storeFolder, volume.forStore(process))
+  const store: ObjectStore = await openDirectoryStore(storeFolder, volume.forProcess(process))
   const report = await fsck(store)
   const problems = [
     ...report.problems.map(({ kind, message }) => `${kind}: ${message}`),

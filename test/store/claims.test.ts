@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { encodeNameRecord } from '../../src/chain/record-codec.ts'
-import type { FloorRecord, NameRecord } from '../../src/chain/records.ts'
+import { type FloorRecord, nameCodec, type NameRecord } from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import * as claims from '../../src/store/claims.ts'
 import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
+import * as claims from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
@@ -57,7 +56,7 @@ describe('a name', () => {
 
   test('that stands under another is an error', async () => {
     const store = openMemoryStore()
-    await store.put(nameKey('acme/b'), encodeNameRecord(record))
+    await store.put(nameKey('acme/b'), nameCodec.encode(record))
     await expect(claims.readName(store, 'acme/b')).rejects.toThrow(DecodeError)
     await expect(claims.putName(store, { ...record, alias: 'acme/b' })).rejects.toThrow(DecodeError)
   })

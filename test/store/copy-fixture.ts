@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { must } from '../../src/lib/assert.ts'
 import type { DatasetId, Hash } from '../../src/model/events.ts'
-import { putCommit } from '../../src/store/claims.ts'
+import { putCommit } from '../../src/store/records.ts'
 import { datasetKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 

@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, stat, uti
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { nodeFileSystem, type StoreFileSystem } from '../../src/disk/store-files.ts'
+import { nodeFileSystem, type FileSystem } from '../../src/disk/files.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
@@ -17,7 +17,7 @@ afterAll(() => rm(base, { recursive: true, force: true }))
 describeObjectStore('directory', async () => openDirectoryStore(folder()))
 
 /** The real file system, writing down each call that changes something; `fail` may throw instead. */
-function recording(root: string, fail: (call: string) => void = () => {}): { files: StoreFileSystem; calls: string[] } {
+function recording(root: string, fail: (call: string) => void = () => {}): { files: FileSystem; calls: string[] } {
   const calls: string[] = []
   const seen = (call: string): void => {
     const plain = call
@@ -27,7 +27,7 @@ function recording(root: string, fail: (call: string) => void = () => {}): { fil
     calls.push(plain)
     fail(plain)
   }
-  const files: StoreFileSystem = {
+  const files: FileSystem = {
     ...nodeFileSystem,
     async writeNew(path, chunks) {
       seen(`write+fsync ${path}`)

@@ -1,19 +1,32 @@
 // Invariant: what the store has answered survives a loss of power at any step, whole; what it has not answered is
 // there whole or not at all. Method: concurrent writers on a disk that forgets every name that was not fsynced.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, expect, test } from 'vitest'
-import { errorCode } from '../../src/disk/store-files.ts'
+import { expect, test } from 'vitest'
+import { errorCode } from '../../src/disk/files.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { simulatedDisk } from './simulated-disk.ts'
+import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
-const root = mkdtempSync(join(tmpdir(), 'store-power-'))
-afterAll(() => rmSync(root, { recursive: true, force: true }))
+const root = '/store'
+
+/** A disk whose operations take random numbers of turns, so that writers interleave, until power is lost. */
+function failingDisk(stepsLeft: number, random: () => number) {
+  const disk = new SimulatedDisk([`${root}/.tmp`])
+  let taken = 0
+  disk.before = async () => {
+    for (let turns = Math.floor(random() * 4); turns > 0; turns--) await Promise.resolve()
+    if (taken >= stepsLeft) throw systemError('POWER')
+    taken++
+  }
+  /** What is on the disk when power is back: path → bytes. */
+  const afterPowerLoss = (): Map<string, Uint8Array> => {
+    disk.crash(() => false)
+    return new Map(disk.paths(root).map((path) => [path, disk.bytes(`${root}/${path}`)]))
+  }
+  return { files: disk.files, afterPowerLoss, steps: () => taken }
+}
 
 const text = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : new TextDecoder().decode(bytes)
@@ -58,7 +71,7 @@ async function write(store: ObjectStore, writers: number, random: () => number):
 
 async function losePower(stepsLeft: number, seed: number, writers: number) {
   const random = randomFrom(seed)
-  const disk = simulatedDisk(root, { stepsLeft, random })
+  const disk = failingDisk(stepsLeft, random)
   const stores = await Promise.all([openDirectoryStore(root, disk.files), openDirectoryStore(root, disk.files)]).catch(
     () => [],
   )
@@ -91,7 +104,7 @@ test('objects that were answered for survive a loss of power, and nothing is tor
 test('a replaced object is, after a loss of power, the last one answered for or a later one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(60), fc.nat(), async (stepsLeft, seed) => {
-      const disk = simulatedDisk(root, { stepsLeft, random: randomFrom(seed) })
+      const disk = failingDisk(stepsLeft, randomFrom(seed))
       let [tried, answered] = [0, 0]
       const write = async (): Promise<void> => {
         const store = await openDirectoryStore(root, disk.files)

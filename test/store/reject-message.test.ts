@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fsck } from '../../src/fsck/fsck.ts'
-import { putAdoption, putFloor, putLog, putName } from '../../src/store/claims.ts'
+import { putAdoption, putFloor, putLog, putName } from '../../src/store/records.ts'
 import { rejectKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'

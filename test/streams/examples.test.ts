@@ -2,11 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { fromHex, toHex } from '../../src/lib/bytes.ts'
 import { must } from '../../src/lib/assert.ts'
-import { checkCommitAnnouncement, checkMessageHeader } from '../../src/log/contract.ts'
-import { decodeMessage, encodeMessage } from '../../src/log/message-codec.ts'
+import { fromHex, toHex } from '../../src/lib/bytes.ts'
 import type { MessageHeader } from '../../src/log/messages.gen.ts'
+import { checkCommitAnnouncement, checkMessageHeader, decodeMessage, encodeMessage } from '../../src/log/messages.ts'
 import { HaltError } from '../../src/model/errors.ts'
 
 interface RecordExamples {

@@ -2,11 +2,17 @@
 
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
-import { NodeError } from '../../src/model/errors.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import { inlinePool, type WorkPool } from '../../src/work/work-pool.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
+import { runJob, type WorkPool } from '../../src/work/jobs.ts'
 import { inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+
+/** Every job in the caller's own thread. */
+const inlinePool: WorkPool = {
+  run: async (kind, pieces, { settings }) => runJob(kind, pieces, settings),
+  close: async () => {},
+}
 
 const values = { name: 'jsonValues', value: 1_000_000 }
 const pool = new ThreadPool({ threads: 1, queueLimit: 2, heapMiB: 64 })

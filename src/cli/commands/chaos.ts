@@ -5,13 +5,12 @@ import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type ChaosReport, runChaos } from '../../history/chaos.ts'
 import type { JsonValue } from '../../index.ts'
-import { type ChaosReport, runChaos } from '../chaos/run.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
-import { printObject } from '../output.ts'
-import { createStatusLine } from '../status-line.ts'
+import { createStatusLine, printObject } from '../output.ts'
 
 export interface ChaosOptions {
   readonly cycles: number

@@ -3,26 +3,17 @@
 
 import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
-import { type Answer, type NodeClient, datasetPath, openClient } from '../client.ts'
+import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import {
-  bytesSource,
-  type IngestFormat,
-  type IngestSource,
-  openSource,
-  type PipedLines,
-  pipedLines,
-} from '../ingest-source.ts'
-import { itemsAt, memberAt, textAt } from '../json-values.ts'
+import { bytesSource, type IngestSource, openSource, type PipedLines, pipedLines } from '../ingest-source.ts'
+import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
+import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
-import { withRetries } from '../retry.ts'
-import { columnTypes } from '../schema-text.ts'
-import { createStatusLine, progressText } from '../status-line.ts'
 
 export interface IngestOptions {
-  readonly format?: IngestFormat
+  readonly format?: string
   /** False: a missing dataset is an error. */
   readonly create: boolean
   /** False: the node need not wait for a block. */

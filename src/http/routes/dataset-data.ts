@@ -7,10 +7,9 @@ import { NodeError } from '../../model/errors.ts'
 import { dataFormatOf, type SchemaFormat, schemaFormatOf, schemaFormats } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { openTail, type TailRequest } from '../../replica/tail.ts'
-import { callerOf, sendJson } from '../answer.ts'
+import { datasetOf } from '../access.ts'
+import { callerOf, isUnchanged, keepForEver, sendJson } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
-import { datasetOf } from '../dataset-access.ts'
-import { isUnchanged, keepForEver } from '../etag.ts'
 import { DataFormatText, DatasetParams, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
 const Tail = Type.Object({

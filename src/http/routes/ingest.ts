@@ -1,10 +1,11 @@
-// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (contract.md §6).
+// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6).
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
+import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
+import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
@@ -12,9 +13,31 @@ import { toPlain } from '../../json/json.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
+import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
-import { aliasOf } from '../dataset-access.ts'
-import { DatasetParams, problemResponses, Receipt } from '../schemas.ts'
+import { DatasetParams, problemResponses } from '../schemas.ts'
+
+const Receipt = Type.Object({
+  receiptId: Type.String(),
+  status: Type.Union([Type.Literal('accepted'), Type.Literal('committed'), Type.Literal('rejected')]),
+  dataset: Type.Object({ id: Type.String(), alias: Type.String() }),
+  records: Type.Object({ received: Type.Integer(), committed: Type.Integer(), duplicates: Type.Integer() }),
+  bodyHash: Type.String(),
+  mediaType: Type.String(),
+  bytes: Type.Integer(),
+  ignoredParameters: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Query parameters that are none of ours; told once, when the batch is sent.',
+    }),
+  ),
+  log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
+  block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
+  offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),
+  idempotencyKey: Type.Optional(Type.String()),
+  csvHeader: Type.Optional(Type.String()),
+  times: Type.Object({ received: Type.String(), accepted: Type.String(), committed: Type.Optional(Type.String()) }),
+  errors: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }))),
+})
 
 const DryRun = Type.Object({
   dryRun: Type.Literal(true),
@@ -35,35 +58,34 @@ const IngestQuery = Type.Object({
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 
-const describes = {
-  consumes: ['application/x-ndjson', 'application/json', 'text/csv', 'application/geo+json', 'application/x-ndgeojson'],
-  body: Type.String({
-    description:
-      'One object a line; an array of objects, or one; RFC 4180; a FeatureCollection or Feature; one Feature a line.',
-  }),
-  headers: Type.Object({
-    prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
-    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
-    'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
-    'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
-    traceparent: Type.Optional(
-      Type.String({
-        description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
-      }),
-    ),
-    'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
-  }),
-} as const
+const headers = Type.Object({
+  prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
+  'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
+  'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
+  'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
+  traceparent: Type.Optional(
+    Type.String({
+      description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
+    }),
+  ),
+  'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
+})
 
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
+  const titles = formats.map(({ title }) => title)
+  const about = `${formats.map((format) => format.about).join('; ')}.`
+  const describes = {
+    consumes: ingestMediaTypes(),
+    body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
+    headers,
+  }
   app.post(
     '/:account/:dataset/ingest',
     {
       config: { right: 'ingest', stream: true, looseParameters: true, describes },
       schema: {
         summary: 'Store a batch of records',
-        description:
-          'The body is one batch in CSV, JSON, NDJSON, GeoJSON or NDGeoJSON. 200: in a block. 202: durable in the log, not yet in a block.',
+        description: `The body is one batch in ${titles.slice(0, -1).join(', ')} or ${titles.at(-1)}. 200: in a block. 202: durable in the log, not yet in a block.`,
         tags: ['ingest'],
         params: DatasetParams,
         querystring: IngestQuery,
@@ -132,7 +154,7 @@ function bodyOf(body: unknown): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
-    candidates: describes.consumes,
+    candidates: ingestMediaTypes(),
   })
 }
 
@@ -140,4 +162,27 @@ function count(context: GatewayContext, answer: IngestAnswer): void {
   if ('dryRun' in answer.body || answer.replayed) return
   context.metrics.ingestedRecords.inc(answer.body.records.received)
   context.metrics.ingestedBytes.inc(answer.body.bytes)
+}
+
+export function registerReceipts(app: FastifyInstance, context: GatewayContext): void {
+  app.get(
+    '/receipts/:id',
+    {
+      config: { right: 'read' },
+      schema: {
+        summary: 'The receipt of a batch as of now',
+        tags: ['ingest'],
+        params: Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) }),
+        response: { 200: Receipt, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params as { id: string } // validated above
+      const { principal } = request
+      const { receipt } = await context.gateway.receipt(id, (sender, dataset) => {
+        return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
+      })
+      return reply.header('cache-control', 'no-cache').send(receipt)
+    },
+  )
 }

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
@@ -126,13 +127,7 @@ function info(context: HttpContext): object {
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
     canonicalForm: 'verbatim',
     formats: {
-      ingest: [
-        'text/csv',
-        'application/json',
-        'application/x-ndjson',
-        'application/geo+json',
-        'application/x-ndgeojson',
-      ],
+      ingest: formats.map(({ mediaTypes }) => mediaTypes[0]),
       data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
       schema: schemaFormats,
     },

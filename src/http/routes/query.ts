@@ -14,9 +14,8 @@ import {
   schemaFormats,
 } from '../../model/query.ts'
 import { openQuery } from '../../replica/query.ts'
-import { callerOf, sendJson } from '../answer.ts'
+import { callerOf, isUnchanged, sendJson } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { isUnchanged } from '../etag.ts'
 import { DataFormatText, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
 const Pin = Type.Object(

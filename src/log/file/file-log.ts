@@ -3,18 +3,17 @@
 // its messages shown to readers, when the fsync after its write has ended.
 
 import { join } from 'node:path'
-import { type FileSystem, hasCode, nodeFileSystem } from '../../disk/log-files.ts'
-import { SpaceGuard } from '../../disk/log-space.ts'
+import { type FileSystem, hasCode, makeDurableDirectory, nodeFileSystem, readText } from '../../disk/files.ts'
+import { SpaceReserve } from '../../disk/space.ts'
 import { assert, must } from '../../lib/assert.ts'
 import { copyBytes, utf8 } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
-import { prepareContract } from '../contract.ts'
 import type { EventLog, LogEntry } from '../event-log.ts'
+import { prepareContract } from '../messages.ts'
 import { checkInRange, Tail, truncated } from '../tail.ts'
-import { maxMessageBytes } from './frame.ts'
-import { type LogIdentity, newIdentityText, parseIdentity, withoutIdentity } from './identity.ts'
+import { type LogIdentity, maxMessageBytes, newIdentityText, parseIdentity, withoutIdentity } from './frame.ts'
 import { listSegments, recoverLog } from './recover-log.ts'
 import { SegmentWriter } from './segment-writer.ts'
 
@@ -47,7 +46,7 @@ export interface FileLogOptions {
  */
 export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   const { directory, logger, fileSystem: files = nodeFileSystem, segmentBytes = defaultSegmentBytes } = options
-  await files.makeDirectory(directory)
+  await makeDurableDirectory(directory, files)
   const unlock = files.lock(directory)
   try {
     const { id, form } = await readOrMakeIdentity(files, directory)
@@ -86,7 +85,7 @@ class FileLog implements EventLog {
   readonly partitions = 1
   readonly #tail: Tail
   readonly #writer: SegmentWriter
-  readonly #space: SpaceGuard
+  readonly #space: SpaceReserve
   readonly #unlock: () => void
   readonly #logger: Logger
   readonly #onFailure: (error: unknown) => void
@@ -104,7 +103,7 @@ class FileLog implements EventLog {
     this.#unlock = unlock
     this.#logger = options.logger
     this.#onFailure = options.onFailure ?? (() => {})
-    this.#space = new SpaceGuard({
+    this.#space = new SpaceReserve({
       freeSpace: () => files.freeSpace(options.directory),
       openBytes: options.openBytes ?? (() => 0),
       clock: options.clock,
@@ -207,6 +206,7 @@ class FileLog implements EventLog {
   async #writeQueue(): Promise<void> {
     await Promise.resolve()
     while (this.#queue.length > 0 && !this.#failed) {
+      await this.#space.refresh()
       const group = this.#takeGroup()
       if (group.length > 0) await this.#writeGroup(group)
     }
@@ -222,7 +222,7 @@ class FileLog implements EventLog {
       if (bytes > 0 && bytes + call.bytes > groupBytes) break
       taken++
       this.#queuedBytes -= call.bytes
-      if (call.useReserve || this.#space.admitsRows(bytes + call.bytes)) {
+      if (call.useReserve || this.#space.admits(bytes + call.bytes)) {
         group.push(call)
         bytes += call.bytes
       } else {
@@ -239,7 +239,7 @@ class FileLog implements EventLog {
       group.length === 1 ? must(group[0], 'a group of one').messages : group.flatMap((call) => call.messages)
     try {
       // mutant: acknowledged before the fsync
-      this.#space.used(await this.#writer.write(messages))
+      this.#space.wrote(await this.#writer.write(messages))
     } catch (error) {
       // A refusal: what is not shown is not stored, and the log goes on.
       if (error instanceof NodeError) return this.#answer(group, first, error)
@@ -297,7 +297,7 @@ function outcomeUnknown(cause: unknown): NodeError {
 
 async function readOrMakeIdentity(files: FileSystem, directory: string): Promise<LogIdentity> {
   const path = join(directory, 'id')
-  const held = await files.readText(path)
+  const held = await readText(path, files)
   if (held !== undefined) return parseIdentity(held)
   if ((await listSegments({ files, directory })).length > 0) throw withoutIdentity()
   const text = newIdentityText()

@@ -1,9 +1,13 @@
 // A frame of the file log: `u32 length | u32 crc32c | u64 position | u64 durable mark at writing | bytes`,
-// little-endian. The checksum covers the number of the log, length, position, mark and bytes. The mark is the position below which
-// everything was durable when the frame was written: what lets an opener tell a torn tail from damage.
+// little-endian. The checksum covers the number of the log, length, position, mark and bytes. The mark is the position
+// below which everything was durable when the frame was written: it lets an opener tell a torn tail from damage.
+// The number of a log is in its file `id`: it goes into the checksum of every frame, so that no message can hold bytes
+// that pass for a frame of its log.
 
+import { randomBytes } from '../../ids/native-crypto.ts'
+import { fromHex, toHex, utf8 } from '../../lib/bytes.ts'
 import { crc32c } from '../../lib/crc32c.ts'
-import { readU32, readU64, writeU32, writeU64 } from '../../lib/little-endian.ts'
+import { HaltError } from '../../model/errors.ts'
 
 export const frameHeaderBytes = 24
 
@@ -19,6 +23,7 @@ export interface FrameForm {
 
 /** Set in the length of numbered frames, so that the two forms are never taken for each other. */
 const numberedBit = 0x8000_0000
+const twoTo32 = 0x1_0000_0000
 
 export interface FrameHeader {
   readonly position: number
@@ -33,13 +38,16 @@ export function writeFrame(
   at: number,
   frame: { readonly position: number; readonly mark: number; readonly message: Uint8Array; readonly form: FrameForm },
 ): number {
-  writeU32(out, at, frame.message.length + (frame.form.isNumbered ? numberedBit : 0))
-  writeU64(out, at + 8, frame.position)
-  writeU64(out, at + 16, frame.mark)
-  const bytesAt = at + frameHeaderBytes
-  out.set(frame.message, bytesAt)
-  const end = bytesAt + frame.message.length
-  writeU32(out, at + 4, frameCrc(out, at, end, frame.form))
+  const { position, mark, message, form } = frame
+  const end = at + frameHeaderBytes + message.length
+  const view = viewOf(out)
+  view.setUint32(at, message.length + (form.isNumbered ? numberedBit : 0), true)
+  view.setUint32(at + 8, position % twoTo32, true)
+  view.setUint32(at + 12, Math.floor(position / twoTo32), true)
+  view.setUint32(at + 16, mark % twoTo32, true)
+  view.setUint32(at + 20, Math.floor(mark / twoTo32), true)
+  out.set(message, at + frameHeaderBytes)
+  view.setUint32(at + 4, frameCrc(out, at, end, form), true)
   return end
 }
 
@@ -49,10 +57,11 @@ export function writeFrame(
  */
 export function readFrameHeader(bytes: Uint8Array, at: number, form: FrameForm): FrameHeader | undefined {
   if (at + frameHeaderBytes > bytes.length) return undefined
-  const length = readU32(bytes, at) - (form.isNumbered ? numberedBit : 0)
+  const view = viewOf(bytes)
+  const length = view.getUint32(at, true) - (form.isNumbered ? numberedBit : 0)
   if (length < 0) return undefined
-  const position = readU64(bytes, at + 8)
-  const mark = readU64(bytes, at + 16)
+  const position = view.getUint32(at + 8, true) + view.getUint32(at + 12, true) * twoTo32
+  const mark = view.getUint32(at + 16, true) + view.getUint32(at + 20, true) * twoTo32
   if (length > maxMessageBytes || position > Number.MAX_SAFE_INTEGER || mark > position) return undefined
   return { position, mark, length }
 }
@@ -63,7 +72,7 @@ export function frameIsIntact(
   at: number,
   frame: FrameHeader & { readonly form: FrameForm },
 ): boolean {
-  return readU32(bytes, at + 4) === frameCrc(bytes, at, at + frameHeaderBytes + frame.length, frame.form)
+  return viewOf(bytes).getUint32(at + 4, true) === frameCrc(bytes, at, at + frameHeaderBytes + frame.length, frame.form)
 }
 
 /**
@@ -79,6 +88,51 @@ export function hasOtherForm(bytes: Uint8Array, { position, form }: { position: 
   return frameHeaderBytes + header.length <= bytes.length && frameIsIntact(bytes, 0, { ...header, form: other })
 }
 
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
 function frameCrc(bytes: Uint8Array, at: number, end: number, form: FrameForm): number {
   return crc32c(bytes, at + 8, end, crc32c(bytes, at, at + 4, form.seed))
+}
+
+/** Who a file log is, and how its frames are written. */
+export interface LogIdentity {
+  readonly id: string
+  readonly form: FrameForm
+}
+
+/** Frames of older logs. */
+export const plainForm: FrameForm = { isNumbered: false, seed: 0 }
+
+// The text of `id`: `<32 hex digits>` is an older log, whose frames have no number. `<32 hex digits> <16 hex digits>
+// <8 hex digits>`: id, number, and the checksum of both, because with a wrong number every frame would look torn.
+const plain = /^([0-9a-f]{32})\n$/
+const numbered = /^([0-9a-f]{32}) ([0-9a-f]{16}) ([0-9a-f]{8})\n$/
+
+/** The text of a new log's `id`. */
+export function newIdentityText(): string {
+  const text = `${toHex(randomBytes(16))} ${toHex(randomBytes(8))}`
+  return `${text} ${checksumOf(text)}\n`
+}
+
+/** Throws HaltError `LogDamaged` when the text is none of a log's. */
+export function parseIdentity(text: string): LogIdentity {
+  const [, old] = plain.exec(text) ?? []
+  if (old !== undefined) return { id: old, form: plainForm }
+  const [, id = '', number = '', checksum] = numbered.exec(text) ?? []
+  const bytes = fromHex(number)
+  if (bytes === undefined || checksum !== checksumOf(`${id} ${number}`)) {
+    throw new HaltError('LogDamaged', 'the file id does not hold the identity of a log')
+  }
+  return { id, form: { isNumbered: true, seed: crc32c(bytes) } }
+}
+
+/** Without its identity nobody can tell the frames of a log from torn ones. */
+export function withoutIdentity(): HaltError {
+  return new HaltError('LogDamaged', 'the file id is missing although there are segments; put it back from a backup')
+}
+
+function checksumOf(text: string): string {
+  return crc32c(utf8(text)).toString(16).padStart(8, '0')
 }

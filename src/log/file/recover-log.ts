@@ -1,9 +1,9 @@
 // Opening the file log: which segments there are, where the last one's good frames end, and what comes after them.
 // Zeros are preallocation. A torn tail is cut off. A bad frame below a later frame's durable mark is damage: the log
-// refuses to start rather than lose what it has acknowledged.
+// refuses to start rather than lose what it has acknowledged. For `doctor`, the same is looked at without a change.
 
 import { join } from 'node:path'
-import type { LogFile } from '../../disk/log-files.ts'
+import { ifThere, nodeFileSystem, type OpenFile, readText } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -15,7 +15,10 @@ import {
   frameIsIntact,
   hasOtherForm,
   maxMessageBytes,
+  parseIdentity,
+  plainForm,
   readFrameHeader,
+  withoutIdentity,
 } from './frame.ts'
 import { type Place, readFrames, Segment, type SegmentsPlace } from './segment.ts'
 
@@ -32,7 +35,7 @@ export interface RecoveredLog {
   /** In rising order; at least one. The last one is written to. */
   readonly segments: Segment[]
   /** The last segment, open for writing. */
-  readonly file: LogFile
+  readonly file: OpenFile
   /** Where the next frame goes. All before it is durable. */
   readonly end: Place
 }
@@ -49,7 +52,7 @@ export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
   }
   const segments = firsts.map((first) => new Segment(at, first))
   const last = must(segments.at(-1), 'there is a segment')
-  if ((await at.files.readText(failureNote(at))) !== undefined) await copySegment(at, last)
+  if ((await readText(failureNote(at), at.files)) !== undefined) await copySegment(at, last)
   const file = await at.files.open(last.path, 'write')
   try {
     await makeDurable(at, file)
@@ -66,7 +69,7 @@ export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
 export async function createSegment(
   at: LogDirectory,
   first: number,
-): Promise<{ readonly segment: Segment; readonly file: LogFile }> {
+): Promise<{ readonly segment: Segment; readonly file: OpenFile }> {
   const segment = new Segment(at, first)
   const file = await at.files.open(segment.path, 'create')
   try {
@@ -102,7 +105,7 @@ export function failureNote(at: Pick<LogDirectory, 'directory'>): string {
 }
 
 /** Makes durable what an earlier process wrote, so that no reader sees what a power cut could take away. */
-async function makeDurable(at: LogDirectory, file: LogFile): Promise<void> {
+async function makeDurable(at: LogDirectory, file: OpenFile): Promise<void> {
   try {
     await file.datasync()
     await at.files.syncDirectory(at.directory)
@@ -123,7 +126,7 @@ export async function listSegments(at: Pick<LogDirectory, 'files' | 'directory'>
 }
 
 /** The place after the last good frame. */
-export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
+export async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
   let place: Place = { position: segment.first, offset: 0 }
   for (;;) {
     const run = await readFrames(file, place, {
@@ -139,7 +142,7 @@ export async function findEnd(file: LogFile, segment: Segment): Promise<Place> {
 }
 
 /** Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. */
-async function clearTail(at: LogDirectory, file: LogFile, end: Place): Promise<void> {
+async function clearTail(at: LogDirectory, file: OpenFile, end: Place): Promise<void> {
   const size = await file.size()
   const tail = await inspectTail(file, { ...end, form: at.form }, size)
   if (tail.damaged) throw damagedFrame(end.position)
@@ -168,7 +171,7 @@ export function damagedFrame(position: number): HaltError {
 
 /** What comes after the last good frame. `used`: bytes up to the last one that is not zero. */
 export async function inspectTail(
-  file: LogFile,
+  file: OpenFile,
   end: Place & { readonly form: FrameForm },
   size: number,
 ): Promise<{ readonly used: number; readonly damaged: boolean }> {
@@ -246,6 +249,55 @@ async function copySegment(at: LogDirectory, segment: Segment): Promise<void> {
   }
   await at.files.rename(path, segment.path)
   await at.files.syncDirectory(at.directory)
-  await at.files.remove(failureNote(at))
+  await ifThere(at.files.unlink(failureNote(at)))
   await at.files.syncDirectory(at.directory)
+}
+
+export interface LogInspection {
+  /** Absent where no log was ever opened. */
+  readonly id: string | undefined
+  /** Positions held: from `start` to below `end`. */
+  readonly start: number
+  readonly end: number
+  readonly segments: number
+  /** Bytes of a last frame that is not whole; the next opening cuts them off. */
+  readonly tornBytes: number
+  /** The last process could not write or fsync; the next opening copies the last segment. */
+  readonly hasFailed: boolean
+}
+
+/**
+ * Reads all segments of a log that no process has open. Throws HaltError `LogDamaged` where opening it would, and
+ * where an earlier segment is not whole; system errors as they are.
+ */
+export async function inspectLog(directory: string): Promise<LogInspection> {
+  const files = nodeFileSystem
+  const idText = await readText(`${directory}/id`)
+  const hasFailed = (await readText(failureNote({ directory }))) !== undefined
+  const firsts = await listSegments({ files, directory })
+  if (idText === undefined && firsts.length > 0) throw withoutIdentity()
+  const identity = idText === undefined ? undefined : parseIdentity(idText)
+  const form = identity?.form ?? plainForm
+  let [end, tornBytes] = [firsts[0] ?? 0, 0]
+  for (const [index, first] of firsts.entries()) {
+    if (first !== end)
+      throw new HaltError('LogDamaged', `the messages from position ${end} to ${first - 1} are missing`)
+    const segment = new Segment({ files, directory, form }, first)
+    const file = await files.open(segment.path, 'read')
+    try {
+      const place = await findEnd(file, segment)
+      const next = firsts[index + 1]
+      // A segment that others follow ends where the next one begins.
+      if (next !== undefined && place.position !== next) throw damagedFrame(place.position)
+      const tail =
+        next === undefined
+          ? await inspectTail(file, { ...place, form }, await file.size())
+          : { used: 0, damaged: false }
+      if (tail.damaged) throw damagedFrame(place.position)
+      ;[end, tornBytes] = [place.position, tail.used]
+    } finally {
+      await file.close()
+    }
+  }
+  return { id: identity?.id, start: firsts[0] ?? 0, end, segments: firsts.length, tornBytes, hasFailed }
 }

@@ -1,7 +1,7 @@
 // The writing end of the file log: frames into the last segment, fsync, next segment, removal of old ones.
 // One write at a time; whoever calls sees to that.
 
-import { hasCode, isFull, type LogFile } from '../../disk/log-files.ts'
+import { hasCode, ifThere, isFull, type OpenFile } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { Tail } from '../tail.ts'
@@ -14,7 +14,7 @@ export class SegmentWriter {
   readonly #tail: Tail
   /** In rising order; the last one is written to. */
   #segments: Segment[]
-  #file: LogFile
+  #file: OpenFile
   /** Offset in the last segment where the next frame goes; all before it is durable. */
   #offset: number
   /** First position of a segment that could not be made whole and may be there. */
@@ -69,7 +69,7 @@ export class SegmentWriter {
     const old = this.#segments.slice(0, Math.max(0, kept))
     // Readers are turned away before the files go.
     this.#segments = this.#segments.slice(old.length)
-    for (const segment of old) await this.#at.files.remove(segment.path)
+    for (const segment of old) await ifThere(this.#at.files.unlink(segment.path))
   }
 
   close(): Promise<void> {
@@ -112,7 +112,7 @@ export class SegmentWriter {
     if (this.#unfinished === undefined) return
     const { files, directory } = this.#at
     try {
-      await files.remove(new Segment(this.#at, this.#unfinished).path)
+      await ifThere(files.unlink(new Segment(this.#at, this.#unfinished).path))
       await files.syncDirectory(directory)
     } catch (error) {
       if (isOutOfFiles(error)) throw outOfFiles(error)

@@ -2,7 +2,7 @@
 // zeros. Knows where its frames lie (a sparse index that grows as frames are written or read) and reads them back.
 
 import { join } from 'node:path'
-import type { FileSystem, LogFile } from '../../disk/log-files.ts'
+import type { FileSystem, OpenFile } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
 import { HaltError } from '../../model/errors.ts'
 import type { LogEntry } from '../event-log.ts'
@@ -103,7 +103,7 @@ interface Wanted {
  * Reads about `stepBytes` of the file from `start` on and returns the good frames among them with positions
  * [from, below): positions must rise by one from `start.position`. The messages are views of one buffer.
  */
-export async function readFrames(file: LogFile, start: Place, wanted: Wanted): Promise<FrameRun> {
+export async function readFrames(file: OpenFile, start: Place, wanted: Wanted): Promise<FrameRun> {
   let asked = wanted.stepBytes
   let chunk = await readChunk(file, start.offset, asked)
   const entries: LogEntry[] = []
@@ -130,7 +130,7 @@ export async function readFrames(file: LogFile, start: Place, wanted: Wanted): P
   return { entries, next: { position, offset: start.offset + at }, bad: false }
 }
 
-async function readChunk(file: LogFile, at: number, length: number): Promise<Uint8Array> {
+async function readChunk(file: OpenFile, at: number, length: number): Promise<Uint8Array> {
   const chunk = Buffer.allocUnsafeSlow(length)
   return chunk.subarray(0, await file.read(chunk, at))
 }

@@ -6,11 +6,10 @@ import kafkajs from 'kafkajs'
 import type { Assigner, Cluster, Consumer, GroupMember, Kafka } from 'kafkajs'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { PartitionShare } from '../partition-share.ts'
+import { type PartitionShare, shareOut } from '../partitions.ts'
 import { createKafka, endConnections, type KafkaConnection } from './client.ts'
 import { within } from './deadline.ts'
 import { describeError } from './errors.ts'
-import { shareOut } from './share-out.ts'
 import { topicNames } from './topics.ts'
 
 /** The least that brokers allow by default: who is killed is missed after it. */

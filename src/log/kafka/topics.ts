@@ -5,7 +5,7 @@ import kafkajs from 'kafkajs'
 import type { Admin, Kafka } from 'kafkajs'
 import type { Logger } from '../../lib/logger.ts'
 import { NodeError } from '../../model/errors.ts'
-import { topicContract, type TopicSettings } from '../contract.ts'
+import { topicContract, type TopicSettings } from '../messages.ts'
 import { describeError, hasType } from './errors.ts'
 
 export interface TopicNames {

@@ -4,11 +4,18 @@
 
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { errorCode, nodeFileSystem, type StoreFileSystem } from '../../disk/store-files.ts'
+import {
+  errorCode,
+  type FileSystem,
+  hasCode,
+  isFull,
+  linkOnce,
+  makeDurableDirectory,
+  nodeFileSystem,
+} from '../../disk/files.ts'
 import { NodeError } from '../../model/errors.ts'
 import { checkKey, isSegment } from '../layout.ts'
-import type { ObjectStore } from '../object-store.ts'
-import { checkRange } from '../range.ts'
+import { checkRange, type ObjectStore } from '../object-store.ts'
 import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
 
 const temporaryFolder = '.tmp'
@@ -25,7 +32,7 @@ const leftoverAgeMs = 60 * 60 * 1000
  */
 export async function openDirectoryStore(
   dir: string,
-  files: StoreFileSystem = nodeFileSystem,
+  files: FileSystem = nodeFileSystem,
   onFailure?: (error: unknown) => void,
 ): Promise<ObjectStore> {
   const root = resolve(dir)
@@ -41,10 +48,10 @@ export async function openDirectoryStore(
  */
 export async function openReadOnlyDirectoryStore(
   dir: string,
-  files: StoreFileSystem = nodeFileSystem,
+  files: FileSystem = nodeFileSystem,
 ): Promise<ObjectStore> {
   const root = resolve(dir)
-  if ((await present(files.listDirectory(root))) === undefined) {
+  if ((await present(files.list(root))) === undefined) {
     throw new NodeError('InvalidParameter', `There is no store in ${root}.`, {
       hint: 'Name with --store the directory that gateways and builders use.',
     })
@@ -59,7 +66,7 @@ export async function openReadOnlyDirectoryStore(
 
 interface Place {
   readonly root: string
-  readonly files: StoreFileSystem
+  readonly files: FileSystem
 }
 
 interface Parts extends Place {
@@ -105,7 +112,7 @@ function readingStore({
       return found?.isFile === true ? found.size : undefined
     },
     async list(prefix) {
-      const names = (await present(files.listDirectory(pathOf(root, prefix)))) ?? []
+      const names = (await present(files.list(pathOf(root, prefix)))) ?? []
       return names.filter(isSegment).sort()
     },
     localPath: (key) => pathOf(root, key),
@@ -164,17 +171,6 @@ async function putStream(
   })
 }
 
-async function linkOnce(files: StoreFileSystem, source: string, path: string): Promise<'stored' | 'exists'> {
-  try {
-    // mutant: rename instead of link
-    await files.link(source, path)
-    return 'stored'
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error
-    return 'exists'
-  }
-}
-
 async function replaceFile({ files, sync, temporary }: Parts, path: string, bytes: Uint8Array): Promise<void> {
   await spaceChecked(async () => {
     await sync.ensure(dirname(path))
@@ -191,7 +187,7 @@ async function replaceFile({ files, sync, temporary }: Parts, path: string, byte
 }
 
 /** Deletes a temporary file if it can: one that stays behind does no harm. */
-async function discard(files: StoreFileSystem, path: string): Promise<void> {
+async function discard(files: FileSystem, path: string): Promise<void> {
   await files.unlink(path).catch(() => {})
 }
 
@@ -200,8 +196,7 @@ async function present<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
-    const code = errorCode(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) return undefined
     throw error
   }
 }
@@ -210,33 +205,13 @@ async function spaceChecked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const code = errorCode(error)
-    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    if (!isFull(error)) throw error
     throw new NodeError('StorageFull', 'The volume of the store is full; nothing was stored.', { cause: error })
   }
 }
 
-/**
- * Creates a directory (0700) and what is missing above it. Its name is durable when it resolves, also when it was there:
- * who made it may not have come as far as that.
- */
-export async function makeDurableDirectory(dir: string, files: StoreFileSystem = nodeFileSystem): Promise<void> {
-  const root = resolve(dir)
-  const first = await files.makeTree(root)
-  const top = dirname(first ?? root)
-  for (let parent = dirname(root); ; parent = dirname(parent)) {
-    try {
-      await files.syncDirectory(parent)
-    } catch (error) {
-      // A parent that may not be read was there before this process: not ours to make durable.
-      if (errorCode(error) !== 'EACCES') throw error
-    }
-    if (parent === top) return
-  }
-}
-
 /** Prepares the folder of temporary files: removes leftovers and tries a hard link. */
-async function openTemporaryFolder(root: string, files: StoreFileSystem): Promise<() => string> {
+async function openTemporaryFolder(root: string, files: FileSystem): Promise<() => string> {
   const folder = join(root, temporaryFolder)
   await files.makeTree(folder)
   const mine = randomBytes(8).toString('hex')
@@ -247,7 +222,7 @@ async function openTemporaryFolder(root: string, files: StoreFileSystem): Promis
   await files.writeNew(probe, [])
   const { modifiedMs: nowMs } = await files.stat(probe)
   await tryLink(files, probe, next())
-  for (const name of await files.listDirectory(folder)) {
+  for (const name of await files.list(folder)) {
     const path = join(folder, name)
     const found = await present(files.stat(path))
     if (found !== undefined && found.modifiedMs < nowMs - leftoverAgeMs) await discard(files, path)
@@ -256,7 +231,7 @@ async function openTemporaryFolder(root: string, files: StoreFileSystem): Promis
   return next
 }
 
-async function tryLink(files: StoreFileSystem, from: string, to: string): Promise<void> {
+async function tryLink(files: FileSystem, from: string, to: string): Promise<void> {
   try {
     await files.link(from, to)
   } catch (error) {

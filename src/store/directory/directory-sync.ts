@@ -3,7 +3,7 @@
 // promised: every later call fails with the first error, for the kernel may have dropped what it could not write.
 
 import { dirname } from 'node:path'
-import { errorCode, type StoreFileSystem } from '../../disk/store-files.ts'
+import { errorCode, type FileSystem } from '../../disk/files.ts'
 
 export interface DirectorySync {
   /** Resolves once everything linked into `directory` before this call is durable. */
@@ -23,7 +23,7 @@ const maxKnownDirectories = 100_000
 /** `root` exists and is durable. `onFailure` is called once, when a disk has failed to make a directory durable. */
 export function createDirectorySync(
   root: string,
-  files: Pick<StoreFileSystem, 'syncDirectory' | 'makeDirectory'>,
+  files: Pick<FileSystem, 'syncDirectory' | 'makeDirectory'>,
   onFailure: (error: unknown) => void = () => {},
 ): DirectorySync {
   const underWay = new Map<string, Waiting>()

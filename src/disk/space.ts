@@ -1,0 +1,81 @@
+// The space reserve: rows are refused while a volume could not take what is already accepted, so that cuts, blocks,
+// checkpoints and progress records can always be written and a full disk can be emptied. Log and store keep the same one.
+
+import type { Clock } from '../lib/clock.ts'
+
+/** Kept free of rows on a volume, beside room for what is open. */
+export const spaceReserveBytes = 256 * 1024 * 1024
+/** Files that must still fit: a block takes about six, a new dataset as many directories. */
+export const spaceReserveInodes = 10_000
+
+/** A volume is asked again after this time, or after this much was written to it. */
+const freshMs = 100
+const freshBytes = 16 * 1024 * 1024
+
+/** What a volume has left for this user. */
+export interface FreeSpace {
+  readonly bytes: number
+  /** Files that may still be made; undefined where the file system has no such bound. */
+  readonly inodes: number | undefined
+}
+
+/**
+ * Why no rows may be accepted, or undefined. `free`: undefined where that has no meaning; `openBytes`: accepted bytes
+ * that are in no block yet, each of which may be needed twice (slice and checkpoint).
+ */
+export function whyNoRoom(free: FreeSpace | undefined, openBytes: number): 'bytes' | 'inodes' | undefined {
+  if (free === undefined) return undefined
+  if (free.bytes < spaceReserveBytes + 2 * openBytes) return 'bytes'
+  return free.inodes !== undefined && free.inodes < spaceReserveInodes ? 'inodes' : undefined
+}
+
+export interface SpaceReserveOptions {
+  readonly freeSpace: () => Promise<FreeSpace | undefined>
+  /** Bytes of rows that are in the log and in no block yet. */
+  readonly openBytes: () => number
+  readonly clock: Clock
+}
+
+/** The reserve of one volume, which is asked at most every 100 ms or 16 MiB. */
+export class SpaceReserve {
+  readonly #options: SpaceReserveOptions
+  #asking: Promise<void> = Promise.resolve()
+  #free: FreeSpace | undefined
+  #askedAtMs = Number.NEGATIVE_INFINITY
+  #writtenBytes = 0
+
+  constructor(options: SpaceReserveOptions) {
+    this.#options = options
+  }
+
+  /** Asks the volume if that is due. Throws what the file system throws. */
+  refresh(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs()
+    if (nowMs - this.#askedAtMs >= freshMs || this.#writtenBytes >= freshBytes) {
+      this.#askedAtMs = nowMs
+      this.#writtenBytes = 0
+      this.#asking = this.#options.freeSpace().then((free) => {
+        this.#free = free
+      })
+    }
+    return this.#asking
+  }
+
+  /** True when rows that take `bytes` of the volume leave the reserve untouched. To be refreshed before. */
+  admits(bytes: number): boolean {
+    const free = this.#free
+    const left = free && { ...free, bytes: free.bytes - this.#writtenBytes - bytes }
+    return whyNoRoom(left, this.#options.openBytes()) === undefined
+  }
+
+  /** `refresh`, then `admits`. */
+  async hasRoom(bytes: number): Promise<boolean> {
+    await this.refresh()
+    return this.admits(bytes)
+  }
+
+  /** Counts bytes that were written since the volume was asked. */
+  wrote(bytes: number): void {
+    this.#writtenBytes += bytes
+  }
+}

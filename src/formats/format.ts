@@ -1,0 +1,123 @@
+// What a format of ingest is: its names, and how bytes in it become typed columns. `registry.ts` lists the formats; the
+// gateway pushes the chunks of a body into the reader as they arrive, or again from its spool.
+
+import type { RecordBatch } from '../model/record-batch.ts'
+import type { DataType, Field, Vocabulary } from '../model/schema.ts'
+
+/** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
+export interface Format {
+  /** What `--format` and the code say: lower case. */
+  readonly name: string
+  /** What prose says. */
+  readonly title: string
+  /** Without parameters; the first is canonical: what `/info`, receipts and the command line use. */
+  readonly mediaTypes: readonly [string, ...string[]]
+  /** Of file names, lower case, without the dot. */
+  readonly extensions: readonly string[]
+  /** What a body is, to follow a semicolon. */
+  readonly about: string
+  /** A small body, for documentation. */
+  readonly example: string
+  /** True when a record ends with its line, so that input without an end can be cut into batches. */
+  readonly isLines: boolean
+  /** True when the first line may be a header, as the parameter `header` of the media type says. */
+  readonly hasHeader?: boolean
+  /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
+  readonly createReader: (options: ReaderOptions) => RecordReader
+  /** An inferrer for one body. */
+  readonly createInferrer: (options: InferOptions) => Inferrer
+}
+
+export type CsvHeader = 'present' | 'absent'
+export type EpochUnit = 's' | 'ms' | 'us' | 'ns'
+
+/** What readers and inferrers share. */
+export interface FormatOptions {
+  /** Names of the system columns; the first three may not stand in the input. */
+  readonly vocabulary: Vocabulary
+  /** `UTC`: times without a zone are UTC; absent: they are faults. */
+  readonly timeZone?: 'UTC'
+  /** Numeric event times are epochs of this unit; absent: event times are text. */
+  readonly eventTimeUnit?: EpochUnit
+  /** Says whether the first record of a CSV body is a header; absent: docs/spec/http.md §6 decides. */
+  readonly csvHeader?: CsvHeader
+  /** Largest record, in bytes without its line end. */
+  readonly recordBytes: number
+  /** Deepest nesting of JSON, the record itself being level 1. */
+  readonly jsonDepth: number
+}
+
+export interface ReaderOptions extends FormatOptions {
+  /**
+   * User columns of the dataset in schema order, without system columns; with the event-time column, at its place,
+   * where the schema declares it. Pass the same array for the same schema: tables are cached by its identity.
+   */
+  readonly fields: readonly Field[]
+  /** Type of the event-time column: Timestamp or Date, without Option. */
+  readonly eventTimeType: DataType
+  readonly unknownFields: 'reject' | 'ignore'
+  /** Columns that `Inferred.valueless` left out of the schema: they may stand in the input without a value. */
+  readonly valueless?: readonly string[]
+}
+
+/** A body whose every record fits. */
+export interface ParsedBody {
+  readonly records: number
+  /**
+   * The rows in order of arrival, without those of `take`, at most 16,384 or about 1 MiB of input a batch; empty when
+   * there are none. Columns: event time (nullable here; the gateway fills it), then the user columns in schema order.
+   */
+  readonly batches: readonly RecordBatch[]
+  /** CSV only: whether the first record was taken as a header. */
+  readonly csvHeader?: CsvHeader
+}
+
+/** Reads one body. A reader that has thrown is used up. Faults say where: line and byte, row, or path, as the format has them. */
+export interface RecordReader {
+  /** True as long as every record fits and names nothing but columns; the readers of GeoJSON never say so. */
+  readonly fits: boolean
+  /**
+   * The next bytes of the body; they are not kept. Throws NodeError once nothing after them can be judged:
+   * `MalformedBody`, or `RecordsDoNotFit` with the faults so far.
+   */
+  push(chunk: Uint8Array): void
+  /** The batches that are complete so far; the reader forgets them, so that a long body need not be held in memory. */
+  take(): readonly RecordBatch[]
+  /** The end of the body. Throws NodeError `RecordsDoNotFit` with at most 100 faults and their total. */
+  finish(): ParsedBody
+}
+
+export interface InferOptions extends FormatOptions {
+  /** User columns that the dataset has already, without system columns and event time; absent: none. */
+  readonly known?: readonly Field[]
+  /** Type of the event-time column that the dataset has already; absent: it is inferred. */
+  readonly eventTimeType?: DataType
+  /** What JSON numbers become; absent: by the evidence (docs/spec/http.md §6). */
+  readonly integers?: 'int64' | 'float64'
+  /** Most columns of a dataset, system columns not counted. */
+  readonly columns: number
+}
+
+export interface Inferred {
+  /** Records of the sample, faulty ones included. */
+  readonly records: number
+  /** `known`, then the new columns (all optional) in order of first appearance; without the event-time column. */
+  readonly fields: readonly Field[]
+  /** The new columns alone. */
+  readonly added: readonly Field[]
+  readonly eventTimeType: DataType
+  /** How many of `fields` came before the event-time column; absent when the sample has no such column. */
+  readonly eventTimePosition?: number
+  /** New columns without any value so far: not in `fields`; hand them to the reader of the same body. */
+  readonly valueless: readonly string[]
+  /** CSV only. */
+  readonly csvHeader?: CsvHeader
+}
+
+/** Looks at the first 10,000 records of a body. Faulty records are passed over: the reader reports them. */
+export interface Inferrer {
+  /** The next bytes; false once it has seen enough. Throws NodeError `InvalidColumnName`, `RecordsDoNotFit`. */
+  push(chunk: Uint8Array): boolean
+  /** The schema that the sample suggests; with `records` 0 there was nothing to infer from. */
+  finish(): Inferred
+}

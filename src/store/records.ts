@@ -1,0 +1,265 @@
+// Records of which the first one written stands, whoever writes it: commits, names, logs, floors, adoptions, rejections,
+// secrets, signers. Each is one put-if-absent; a writer that finds its own bytes there has won too, so a repeat after a
+// crash is no conflict.
+
+import {
+  type AdoptionRecord,
+  adoptionCodec,
+  type CommitRecord,
+  commitCodec,
+  type FloorRecord,
+  floorCodec,
+  type LogRecord,
+  logCodec,
+  type NameRecord,
+  nameCodec,
+  type RejectRecord,
+  rejectCodec,
+} from '../chain/records.ts'
+import { randomBytes } from '../ids/native-crypto.ts'
+import { object, type RecordCodec, recordCodec, text } from '../json/shape.ts'
+import { assert, must } from '../lib/assert.ts'
+import { equalBytes } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import {
+  adoptionKey,
+  commitKey,
+  logKey,
+  nameKey,
+  namesPrefix,
+  numberOfName,
+  progressKey,
+  progressPrefix,
+  rejectKey,
+  rejectsPrefix,
+  secretKey,
+  signerKey,
+  signersPrefix,
+} from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
+
+/** `won`: the record in force is the one that was put, by us or by somebody with the same bytes. */
+export type PutOnce<T> = { readonly outcome: 'won' } | { readonly outcome: 'lost'; readonly inForce: T }
+
+/** A place in a log. */
+export interface MessagePlace {
+  readonly log: string
+  readonly partition: number
+  readonly position: number
+}
+
+/** The rejected messages of one partition, by position. */
+export type Rejects = ReadonlyMap<number, RejectRecord>
+
+/** Floors kept per partition; older ones are deleted, for only the newest counts. */
+const floorsKept = 16
+const didPrefix = 'did:key:'
+const signerPattern = /^z6Mk[1-9A-HJ-NP-Za-km-z]{40,50}$/
+const signerCodec = recordCodec('signer', object({ did: text() }))
+
+/** Durable when it resolves, as are all that follow. Throws DecodeError when what is there is no such record. */
+async function putOnce<T>(
+  store: ObjectStore,
+  key: string,
+  record: { readonly codec: RecordCodec<T>; readonly value: T },
+): Promise<PutOnce<T>> {
+  const bytes = record.codec.encode(record.value)
+  if ((await store.put(key, bytes)) === 'stored') return { outcome: 'won' }
+  const there = must(await store.get(key), `the object ${key} exists`)
+  return equalBytes(there, bytes) ? { outcome: 'won' } : { outcome: 'lost', inForce: record.codec.decode(there) }
+}
+
+async function read<T>(store: ObjectStore, key: string, codec: RecordCodec<T>): Promise<T | undefined> {
+  const bytes = await store.get(key)
+  return bytes === undefined ? undefined : codec.decode(bytes)
+}
+
+/** Puts the commit whose first new block has number `sequence`: the linearisation point. Throws DecodeError. */
+export function putCommit(
+  store: ObjectStore,
+  at: { id: DatasetId; sequence: number },
+  value: CommitRecord,
+): Promise<PutOnce<CommitRecord>> {
+  return putOnce(store, commitKey(at.id, at.sequence), { codec: commitCodec, value })
+}
+
+/** The commit whose first new block has number `sequence`, or undefined. Throws DecodeError. */
+export function readCommit(store: ObjectStore, id: DatasetId, sequence: number): Promise<CommitRecord | undefined> {
+  return read(store, commitKey(id, sequence), commitCodec)
+}
+
+/** Gives the name `value.alias` to `value.id`. Throws DecodeError. */
+export function putName(store: ObjectStore, value: NameRecord): Promise<PutOnce<NameRecord>> {
+  return putOnce(store, nameKey(value.alias), { codec: nameCodecOf(value.alias), value })
+}
+
+/** Who owns `alias` (any ASCII case), or undefined. Throws DecodeError. */
+export function readName(store: ObjectStore, alias: string): Promise<NameRecord | undefined> {
+  return read(store, nameKey(alias), nameCodecOf(alias))
+}
+
+/** For the record under the key of `alias`, which is of that name. */
+function nameCodecOf(alias: string): RecordCodec<NameRecord> {
+  return {
+    encode: nameCodec.encode,
+    decode(bytes) {
+      const record = nameCodec.decode(bytes)
+      if (nameKey(record.alias) === nameKey(alias)) return record
+      throw new DecodeError('name record', `it is of '${record.alias}' and stands under '${alias}'`)
+    },
+  }
+}
+
+/** All names as aliases in lower case, sorted by account, then dataset. */
+export async function listNames(store: ObjectStore): Promise<string[]> {
+  const aliases: string[] = []
+  for (const account of await store.list(namesPrefix)) {
+    for (const dataset of await store.list(`${namesPrefix}/${account}`)) aliases.push(`${account}/${dataset}`)
+  }
+  return aliases
+}
+
+/** Declares a log and its partition count; the first declaration stands. Throws DecodeError. */
+export function putLog(store: ObjectStore, value: LogRecord): Promise<PutOnce<LogRecord>> {
+  return putOnce(store, logKey(value.id), { codec: logCodec, value })
+}
+
+/** What is declared about a log, or undefined. Throws DecodeError. */
+export function readLog(store: ObjectStore, id: string): Promise<LogRecord | undefined> {
+  return read(store, logKey(id), logCodec)
+}
+
+/** Gives up `value.old` for `value.new`; the first such record stands. Throws DecodeError. */
+export function putAdoption(store: ObjectStore, value: AdoptionRecord): Promise<PutOnce<AdoptionRecord>> {
+  return putOnce(store, adoptionKey(value.old), { codec: adoptionCodec, value })
+}
+
+/** What became of log `old`, or undefined while it is not given up. Throws DecodeError. */
+export function readAdoption(store: ObjectStore, old: string): Promise<AdoptionRecord | undefined> {
+  return read(store, adoptionKey(old), adoptionCodec)
+}
+
+/** The adoptions that lead from `log` to the log that its datasets are in now, in order. Throws DecodeError. */
+export async function adoptionsFrom(store: ObjectStore, log: string): Promise<readonly AdoptionRecord[]> {
+  const records: AdoptionRecord[] = []
+  for (let at = log; ; ) {
+    const record = await readAdoption(store, at)
+    if (record === undefined) return records
+    if (record.old !== at || records.some(({ old }) => old === record.new)) {
+      throw new DecodeError('adoption record', `that of log ${at} does not lead to another log`)
+    }
+    records.push(record)
+    at = record.new
+  }
+}
+
+async function floorPositions(store: ObjectStore, log: string, partition: number): Promise<number[]> {
+  const positions: number[] = []
+  for (const name of await store.list(progressPrefix(log, partition))) {
+    const position = numberOfName(name)
+    if (position !== undefined) positions.push(position)
+  }
+  return positions.sort((a, b) => a - b)
+}
+
+/**
+ * Puts the floor, then deletes all but the newest few below it. Floors of one position may differ in what they list as
+ * halted: the first stands.
+ */
+export async function putFloor(store: ObjectStore, value: FloorRecord): Promise<PutOnce<FloorRecord>> {
+  const { log, partition, position } = value
+  assert((position === 0) === (value.anchor === undefined), 'a floor has an anchor, except at position 0')
+  const outcome = await putOnce(store, progressKey(log, partition, position), { codec: floorCodec, value })
+  const positions = await floorPositions(store, log, partition)
+  for (const old of positions.slice(0, -floorsKept)) await store.delete(progressKey(log, partition, old))
+  return outcome
+}
+
+/** The floor with the highest position, or undefined when there is none. Throws DecodeError. */
+export async function newestFloor(
+  store: ObjectStore,
+  log: string,
+  partition: number,
+): Promise<FloorRecord | undefined> {
+  for (;;) {
+    const position = (await floorPositions(store, log, partition)).at(-1)
+    if (position === undefined) return undefined
+    const record = await read(store, progressKey(log, partition, position), floorCodec)
+    // Gone since it was listed: so many newer ones have come that another look finds them.
+    if (record === undefined) continue
+    if (record.log !== log || record.partition !== partition || record.position !== position) {
+      throw new DecodeError('floor record', `is not of ${log}, partition ${partition}, position ${position}`)
+    }
+    return record
+  }
+}
+
+/** Rejects the message at `at`; the first such record stands. Throws DecodeError. */
+export function putReject(store: ObjectStore, at: MessagePlace, value: RejectRecord): Promise<PutOnce<RejectRecord>> {
+  return putOnce(store, rejectKey(at.log, at.partition, at.position), { codec: rejectCodec, value })
+}
+
+/**
+ * All rejections of one partition. One that cannot be read is handed to `onDamaged` and counts as none: its dataset
+ * stays halted, and others are not stopped by it.
+ */
+export async function readRejects(
+  store: ObjectStore,
+  { log, partition }: Pick<MessagePlace, 'log' | 'partition'>,
+  onDamaged: (position: number, error: DecodeError) => void,
+): Promise<Rejects> {
+  const rejects = new Map<number, RejectRecord>()
+  for (const name of await store.list(rejectsPrefix(log, partition))) {
+    const position = numberOfName(name)
+    const bytes = position === undefined ? undefined : await store.get(rejectKey(log, partition, position))
+    if (position === undefined || bytes === undefined) continue
+    try {
+      rejects.set(position, rejectCodec.decode(bytes))
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      onDamaged(position, error)
+    }
+  }
+  return rejects
+}
+
+/** Why an operator has rejected rows of `dataset` that lie at `positions`, as their outcome says it; or undefined. */
+export function rejectionOf(rejects: Rejects, dataset: DatasetId, positions: readonly number[]): string | undefined {
+  if (rejects.size === 0) return undefined
+  for (const position of positions) {
+    const record = rejects.get(position)
+    if (record?.dataset === dataset) return `Rejected by an operator (${record.by}): ${record.reason}`
+  }
+  return undefined
+}
+
+/** 32 bytes that are the same for all who ask `store` for `name`: the first to ask makes them. */
+export async function sharedSecret(store: ObjectStore, name: string): Promise<Uint8Array> {
+  await store.put(secretKey(name), randomBytes(32))
+  return must(await store.get(secretKey(name)), 'a secret that was put is there')
+}
+
+/**
+ * Notes that a node over this store signs as `did`, so that a DID document names former keys and those of other nodes of
+ * the installation. A replica alone writes nothing: its key is known here when it is shared, or has been a writer's.
+ */
+export async function putSigner(store: ObjectStore, did: string): Promise<void> {
+  const key = did.startsWith(didPrefix) ? did.slice(didPrefix.length) : ''
+  if (!signerPattern.test(key)) throw new DecodeError('signer', 'is no did:key of Ed25519')
+  await store.put(signerKey(key), signerCodec.encode({ did }))
+}
+
+/** The did:key of every node that has signed over this store, sorted. */
+export async function listSigners(store: ObjectStore): Promise<readonly string[]> {
+  const names = await store.list(signersPrefix)
+  return names.filter((name) => signerPattern.test(name)).map((name) => didPrefix + name)
+}
+
+/** What is wrong with the signer's record under this name, or undefined. */
+export async function signerFault(store: ObjectStore, name: string): Promise<string | undefined> {
+  if (!signerPattern.test(name)) return 'is no key of a node'
+  const bytes = await store.get(signerKey(name))
+  const expected = signerCodec.encode({ did: didPrefix + name })
+  return bytes === undefined || equalBytes(bytes, expected) ? undefined : 'names another key'
+}
