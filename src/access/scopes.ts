@@ -43,19 +43,9 @@ export function can(principal: Principal, right: Right, dataset: DatasetFacts): 
   return holds(principal, right) && covers(principal, dataset.alias)
 }
 
-/** True when a dataset may be made under this name. */
-export function canCreate(principal: Principal, alias: string): boolean {
-  return holds(principal, 'create') && covers(principal, alias)
-}
-
 /** True when the dataset exists for the principal: it may do anything at all to it. */
 export function canSee(principal: Principal, dataset: DatasetFacts): boolean {
   return can(principal, 'read', dataset) || can(principal, 'ingest', dataset) || can(principal, 'create', dataset)
-}
-
-/** True for `admin` that no pattern binds: it manages tokens, which could otherwise outgrow the one that makes them. */
-export function canAdminister(principal: Principal): boolean {
-  return principal.scopes.has('admin') && principal.datasets === undefined
 }
 
 /**
@@ -87,13 +77,16 @@ export function demand<T extends DatasetFacts>(
 /** Throws NodeError `Unauthenticated`, `Forbidden` unless a dataset may be made under this name. */
 export function demandCreate(principal: Principal, alias: string): void {
   demandToken(principal, 'create')
-  if (!canCreate(principal, alias)) throw forbidden('create', alias)
+  if (!holds(principal, 'create') || !covers(principal, alias)) throw forbidden('create', alias)
 }
 
-/** Throws NodeError `Unauthenticated`, `Forbidden` unless the principal manages tokens. */
+/**
+ * Throws NodeError `Unauthenticated`, `Forbidden` unless the principal manages tokens: that takes `admin` that no pattern
+ * binds, for tokens could otherwise outgrow the one that makes them.
+ */
 export function demandAdmin(principal: Principal): void {
   demandToken(principal, 'create')
-  if (canAdminister(principal)) return
+  if (principal.scopes.has('admin') && principal.datasets === undefined) return
   throw new NodeError('Forbidden', 'This needs a token with the scope admin that is not bound to datasets.')
 }
 
