@@ -10,7 +10,7 @@ import type { PartitionShare } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { followShare, HeldPartitions } from './assignment.ts'
+import { Assignment } from './assignment.ts'
 import type { Compressor } from './build-slice.ts'
 import { BuildTurns, NameIndex } from './committer.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
@@ -103,11 +103,11 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const hasJumped = (): boolean => watch.hasJumped()
   const own = { names: new NameIndex(store), turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
-  const held = new HeldPartitions((number) => {
+  const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })
   const leave = new AbortController()
-  const sharing = followShare(held, deps, leave.signal)
+  const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
     status: () => statusOf(held, hasJumped()),
@@ -124,7 +124,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
 }
 
 /** Counts over all datasets, at most every 100 ms: the log asks at every append. */
-function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
+function openBytesOf(held: Assignment, clock: Clock): () => number {
   let bytes = 0
   let countedAtMs = Number.NEGATIVE_INFINITY
   return () => {
@@ -142,7 +142,7 @@ const clockJump: BuilderHalt = {
   what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
 }
 
-function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
+function statusOf(held: Assignment, hasJumped: boolean): BuilderStatus {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   return {
