@@ -1,8 +1,7 @@
 // The readers of text formats: rows and megabytes per second of CPU, the ratio to JSON.parse a line in the same run,
 // and the cost of a body of one row. Run: node bench/formats.ts
 
-import { createReader } from '../src/formats/formats.ts'
-import type {} from '../src/formats/reader.ts'
+import { formatNamed } from '../src/formats/registry.ts'
 import { reading, readingFields, readingOptions } from './readings.ts'
 
 type Format = 'csv' | 'json' | 'ndjson'
@@ -26,7 +25,7 @@ function bodies(): Record<Format, Uint8Array> {
 }
 
 function read(format: Format, body: Uint8Array): number {
-  const reader = createReader(format, options)
+  const reader = formatNamed(format).createReader(options)
   for (let at = 0; at < body.length; at += chunkBytes) reader.push(body.subarray(at, at + chunkBytes))
   return reader.finish().records
 }

@@ -1,8 +1,8 @@
 // Reading GeoJSON points: rows per second of CPU next to NDJSON of the same properties, in one run.
 // A part of bench/run.ts.
 
-import { createReader } from '../src/formats/formats.ts'
-import type { Format, ReaderOptions } from '../src/formats/reader.ts'
+import type { ReaderOptions } from '../src/formats/format.ts'
+import { formatNamed } from '../src/formats/registry.ts'
 import type { Measure } from './measure.ts'
 import { field, reading, readingFields, readingOptions } from './readings.ts'
 
@@ -27,7 +27,7 @@ function polygonOf(i: number): object {
 
 interface Body {
   readonly name: string
-  readonly format: Format
+  readonly format: string
   readonly rows: number
   readonly bytes: Uint8Array
   readonly options: ReaderOptions
@@ -52,7 +52,7 @@ function bodies(): readonly Body[] {
 
 function cpuSeconds({ format, bytes, options }: Body): number {
   const before = process.cpuUsage()
-  const reader = createReader(format, options)
+  const reader = formatNamed(format).createReader(options)
   for (let at = 0; at < bytes.length; at += chunkBytes) reader.push(bytes.subarray(at, at + chunkBytes))
   reader.finish()
   const spent = process.cpuUsage(before)

@@ -6,7 +6,7 @@ import { zstdCompressSync } from 'node:zlib'
 import { constantColumn, int64RangeColumn, sliceBatch } from '../src/arrow/columns.ts'
 import { decodeArrowBatches, encodeArrowStream } from '../src/arrow/ipc.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
-import { createReader } from '../src/formats/formats.ts'
+import { formatNamed } from '../src/formats/registry.ts'
 import { must } from '../src/lib/assert.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
@@ -42,7 +42,7 @@ function makeBody(): Uint8Array {
 }
 
 function readBody(body: Uint8Array): readonly RecordBatch[] {
-  const reader = createReader('ndjson', {
+  const reader = formatNamed('ndjson').createReader({
     fields: userFields,
     eventTimeType: timestampMs,
     vocabulary: defaultVocabulary,

@@ -4,6 +4,7 @@
 import type { Argument, Command, Option } from 'commander'
 import { exitCodes } from '../src/cli/failure.ts'
 import { createProgram } from '../src/cli/program.ts'
+import { formats } from '../src/formats/registry.ts'
 import { clientEnvironment, loadConfig, type OptionRow, optionTable } from '../src/config.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'
@@ -77,7 +78,7 @@ const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
 
 /** docs/cli.md */
 export function commandLinePage(): string {
-  const program = createProgram({ clientEnvironment, loadConfig, optionTable }, async () => {})
+  const program = createProgram({ clientEnvironment, loadConfig, optionTable }, formats, async () => {})
   return page([
     '# Command line',
     '',

@@ -9,30 +9,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import { defaultFormat, formatNamed, formats } from '../formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { jsonContent } from './look-inside.ts'
 
-const mediaTypes = {
-  csv: 'text/csv',
-  json: 'application/json',
-  ndjson: 'application/x-ndjson',
-  geojson: 'application/geo+json',
-  ndgeojson: 'application/x-ndgeojson',
-} as const
-
-export const ingestFormats = ['csv', 'json', 'ndjson', 'geojson', 'ndgeojson'] as const
-export type IngestFormat = (typeof ingestFormats)[number]
-
-const formatOfExtension: Readonly<Record<string, IngestFormat>> = {
-  csv: 'csv',
-  json: 'json',
-  jsonl: 'ndjson',
-  ndjson: 'ndjson',
-  geojson: 'geojson',
-  ndgeojson: 'ndgeojson',
-  geojsonl: 'ndgeojson',
-  geojsons: 'ndgeojson',
-}
 const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst: 'zstd', br: 'br' }
 
 export interface IngestSource {
@@ -45,9 +25,6 @@ export interface IngestSource {
   readonly open: (onBytes: (doneBytes: number) => void) => Readable
 }
 
-/** Formats whose records are lines, so that input without an end can be cut. */
-const lineFormats: ReadonlySet<IngestFormat> = new Set(['csv', 'ndjson', 'ndgeojson'])
-
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */
 export interface PipedLines {
   readonly mediaType: string
@@ -55,9 +32,10 @@ export interface PipedLines {
 }
 
 /** What FILE (`-`: stdin) is, where it is such a pipe. */
-export function pipedLines(file: string, format: IngestFormat = 'ndjson'): PipedLines | undefined {
-  if (file !== '-' || !lineFormats.has(format) || fstatSync(process.stdin.fd).isFile()) return undefined
-  return { mediaType: mediaTypes[format], isCsv: format === 'csv' }
+export function pipedLines(file: string, name: string = defaultFormat.name): PipedLines | undefined {
+  const { isLines, mediaTypes, hasHeader } = formatNamed(name)
+  if (file !== '-' || !isLines || fstatSync(process.stdin.fd).isFile()) return undefined
+  return { mediaType: mediaTypes[0], isCsv: hasHeader === true }
 }
 
 /** Bytes in memory as a source. */
@@ -69,15 +47,16 @@ export function bytesSource(label: string, mediaType: string, bytes: Uint8Array)
  * The source of one FILE argument (`-`: stdin). The format comes from `format` or the extension, also before `.gz`,
  * `.zst`, `.br`; stdin is NDJSON unless told otherwise. Throws CommandFailure (usage, not found).
  */
-export async function openSource(file: string, format: IngestFormat | undefined): Promise<IngestSource> {
+export async function openSource(file: string, format: string | undefined): Promise<IngestSource> {
   const isStdin = file === '-'
   const extensions = isStdin ? [] : file.toLowerCase().split('.').slice(1)
   const contentEncoding = encodingOfExtension[extensions.at(-1) ?? '']
   const extension = extensions.at(contentEncoding === undefined ? -1 : -2) ?? ''
-  const found = format ?? (isStdin ? 'ndjson' : formatOfExtension[extension])
+  const ofExtension = formats.find(({ extensions }) => extensions.includes(extension))?.name
+  const found = format ?? (isStdin ? defaultFormat.name : ofExtension)
   if (found === undefined) {
     throw new CommandFailure(exitCodes.usage, `The name ${file} does not tell its format.`, {
-      hint: `Say --format ${ingestFormats.join(' or --format ')}.`,
+      hint: `Say ${formats.map(({ name }) => `--format ${name}`).join(' or ')}.`,
     })
   }
   const path = isStdin ? await spool(process.stdin) : await regularFile(file)
@@ -85,7 +64,7 @@ export async function openSource(file: string, format: IngestFormat | undefined)
   const isNamedJson = format === undefined && found === 'json' && contentEncoding === undefined
   return {
     label: isStdin ? 'stdin' : file,
-    mediaType: mediaTypes[isNamedJson ? await formatInside(file, path) : found],
+    mediaType: formatNamed(isNamedJson ? await formatInside(file, path) : found).mediaTypes[0],
     contentEncoding,
     bytes,
     open: (onBytes) => Readable.from(chunksOf(path, { file, bytes, onBytes }), { objectMode: false }),
@@ -93,7 +72,7 @@ export async function openSource(file: string, format: IngestFormat | undefined)
 }
 
 /** The format of a file that is named `.json`. Throws CommandFailure (refused) for TopoJSON. */
-async function formatInside(file: string, path: string): Promise<IngestFormat> {
+async function formatInside(file: string, path: string): Promise<string> {
   const content = await jsonContent(path)
   if (content === 'topojson') {
     throw new CommandFailure(exitCodes.refused, `${file} is TopoJSON; its shapes must be GeoJSON first.`, {

@@ -2,7 +2,8 @@
 // run, so that help and short commands start at once.
 
 import { Command, CommanderError } from 'commander'
-import { contextOf, type CommandContext, type Entry, outputOption } from './context.ts'
+import type { Format } from '../formats/format.ts'
+import { type CommandContext, contextOf, type Entry, outputOption } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
 import { addCommands, type Runner } from './tree.ts'
 
@@ -12,7 +13,9 @@ type CommandCode = (context: CommandContext) => Promise<number>
 export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
-  const program = createProgram(entry, async (command, run) => {
+  // Readers of formats are many modules: they are loaded for the one command that names them.
+  const formats = args.includes('ingest') ? (await import('../formats/registry.ts')).formats : []
+  const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', () => process.exit(exitCodes.interrupted))
     exitCode = await run(contextOf(command, entry))
   })
@@ -36,8 +39,12 @@ function endQuietlyWithoutReader(): void {
   })
 }
 
-/** The tree of commands; `run` is called with the command's code. */
-export function createProgram(entry: Entry, run: (command: Command, code: CommandCode) => Promise<void>): Command {
+/** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
+export function createProgram(
+  entry: Entry,
+  formats: readonly Format[],
+  run: (command: Command, code: CommandCode) => Promise<void>,
+): Command {
   const program = new Command('proofstream')
     .description('Streams of records in, provable datasets out.')
     .exitOverride()
@@ -56,6 +63,6 @@ export function createProgram(entry: Entry, run: (command: Command, code: Comman
       const texts = args.slice(0, -2).flat() as string[]
       await run(command, (context) => code(context, texts, command.opts() as Parameters<typeof code>[2]))
     }
-  addCommands(program, runner, entry.optionTable)
+  addCommands(program, runner, entry.optionTable, formats)
   return program
 }

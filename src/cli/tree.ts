@@ -2,6 +2,7 @@
 // runs, so that help and short commands start at once. Order here is order in the help and in docs/cli.md.
 
 import { type Command, Option } from 'commander'
+import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { ChaosOptions } from './commands/chaos.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
@@ -20,10 +21,15 @@ export type Runner = <Options>(
 
 type Values = Readonly<Record<string, unknown>>
 
-export function addCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+export function addCommands(
+  program: Command,
+  runner: Runner,
+  table: readonly OptionRow[],
+  formats: readonly Format[],
+): void {
   addNodeCommands(program, runner, table)
   addDatasetCommands(program, runner, table)
-  addIngestCommand(program, runner)
+  addIngestCommand(program, runner, formats)
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
@@ -163,13 +169,13 @@ NDJSON, CSV and NDGeoJSON from a pipe need not end: they are sent in batches, ea
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
   mosquitto_sub -t 'sensors/#' | proofstream ingest me/sensors`
 
-function addIngestCommand(program: Command, runner: Runner): void {
+function addIngestCommand(program: Command, runner: Runner, formats: readonly Format[]): void {
   const choice = (flags: string, text: string, ...choices: readonly string[]): Option =>
     new Option(flags, text).choices(choices)
   program
     .command('ingest <dataset> [files...]')
     .description('store records from files or stdin')
-    .addOption(choice('-f, --format <format>', 'format of all files', 'csv', 'json', 'ndjson', 'geojson', 'ndgeojson'))
+    .addOption(choice('-f, --format <format>', 'format of all files', ...formats.map(({ name }) => name)))
     .option('--no-create', 'fail when the dataset is missing, instead of making it')
     .option('--no-wait', 'be content with records that are safe in the log, not yet in a block')
     .option('--dry-run', 'check everything, store nothing')

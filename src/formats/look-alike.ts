@@ -2,8 +2,7 @@
 // to refuse maps that came as plain JSON. A guess: it never makes a body acceptable. Pure.
 
 import { isUtf8 } from 'node:buffer'
-import { openTail } from './utf8-watch.ts'
-import type { Format } from './reader.ts'
+import { openTail } from './record-feed.ts'
 
 /** As much as is looked at. */
 export const headBytes = 16 * 1024
@@ -24,7 +23,7 @@ const magics: readonly (readonly [hex: string, hint: string])[] = [
 ]
 
 /** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
-export function lookAlikeHint(head: Uint8Array, format: Format): string | undefined {
+export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
   const start = Buffer.from(head.subarray(0, 8)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
   if (magic !== undefined) return magic[1]
@@ -61,7 +60,7 @@ const separatedByCommas = 'write them with commas between, and with a point in d
 const sendAsLines = 'The body has one JSON object a line: send it as application/x-ndjson.'
 const sendAsJson = 'The body is one JSON document: send it as application/json.'
 
-function jsonHint(text: string, format: Format): string | undefined {
+function jsonHint(text: string, format: string): string | undefined {
   const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
   if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
     return 'The body is rows of text: send it as text/csv.'

@@ -8,8 +8,8 @@ import type { RecordErrorKind } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { noSuchDay, notADate, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
+import type { EpochUnit } from './format.ts'
 import { doubleOf, exactNumber, type NumberScan, scaledInteger, type ScaledResult } from './number-scan.ts'
-import type { EpochUnit } from './reader.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4

@@ -1,9 +1,8 @@
 // The first bytes of a body, kept until it is read: what a refusal is explained with, and how a map that came as plain
 // JSON is told from rows.
 
-import { concatBytes } from '../lib/bytes.ts'
 import { headBytes, lookAlikeHint, type MapDocument, mapDocumentOf } from '../formats/look-alike.ts'
-import type { Format } from '../formats/reader.ts'
+import { concatBytes } from '../lib/bytes.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
@@ -13,12 +12,13 @@ import type { Shape } from './shape.ts'
 const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
 
 export class BodyHead {
-  readonly #format: Format
+  /** Name of the format. */
+  readonly #format: string
   #bytes: Uint8Array = new Uint8Array()
   /** True while bytes are waited for: what goes wrong then is no fault of the records. */
   isWaiting = false
 
-  constructor(format: Format) {
+  constructor(format: string) {
     this.#format = format
   }
 

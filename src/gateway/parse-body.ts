@@ -3,8 +3,8 @@
 
 import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
-import { type BodyFormat, createInferrer, createReader, fillEventTime } from '../formats/formats.ts'
-import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/reader.ts'
+import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/format.ts'
+import type { BodyFormat } from '../formats/registry.ts'
 import { hashText, sha3Hash } from '../ids/multihash.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { must } from '../lib/assert.ts'
@@ -17,7 +17,7 @@ import type { IngestControls } from './controls.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import { TypedRows } from './typed-rows.ts'
+import { fillEventTime, TypedRows } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
@@ -61,7 +61,7 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  * Throws NodeErrors of contract.md §6.
  */
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
-  const head = new BodyHead(source.format.format)
+  const head = new BodyHead(source.format.format.name)
   try {
     const body = await readBody({ ...source, head }, target)
     const map = head.mapDocument(target.shape)
@@ -268,7 +268,7 @@ class Reading {
 
 async function infer(source: BodySource, { vocabulary, shape }: Target, spool: Spool): Promise<Inferred> {
   const { integers } = source.controls
-  const inferrer = createInferrer(source.format.format, {
+  const inferrer = source.format.format.createInferrer({
     ...formatOptions(source),
     vocabulary,
     columns: source.limits.columns,
@@ -296,7 +296,7 @@ function readerOf(
   shape: Shape,
   inferred: Pick<Partial<Inferred>, 'valueless' | 'csvHeader'>,
 ): RecordReader {
-  return createReader(source.format.format, {
+  return source.format.format.createReader({
     ...formatOptions(source),
     vocabulary: shape.vocabulary,
     fields: shape.fields,

@@ -1,13 +1,13 @@
 // The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
 // that a long body is never held as a whole. Few rows cost no promise: most bodies are one small record.
 
-import { batchBytes, concatBatches } from '../arrow/columns.ts'
+import { batchBytes, bitAt, concatBatches } from '../arrow/columns.ts'
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
-import { assert } from '../lib/assert.ts'
+import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
-import type { RecordBatch } from '../model/record-batch.ts'
-import type { Field } from '../model/schema.ts'
+import type { Column, RecordBatch } from '../model/record-batch.ts'
+import type { DataType, Field } from '../model/schema.ts'
 import { partBytes } from './publish.ts'
 import { Spool } from './spool.ts'
 
@@ -78,4 +78,42 @@ export class TypedRows {
 async function endSpool(spool: Spool): Promise<RowsForLog> {
   await spool.append(arrowStreamEnd())
   return { kind: 'many', spool }
+}
+
+const dayMs = 86_400_000
+
+function fallbackValue(type: DataType, fallbackMs: number): bigint {
+  if (type.kind !== 'Timestamp') return BigInt(Math.floor(fallbackMs / dayMs))
+  const ms = BigInt(fallbackMs)
+  switch (type.unit ?? 'Millisecond') {
+    case 'Second':
+      return BigInt(Math.floor(fallbackMs / 1000))
+    case 'Millisecond':
+      return ms
+    case 'Microsecond':
+      return ms * 1000n
+    default:
+      return ms * 1_000_000n
+  }
+}
+
+/**
+ * The batch with its first column (Timestamp or Date) made non-null: missing values become `fallbackMs`, milliseconds
+ * since 1970 UTC (its day in a Date column), written into the values of `batch`. Nothing is copied.
+ */
+export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBatch {
+  const [column, ...others] = batch.columns
+  const { validity, ...whole } = must(column, 'an event-time column')
+  const filled: Column = { ...whole, nullable: false, nullCount: 0 }
+  if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
+  const { values } = whole
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
+  const isDate = whole.type.kind === 'Date'
+  const value = fallbackValue(whole.type, fallbackMs)
+  for (let row = 0; row < batch.rows; row++) {
+    if (bitAt(validity, row)) continue
+    if (isDate) view.setInt32(4 * row, Number(value), true)
+    else view.setBigInt64(8 * row, value, true)
+  }
+  return { rows: batch.rows, columns: [filled, ...others] }
 }

@@ -4,6 +4,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { formats } from '../formats/registry.ts'
 import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { HttpContext } from './context.ts'
@@ -133,7 +134,7 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
     operationId: text.id,
     ...(described.length === 0 ? {} : { description: described.join(' ') }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...withBodyExamples(operation['requestBody'], text.bodies),
+    ...withBodyExamples(operation['requestBody'], text.id === 'ingest' ? ingestExamples : text.bodies),
     responses: { ...Object.fromEntries(answers), ...errorResponses(text, shared) },
   }
 }
@@ -187,6 +188,8 @@ function errorResponse(status: number, kinds: readonly ErrorKind[], shared: read
 function headerRefs(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
+
+const ingestExamples = Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
 
 function withBodyExamples(body: unknown, examples: Readonly<Record<string, unknown>> | undefined): Json {
   if (body === undefined) return {}

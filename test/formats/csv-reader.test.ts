@@ -1,9 +1,9 @@
 // CSV bodies: headers, cells, faults with their places, and fast-csv as the oracle.
 
-import { parseString, writeToString } from 'fast-csv'
 import fc from 'fast-check'
+import { parseString, writeToString } from 'fast-csv'
 import { describe, expect, it } from 'vitest'
-import type { CsvHeader } from '../../src/formats/reader.ts'
+import type { CsvHeader } from '../../src/formats/format.ts'
 import type { DataType } from '../../src/model/schema.ts'
 import { failure, faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createReader, fillEventTime, formatOf } from '../../src/formats/formats.ts'
+import { formatNamed, formatOf } from '../../src/formats/registry.ts'
+import { fillEventTime } from '../../src/gateway/typed-rows.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { failure, optionalField, read, readerOptions, rowsOf, valueAt } from './reading.ts'
 
@@ -17,7 +18,7 @@ describe('formatOf', () => {
     ['application/jsonl', 'ndjson', undefined],
     ['application/ndjson ; x=y', 'ndjson', undefined],
   ])('reads %s', (text, format, csvHeader) => {
-    expect(formatOf(text)).toMatchObject({ format, csvHeader })
+    expect(formatOf(text)).toMatchObject({ format: { name: format }, csvHeader })
   })
 
   it.each([
@@ -100,7 +101,7 @@ describe('batches', () => {
   })
 
   it('can be taken while the body is read', () => {
-    const reader = createReader('ndjson', options)
+    const reader = formatNamed('ndjson').createReader(options)
     const sizes: number[] = []
     for (let i = 0; i < 5; i++) {
       reader.push(Buffer.from('{"v":"x"}\n'.repeat(10_000)))

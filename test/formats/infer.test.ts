@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { InferOptions } from '../../src/formats/reader.ts'
+import type { InferOptions } from '../../src/formats/format.ts'
 import { type DataType, innerType } from '../../src/model/schema.ts'
 import { failure, infer, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 

@@ -1,8 +1,8 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
 import { bitAt, concatBatches } from '../../src/arrow/columns.ts'
-import { createInferrer, createReader } from '../../src/formats/formats.ts'
-import type { Format, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/reader.ts'
+import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
+import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import type { Column } from '../../src/model/record-batch.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
@@ -30,8 +30,8 @@ export function readerOptions(fields: readonly Field[], more: Partial<ReaderOpti
   return { ...base, fields, eventTimeType: timestampMs, unknownFields: 'reject', ...more }
 }
 
-export function readBytes(format: Format, bytes: Uint8Array, options: ReaderOptions, chunkBytes?: number): ParsedBody {
-  const reader = createReader(format, options)
+export function readBytes(format: string, bytes: Uint8Array, options: ReaderOptions, chunkBytes?: number): ParsedBody {
+  const reader = formatNamed(format).createReader(options)
   const step = chunkBytes ?? Math.max(bytes.length, 1)
   for (let at = 0; at < bytes.length; at += step) {
     // What was pushed is overwritten: a reader that keeps it instead of copying gives other rows.
@@ -42,7 +42,7 @@ export function readBytes(format: Format, bytes: Uint8Array, options: ReaderOpti
   return reader.finish()
 }
 
-export function read(format: Format, text: string, options: ReaderOptions, chunkBytes?: number): ParsedBody {
+export function read(format: string, text: string, options: ReaderOptions, chunkBytes?: number): ParsedBody {
   return readBytes(format, Buffer.from(text), options, chunkBytes)
 }
 
@@ -58,7 +58,7 @@ export function failure(work: () => unknown): NodeError {
 }
 
 export function faults(
-  format: Format,
+  format: string,
   text: string | Uint8Array,
   options: ReaderOptions,
   chunkBytes?: number,
@@ -68,12 +68,12 @@ export function faults(
 }
 
 /** `kind@record` of each fault, `kind@header` for a header. */
-export function kinds(format: Format, text: string | Uint8Array, options: ReaderOptions): string[] {
+export function kinds(format: string, text: string | Uint8Array, options: ReaderOptions): string[] {
   return faults(format, text, options).map(({ kind, record }) => `${kind}@${record ?? 'header'}`)
 }
 
-export function infer(format: Format, text: string, more: Partial<InferOptions> = {}): Inferred {
-  const inferrer = createInferrer(format, { ...base, columns: 2000, ...more })
+export function infer(format: string, text: string, more: Partial<InferOptions> = {}): Inferred {
+  const inferrer = formatNamed(format).createInferrer({ ...base, columns: 2000, ...more })
   inferrer.push(Buffer.from(text))
   return inferrer.finish()
 }

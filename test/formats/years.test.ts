@@ -3,13 +3,13 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EpochUnit, Format, ReaderOptions } from '../../src/formats/reader.ts'
+import type { EpochUnit, ReaderOptions } from '../../src/formats/format.ts'
+import { readControls } from '../../src/gateway/controls.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import type { DataType } from '../../src/model/schema.ts'
-import { readControls } from '../../src/gateway/controls.ts'
 import { failure, faults, optionalField, read, readerOptions } from './reading.ts'
 
-const formats = ['csv', 'json', 'ndjson', 'geojson', 'ndgeojson'] as const satisfies readonly Format[]
+const formats = ['csv', 'json', 'ndjson', 'geojson', 'ndgeojson'] as const
 const units: Readonly<Record<EpochUnit, bigint>> = { s: 1n, ms: 1_000n, us: 1_000_000n, ns: 1_000_000_000n }
 const first = -62_167_219_200n
 const end = 253_402_300_800n
@@ -19,7 +19,7 @@ const types: readonly DataType[] = [
 ]
 
 /** A body of one record whose column `name` holds `token` as it stands. */
-function body(format: Format, name: string, token: string): string {
+function body(format: (typeof formats)[number], name: string, token: string): string {
   if (format === 'csv') return `${name}\n${token}\n`
   if (format === 'json' || format === 'ndjson') return `{"${name}":${token}}`
   const feature = `{"type":"Feature","geometry":null,"properties":{"${name}":${token}}}`
@@ -37,7 +37,7 @@ const seconds = fc.oneof(
 const expected = (at: bigint): string => (at >= first && at < end ? 'stored' : 'OutOfRange')
 
 /** `stored`, or the kind of the first fault. */
-function outcome(format: Format, text: string, options: ReaderOptions): string {
+function outcome(format: (typeof formats)[number], text: string, options: ReaderOptions): string {
   try {
     return read(format, text, options).records === 1 ? 'stored' : 'nothing'
   } catch (error) {

@@ -6,9 +6,10 @@ import { Readable } from 'node:stream'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { createInferrer, createReader, fillEventTime, formatOf } from '../../src/formats/formats.ts'
+import { formatOf } from '../../src/formats/registry.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import { typedBody } from '../../src/gateway/parse-body.ts'
+import { fillEventTime } from '../../src/gateway/typed-rows.ts'
 import { fullSchema, shapeOf } from '../../src/gateway/shape.ts'
 import { defaultLimits } from '../../src/lib/limits.ts'
 import { NodeError } from '../../src/model/errors.ts'
@@ -66,11 +67,11 @@ function expected(mediaType: string, text: string): Outcome {
   const options = { vocabulary, recordBytes: limits.recordBytes, jsonDepth: limits.jsonDepth }
   try {
     const known = { known: userFields, eventTimeType: timestampMs, columns: limits.columns }
-    const inferrer = createInferrer(format, { ...options, ...known })
+    const inferrer = format.createInferrer({ ...options, ...known })
     inferrer.push(Buffer.from(text))
     const { added, valueless, csvHeader } = inferrer.finish()
     const fields = [...shape.payloadFields, ...added]
-    const reader = createReader(format, {
+    const reader = format.createReader({
       ...options,
       fields: fields.slice(1),
       eventTimeType: timestampMs,

@@ -1,6 +1,9 @@
 // Takes one CSV record apart into cells. Source: RFC 4180, with LF as a line end too.
 
+import { foldAscii } from '../../model/names.ts'
+import { classOfText, valueClass } from '../inference.ts'
 import { comma, quote, Scratch } from '../json/text.ts'
+import type { Framer } from '../record-feed.ts'
 
 const carriageReturn = 0x0d
 
@@ -135,4 +138,112 @@ function grown(old: Int32Array): Int32Array {
 /** True for a record that is no record: nothing between its line ends. */
 export function isBlankLine(bytes: Uint8Array, start: number, end: number): boolean {
   return start === end || (end - start === 1 && bytes[start] === carriageReturn)
+}
+
+const newline = 0x0a
+
+/** Where in a cell the last byte read stands. */
+type CellState = 'start' | 'plain' | 'quoted' | 'after-quote'
+
+export class CsvFramer implements Framer {
+  line = 1
+  stopped = 0
+  readonly terminatorBytes = 1
+  /** Line of the quote that opened the last quoted cell, and its distance from the start of the record. */
+  quoteLine = 0
+  quoteDistance = 0
+  private state: CellState = 'start'
+  private recordLength = 0
+  /** Index of the next quote in the bytes at hand, at or after the last place it was needed; -1: not looked for. */
+  private nextQuote = -1
+
+  /** True when the bytes so far end inside of quotes. */
+  get inQuotes(): boolean {
+    return this.state === 'quoted'
+  }
+
+  begin(bytes: Uint8Array, at: number): number {
+    if (at === 0) this.nextQuote = -1
+    if (at >= bytes.length) return -1
+    this.state = 'start'
+    this.recordLength = 0
+    return at
+  }
+
+  end(bytes: Uint8Array, at: number): number {
+    if (at === 0) this.nextQuote = -1
+    const lineEnd = bytes.indexOf(newline, at)
+    const stop = lineEnd < 0 ? bytes.length : lineEnd
+    if (this.state === 'quoted' || this.quoteBefore(bytes, at, stop)) return this.endQuoted(bytes, at)
+    if (lineEnd >= 0) return lineEnd
+    if (stop > at) this.state = bytes[stop - 1] === comma ? 'start' : 'plain'
+    this.recordLength += stop - at
+    return -1
+  }
+
+  private quoteBefore(bytes: Uint8Array, at: number, stop: number): boolean {
+    if (this.nextQuote < at) {
+      const found = bytes.indexOf(quote, at)
+      this.nextQuote = found < 0 ? bytes.length : found
+    }
+    return this.nextQuote < stop
+  }
+
+  private endQuoted(bytes: Uint8Array, from: number): number {
+    const { length } = bytes
+    let state = this.state
+    let at = from
+    for (; at < length; at++) {
+      const byte = bytes[at] ?? 0
+      if (state === 'quoted') {
+        if (byte === quote) state = 'after-quote'
+        else if (byte === newline) this.line += 1
+      } else if (byte === quote && state !== 'plain') {
+        if (state === 'start') {
+          this.quoteLine = this.line
+          this.quoteDistance = this.recordLength + at - from
+        }
+        state = 'quoted'
+      } else if (byte === newline) break
+      else state = byte === comma ? 'start' : 'plain'
+    }
+    this.state = state
+    this.recordLength += at - from
+    return at < length ? at : -1
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The cells of the record last split, as text. */
+export function cellTexts(cells: CsvCells): string[] {
+  const out: string[] = []
+  for (let i = 0; i < cells.count; i++) {
+    out.push(decoder.decode(cells.source(i).subarray(cells.starts[i], cells.ends[i])))
+  }
+  return out
+}
+
+/** True when every cell is the name of another column, in any ASCII case. */
+export function namesColumns(cells: readonly string[], isColumn: (folded: string) => boolean): boolean {
+  const seen = new Set<string>()
+  for (const cell of cells) {
+    const folded = foldAscii(cell)
+    if (!isColumn(folded) || seen.has(folded)) return false
+    seen.add(folded)
+  }
+  return true
+}
+
+/** The index of the first cell that no header would have: empty, repeated, or a value; -1 when all look like names. */
+export function firstNonName(cells: CsvCells): number {
+  const seen = new Set<string>()
+  const texts = cellTexts(cells)
+  for (const [i, text] of texts.entries()) {
+    const folded = foldAscii(text)
+    if (text === '' || seen.has(folded)) return i
+    seen.add(folded)
+    if (classOfText(cells.source(i), cells.starts[i] ?? 0, cells.ends[i] ?? 0) !== valueClass.text) return i
+  }
+  return -1
 }

@@ -5,29 +5,20 @@ import type { NodeError, RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { RecordBatch } from '../../model/record-batch.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
-import { type Fault, FaultLog } from '../fault-log.ts'
+import { type Fault, FaultLog, unknownFieldMessage } from '../fault-log.ts'
+import type { CsvHeader, ParsedBody, ReaderOptions, RecordReader } from '../format.ts'
+import { booleanOf, trimEnd, trimStart } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
-import type { CsvHeader, ParsedBody, ReaderOptions, RecordReader } from '../reader.ts'
-import { RecordFeed, type RecordSink } from '../record-feed.ts'
+import { firstInvalidUtf8, RecordFeed, type RecordSink } from '../record-feed.ts'
 import { TypedColumns } from '../typed-columns.ts'
-import { unknownFieldMessage } from '../unknown-field.ts'
-import { firstInvalidUtf8 } from '../utf8-watch.ts'
-import { booleanOf, trimEnd, trimStart } from '../value-class.ts'
-import { CsvCells, isBlankLine, splitFaults } from './cells.ts'
-import { CsvFramer } from './framing.ts'
-import { cellTexts, namesColumns } from './header.ts'
+import { cellTexts, CsvCells, CsvFramer, isBlankLine, namesColumns, splitFaults } from './cells.ts'
 
 /** A cell that belongs to no column and may hold anything. */
 const ignoredCell = -1
 /** A cell that belongs to no column and must be empty. */
 const valuelessCell = -2
 
-/** A reader of CSV. */
-export function createCsvReader(options: ReaderOptions): RecordReader {
-  return new CsvReader(options)
-}
-
-class CsvReader implements RecordReader, RecordSink {
+export class CsvReader implements RecordReader, RecordSink {
   private readonly options: ReaderOptions
   private readonly plan: TablePlan
   private readonly faults = new FaultLog()

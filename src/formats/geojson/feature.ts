@@ -23,9 +23,8 @@ import {
 } from '../json/text.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
 import type { TypedColumns } from '../typed-columns.ts'
-import { reprojectHint, requireWgs84Text } from './crs.ts'
 import { WordView } from './fixed-text.ts'
-import { GeometryChecker } from './geometry.ts'
+import { GeometryChecker, reprojectHint, requireWgs84Text } from './geometry.ts'
 import { featureColumns, type FeaturePlan, foreignToFeatures } from './names.ts'
 import {
   featureText,

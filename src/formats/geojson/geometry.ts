@@ -1,7 +1,9 @@
 // Judges the geometry of a feature by RFC 7946 in one pass over its bytes, building nothing: known types, positions,
 // ranges, rings. Whether what it refuses is JSON at all, `JsonChecker` says.
 
-import type { RecordErrorKind } from '../../model/errors.ts'
+import { parseJson } from '../../json/json.ts'
+import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
+import type { JsonValue } from '../../model/json.ts'
 import type { JsonChecker } from '../json/checker.ts'
 import {
   closeBrace,
@@ -20,9 +22,8 @@ import {
   unescapeString,
 } from '../json/text.ts'
 import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from '../number-scan.ts'
-import { requireWgs84Text } from './crs.ts'
-import type { WordView } from './fixed-text.ts'
-import { maxLatitude, maxLongitude, plainPoint } from './point.ts'
+import { FixedText, type WordView } from './fixed-text.ts'
+import { pointText } from './texts.ts'
 
 /** Degrees by which a coordinate may be out of range, because it was rounded. */
 const toleranceDegrees = 1e-6
@@ -356,4 +357,124 @@ export class GeometryChecker {
 function isText(bytes: Uint8Array, start: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
   return true
+}
+
+/** What to do about coordinates that are no degrees. */
+export const reprojectHint =
+  'Positions are [longitude, latitude] in degrees of WGS 84: reproject to EPSG:4326 before sending, for example with ' +
+  'ogr2ogr -t_srs EPSG:4326, or to_crs(4326) in GeoPandas.'
+
+const longitudeLatitude =
+  /^(?:urn:(?:x-)?ogc:def:crs:(?:OGC:[\d.]*:CRS84|EPSG:[\d.]*:4326)|(?:OGC:)?CRS84|EPSG:4326|https?:\/\/www\.opengis\.net\/def\/crs\/(?:OGC\/[\d.]+\/CRS84|EPSG\/[\d.]+\/4326))$/i
+
+/** Judges the value of a member `crs`; `owner` has it: 'The FeatureCollection'. Throws NodeError `UnsupportedCrs`. */
+export function requireWgs84(crs: JsonValue, owner: string): void {
+  const name = nameOf(crs)
+  if (name !== undefined && longitudeLatitude.test(name)) return
+  const shown =
+    name === undefined ? 'a coordinate system without a name' : `the coordinate system '${name.slice(0, 100)}'`
+  throw new NodeError(
+    'UnsupportedCrs',
+    `${owner} has ${shown}; only CRS84 and EPSG:4326 are read. Nothing was stored.`,
+    {
+      hint: reprojectHint,
+    },
+  )
+}
+
+/** The same for JSON text that is known to be well-formed: `bytes[at, end)`. */
+export function requireWgs84Text(bytes: Uint8Array, at: number, end: number, owner: string): void {
+  requireWgs84(parseJson(bytes.subarray(at, end)), owner)
+}
+
+/** The name in `{"type": "name", "properties": {"name": …}}`. Source: GeoJSON 2008 §3. */
+function nameOf(crs: JsonValue): string | undefined {
+  if (!(crs instanceof Map) || crs.get('type') !== 'name') return undefined
+  const properties = crs.get('properties')
+  const name = properties instanceof Map ? properties.get('name') : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+/** Degrees. */
+export const maxLongitude = 360
+export const maxLatitude = 90
+
+const minus = 0x2d
+const dot = 0x2e
+const zero = 0x30
+
+const typeText = new FixedText('"type"')
+const kindText = new FixedText('"Point"')
+const coordinatesText = new FixedText('"coordinates"')
+const height = new NumberScan()
+
+/** Index after the point that opens at `open`, which ends before `end`; -1 for what is no point, or not plainly one. */
+export function plainPoint(view: DataView, bytes: Uint8Array, open: number, end: number): number {
+  if (pointText.standsAt(view, open, end)) return compactCoordinates(bytes, open + pointText.length, end)
+  const at = spacedHead(view, bytes, open, end)
+  return at < 0 ? -1 : spacedCoordinates(bytes, at, end)
+}
+
+/** Index after `8.5,47.25]}` at `from`, or -1. */
+function compactCoordinates(bytes: Uint8Array, from: number, end: number): number {
+  let at = plainDegrees(bytes, from, end, maxLongitude)
+  if (at < 0 || bytes[at] !== comma) return -1
+  at = plainDegrees(bytes, at + 1, end, maxLatitude)
+  if (at >= 0 && bytes[at] === comma) at = plainHeight(bytes, at + 1, end)
+  return at >= 0 && at + 2 <= end && bytes[at] === closeBracket && bytes[at + 1] === closeBrace ? at + 2 : -1
+}
+
+/** The same with white space anywhere. */
+function spacedCoordinates(bytes: Uint8Array, from: number, end: number): number {
+  let at = plainDegrees(bytes, from, end, maxLongitude)
+  if (at >= 0) at = afterByte(bytes, at, end, comma)
+  if (at >= 0) at = plainDegrees(bytes, at, end, maxLatitude)
+  if (at < 0) return -1
+  const next = afterByte(bytes, at, end, comma)
+  if (next >= 0) at = plainHeight(bytes, next, end)
+  if (at >= 0) at = afterByte(bytes, at, end, closeBracket)
+  return at >= 0 && at < end && bytes[at] === closeBrace ? at + 1 : -1
+}
+
+function plainHeight(bytes: Uint8Array, at: number, end: number): number {
+  return scanNumber(height, bytes, at, end, false) && magnitudeOf(height) <= Number.MAX_VALUE ? height.end : -1
+}
+
+/** Index after the bracket that opens the coordinates, where white space stands between type and coordinates; else -1. */
+function spacedHead(view: DataView, bytes: Uint8Array, open: number, end: number): number {
+  let at = afterByte(bytes, open, end, openBrace)
+  if (at < 0 || !typeText.standsAt(view, at, end)) return -1
+  at = afterByte(bytes, at + typeText.length, end, colon)
+  if (at < 0 || !kindText.standsAt(view, at, end)) return -1
+  at = afterByte(bytes, at + kindText.length, end, comma)
+  if (at < 0 || !coordinatesText.standsAt(view, at, end)) return -1
+  at = afterByte(bytes, at + coordinatesText.length, end, colon)
+  return at < 0 ? -1 : afterByte(bytes, at, end, openBracket)
+}
+
+/** Index of what follows `byte`, white space around it passed over; -1 when another byte stands there. */
+function afterByte(bytes: Uint8Array, from: number, end: number, byte: number): number {
+  const at = skipSpace(bytes, from, end)
+  return at < end && bytes[at] === byte ? skipSpace(bytes, at + 1, end) : -1
+}
+
+/** Index after the number at `from` if its whole degrees are less than `max` and it has no exponent, else -1. */
+function plainDegrees(bytes: Uint8Array, from: number, end: number, max: number): number {
+  let at = from
+  if (at < end && bytes[at] === minus) at += 1
+  const first = at
+  let degrees = 0
+  for (; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero
+    if (digit < 0 || digit > 9) break
+    degrees = degrees * 10 + digit
+  }
+  if (at === first || (at > first + 1 && bytes[first] === zero) || degrees >= max || at >= end) return -1
+  if (bytes[at] !== dot) return at
+  const point = at + 1
+  for (at = point; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero
+    if (digit < 0 || digit > 9) break
+  }
+  return at > point && at < end ? at : -1
 }

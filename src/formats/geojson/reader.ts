@@ -1,23 +1,18 @@
 // Readers of GeoJSON bodies (contract.md §6): a feature is a record.
 
+import { parseJson } from '../../json/json.ts'
+import { JsonError } from '../../json/parser.ts'
+import { concatBytes, copyBytes, utf8 } from '../../lib/bytes.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { JsonValue } from '../../model/json.ts'
 import { tablePlan } from '../column-plan.ts'
+import type { ReaderOptions } from '../format.ts'
+import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { ObjectReader } from '../json/object-reader.ts'
-import { holdsLineEnd, passed, skipSpace } from '../json/text.ts'
-import type { ReaderOptions, RecordReader } from '../reader.ts'
-import { CollectionMembers, notGeoJson } from './collection.ts'
+import { closeBrace, comma, holdsLineEnd, openBrace, passed, skipSpace } from '../json/text.ts'
 import { FeatureReader } from './feature.ts'
-import { CollectionFramer, SequenceFramer } from './framing.ts'
+import { requireWgs84 } from './geometry.ts'
 import { type FeaturePlan, featurePlan } from './names.ts'
-
-/** A reader of a FeatureCollection, or of one Feature. */
-export function createGeoJsonReader(options: ReaderOptions): RecordReader {
-  return new CollectionReader(options, planOf(options))
-}
-
-/** A reader of one Feature a line, or of a sequence with record separators. */
-export function createNdGeoJsonReader(options: ReaderOptions): RecordReader {
-  return new SequenceReader(options, planOf(options))
-}
 
 function planOf(options: ReaderOptions): FeaturePlan {
   return featurePlan(tablePlan(options), options.vocabulary)
@@ -30,11 +25,13 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x0d || byte === 0x09
 }
 
-class SequenceReader extends ObjectReader {
+/** One Feature a line, or a sequence with record separators. */
+export class SequenceReader extends ObjectReader {
   protected readonly objects: FeatureReader
   private readonly framer: SequenceFramer
 
-  constructor(options: ReaderOptions, plan: FeaturePlan) {
+  constructor(options: ReaderOptions) {
+    const plan = planOf(options)
     const framer = new SequenceFramer()
     super(options, framer, plan.table)
     this.framer = framer
@@ -70,12 +67,14 @@ class SequenceReader extends ObjectReader {
   }
 }
 
-class CollectionReader extends ObjectReader {
+/** A FeatureCollection, or one Feature. */
+export class CollectionReader extends ObjectReader {
   protected readonly objects: FeatureReader
   private readonly framer: CollectionFramer
   private readonly members: CollectionMembers
 
-  constructor(options: ReaderOptions, plan: FeaturePlan) {
+  constructor(options: ReaderOptions) {
+    const plan = planOf(options)
     const framer = new CollectionFramer()
     super(options, framer, plan.table)
     this.framer = framer
@@ -132,5 +131,65 @@ class CollectionReader extends ObjectReader {
 
   protected override unclosed(): string | undefined {
     return this.framer.unclosed ? 'The body ends before the FeatureCollection is closed.' : undefined
+  }
+}
+
+/** How to send what is no FeatureCollection. */
+const hint =
+  'Send a FeatureCollection or one Feature; one Feature a line as application/x-ndgeojson; plain records as application/json.'
+
+export function notGeoJson(message: string): NodeError {
+  return new NodeError('MalformedBody', message, { hint })
+}
+
+export class CollectionMembers {
+  private readonly names = new Set<string>()
+  private typed = false
+  private readonly maxDepth: number
+
+  constructor(maxDepth: number) {
+    this.maxDepth = maxDepth
+  }
+
+  /** The collection from its brace to the bracket that opens its features. Throws NodeError `MalformedBody`, `UnsupportedCrs`. */
+  head(bytes: Uint8Array): void {
+    const fault = this.read(concatBytes([bytes, utf8(']}')]))
+    if (fault !== undefined) throw notGeoJson(`The body does not begin as a FeatureCollection: ${fault}`)
+  }
+
+  /** The collection after the bracket that closes its features: what is wrong with it. Throws NodeError `UnsupportedCrs`. */
+  tail(bytes: Uint8Array): string | undefined {
+    if (bytes[0] === comma) {
+      // With a brace in place of the comma, what follows is an object of its own.
+      const object = copyBytes(bytes)
+      object[0] = openBrace
+      const before = this.names.size
+      const fault = this.read(object)
+      if (fault !== undefined) return `After the features, ${fault}`
+      if (this.names.size === before) return 'After the features, a comma is followed by no member.'
+    } else if (bytes[0] !== closeBrace) return 'After the features, a comma or the end of the collection is missing.'
+    return this.typed ? undefined : "The collection has no member 'type', which is 'FeatureCollection'."
+  }
+
+  /** Notes the members of an object: what is wrong with them. */
+  private read(bytes: Uint8Array): string | undefined {
+    let members: JsonValue
+    try {
+      members = parseJson(bytes, { maxDepth: this.maxDepth })
+    } catch (cause) {
+      if (cause instanceof JsonError) return `the text ${cause.reason}.`
+      throw cause
+    }
+    if (!(members instanceof Map)) return 'there is no object.'
+    for (const name of members.keys()) {
+      if (this.names.has(name)) return `the name '${name.slice(0, 60)}' stands a second time.`
+      this.names.add(name)
+    }
+    const crs = members.get('crs')
+    if (crs !== undefined) requireWgs84(crs, 'The FeatureCollection')
+    const type = members.get('type')
+    if (type !== undefined && type !== 'FeatureCollection') return "the type is not 'FeatureCollection'."
+    this.typed ||= type !== undefined
+    return undefined
   }
 }

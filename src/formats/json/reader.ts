@@ -2,23 +2,14 @@
 
 import { NodeError } from '../../model/errors.ts'
 import { tablePlan } from '../column-plan.ts'
-import type { ReaderOptions, RecordReader } from '../reader.ts'
+import type { ReaderOptions } from '../format.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
 import { ObjectReader } from './object-reader.ts'
 import { JsonRecordReader } from './record.ts'
 import { skipSpace } from './text.ts'
 
-/** A reader of one JSON object a line. */
-export function createNdjsonReader(options: ReaderOptions): RecordReader {
-  return new LineReader(options)
-}
-
-/** A reader of an array of objects, or of one object. */
-export function createJsonReader(options: ReaderOptions): RecordReader {
-  return new ArrayReader(options)
-}
-
-class LineReader extends ObjectReader {
+/** One JSON object a line. */
+export class LineReader extends ObjectReader {
   protected readonly objects: JsonRecordReader
 
   constructor(options: ReaderOptions) {
@@ -31,7 +22,8 @@ class LineReader extends ObjectReader {
   }
 }
 
-class ArrayReader extends ObjectReader {
+/** An array of objects, or one object. */
+export class ArrayReader extends ObjectReader {
   protected readonly objects: JsonRecordReader
   private readonly array: ArrayFramer
 

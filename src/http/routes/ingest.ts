@@ -1,10 +1,12 @@
-// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (contract.md §6).
+// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6). GET /receipts/{id}:
+// what became of it, asked at any gateway as long as the chain exists.
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
+import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
@@ -57,35 +59,34 @@ const IngestQuery = Type.Object({
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 
-const describes = {
-  consumes: ['application/x-ndjson', 'application/json', 'text/csv', 'application/geo+json', 'application/x-ndgeojson'],
-  body: Type.String({
-    description:
-      'One object a line; an array of objects, or one; RFC 4180; a FeatureCollection or Feature; one Feature a line.',
-  }),
-  headers: Type.Object({
-    prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
-    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
-    'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
-    'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
-    traceparent: Type.Optional(
-      Type.String({
-        description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
-      }),
-    ),
-    'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
-  }),
-} as const
+const headers = Type.Object({
+  prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
+  'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
+  'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
+  'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
+  traceparent: Type.Optional(
+    Type.String({
+      description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
+    }),
+  ),
+  'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
+})
 
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
+  const titles = formats.map(({ title }) => title)
+  const about = `${formats.map((format) => format.about).join('; ')}.`
+  const describes = {
+    consumes: ingestMediaTypes(),
+    body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
+    headers,
+  }
   app.post(
     '/:account/:dataset/ingest',
     {
       config: { right: 'ingest', stream: true, looseParameters: true, describes },
       schema: {
         summary: 'Store a batch of records',
-        description:
-          'The body is one batch in CSV, JSON, NDJSON, GeoJSON or NDGeoJSON. 200: in a block. 202: durable in the log, not yet in a block.',
+        description: `The body is one batch in ${titles.slice(0, -1).join(', ')} or ${titles.at(-1)}. 200: in a block. 202: durable in the log, not yet in a block.`,
         tags: ['ingest'],
         params: DatasetParams,
         querystring: IngestQuery,
@@ -154,7 +155,7 @@ function bodyOf(body: unknown): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
-    candidates: describes.consumes,
+    candidates: ingestMediaTypes(),
   })
 }
 

@@ -2,9 +2,11 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
+import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
@@ -126,14 +128,8 @@ function info(context: HttpContext): object {
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
     canonicalForm: 'verbatim',
     formats: {
-      ingest: [
-        'text/csv',
-        'application/json',
-        'application/x-ndjson',
-        'application/geo+json',
-        'application/x-ndgeojson',
-      ],
-      data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+      ingest: formats.map(({ mediaTypes }) => mediaTypes[0]),
+      data: outputFormatNames,
       schema: schemaFormats,
     },
     isMultiTenant: true,

@@ -1,22 +1,23 @@
-// Inference over CSV: the header, and the classes of the cells of each column in the first records.
+// CSV as a format of ingest, and inference over it: the header, and the classes of the cells of each column in the first
+// records.
 
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { systemNames } from '../column-plan.ts'
 import { excerptOf, FaultLog } from '../fault-log.ts'
-import { noteInteger, Sample, type SampledColumn, sampleRecords } from '../infer-column.ts'
-import type { CsvHeader, InferOptions, Inferred, Inferrer } from '../reader.ts'
-import { RecordFeed, type RecordSink } from '../record-feed.ts'
-import { firstInvalidUtf8 } from '../utf8-watch.ts'
-import { classOfText, lastNumber, valueClass } from '../value-class.ts'
-import { CsvCells, isBlankLine } from './cells.ts'
-import { CsvFramer } from './framing.ts'
-import { cellTexts, firstNonName, namesColumns } from './header.ts'
-
-/** An inferrer of CSV. */
-export function createCsvInferrer(options: InferOptions): Inferrer {
-  return new CsvInferrer(options)
-}
+import type { CsvHeader, Format, InferOptions, Inferred, Inferrer } from '../format.ts'
+import {
+  classOfText,
+  lastNumber,
+  noteInteger,
+  Sample,
+  type SampledColumn,
+  sampleRecords,
+  valueClass,
+} from '../inference.ts'
+import { firstInvalidUtf8, RecordFeed, type RecordSink } from '../record-feed.ts'
+import { cellTexts, CsvCells, CsvFramer, firstNonName, isBlankLine, namesColumns } from './cells.ts'
+import { CsvReader } from './reader.ts'
 
 class CsvInferrer implements Inferrer, RecordSink {
   private readonly options: InferOptions
@@ -135,4 +136,17 @@ class CsvInferrer implements Inferrer, RecordSink {
     column.classes |= found
     if (found === valueClass.integer) noteInteger(column, lastNumber, bytes)
   }
+}
+
+export const csv: Format = {
+  name: 'csv',
+  title: 'CSV',
+  mediaTypes: ['text/csv'],
+  extensions: ['csv'],
+  about: 'RFC 4180',
+  example: 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
+  isLines: true,
+  hasHeader: true,
+  createReader: (options) => new CsvReader(options),
+  createInferrer: (options) => new CsvInferrer(options),
 }

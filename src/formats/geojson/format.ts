@@ -1,33 +1,22 @@
-// Inference over GeoJSON: properties like the keys of JSON records, and the columns of a feature's other parts.
+// GeoJSON and NDGeoJSON as formats of ingest, and inference over them: properties like the keys of JSON records, and the columns of a feature's other parts.
 
 import { foldAscii } from '../../model/names.ts'
 import { propertyPrefix } from '../column-plan.ts'
-import { ObjectInferrer } from '../json/infer.ts'
+import type { Format, InferOptions } from '../format.ts'
+import { valueClass } from '../inference.ts'
+import { ObjectInferrer } from '../json/format.ts'
+import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { openBrace } from '../json/text.ts'
-import type { InferOptions, Inferrer } from '../reader.ts'
-import type { Framer } from '../record-feed.ts'
-import { valueClass } from '../value-class.ts'
-import { CollectionFramer, SequenceFramer } from './framing.ts'
+import { CollectionReader, SequenceReader } from './reader.ts'
 import { featureColumns, prefixedNames } from './names.ts'
-
-/** An inferrer of a FeatureCollection, or of one Feature. */
-export function createGeoJsonInferrer(options: InferOptions): Inferrer {
-  const framer = new CollectionFramer()
-  return new FeatureInferrer(options, framer, framer)
-}
-
-/** An inferrer of one Feature a line, or of a sequence with record separators. */
-export function createNdGeoJsonInferrer(options: InferOptions): Inferrer {
-  return new FeatureInferrer(options, new SequenceFramer(), undefined)
-}
 
 class FeatureInferrer extends ObjectInferrer {
   private readonly collection: CollectionFramer | undefined
   private readonly prefixed: ReadonlySet<string>
 
-  constructor(options: InferOptions, framer: Framer, collection: CollectionFramer | undefined) {
+  constructor(options: InferOptions, framer: CollectionFramer | SequenceFramer) {
     super(options, framer)
-    this.collection = collection
+    this.collection = framer instanceof CollectionFramer ? framer : undefined
     this.prefixed = prefixedNames(options.vocabulary)
   }
 
@@ -66,4 +55,31 @@ class FeatureInferrer extends ObjectInferrer {
     const column = this.sample.column(name)
     if (column !== undefined) column.classes |= valueClass.text
   }
+}
+
+const feature =
+  '{"type":"Feature","geometry":{"type":"Point","coordinates":[18.95,69.65]},"properties":{"sensor":"s1","celsius":21.5}}'
+
+export const geojson: Format = {
+  name: 'geojson',
+  title: 'GeoJSON',
+  mediaTypes: ['application/geo+json', 'application/vnd.geo+json'],
+  extensions: ['geojson'],
+  about: 'a FeatureCollection or Feature',
+  example: `{"type":"FeatureCollection","features":[${feature}]}`,
+  isLines: false,
+  createReader: (options) => new CollectionReader(options),
+  createInferrer: (options) => new FeatureInferrer(options, new CollectionFramer()),
+}
+
+export const ndgeojson: Format = {
+  name: 'ndgeojson',
+  title: 'NDGeoJSON',
+  mediaTypes: ['application/x-ndgeojson', 'application/geo+json-seq'],
+  extensions: ['ndgeojson', 'geojsonl', 'geojsons'],
+  about: 'one Feature a line',
+  example: `${feature}\n`,
+  isLines: true,
+  createReader: (options) => new SequenceReader(options),
+  createInferrer: (options) => new FeatureInferrer(options, new SequenceFramer()),
 }

@@ -1,13 +1,13 @@
-// Inference over JSON, NDJSON and GeoJSON: the classes of the values of each key in the first records.
+// JSON and NDJSON as formats of ingest, and inference over them and GeoJSON: the classes of the values of each key in
+// the first records.
 
-import { noteInteger, Sample, type SampledColumn, sampleRecords } from '../infer-column.ts'
+import type { Format, InferOptions, Inferred, Inferrer } from '../format.ts'
+import { classOfTimeText, noteInteger, Sample, type SampledColumn, sampleRecords, valueClass } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
-import type { InferOptions, Inferred, Inferrer } from '../reader.ts'
-import { type Framer, RecordFeed, type RecordSink } from '../record-feed.ts'
-import { firstInvalidUtf8 } from '../utf8-watch.ts'
-import { classOfTimeText, valueClass } from '../value-class.ts'
+import { firstInvalidUtf8, type Framer, RecordFeed, type RecordSink } from '../record-feed.ts'
 import { JsonChecker } from './checker.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
+import { ArrayReader, LineReader } from './reader.ts'
 import {
   backslash,
   closeBrace,
@@ -23,16 +23,6 @@ import {
   stringText,
   unescapeString,
 } from './text.ts'
-
-/** An inferrer of one JSON object a line. */
-export function createNdjsonInferrer(options: InferOptions): Inferrer {
-  return new ObjectInferrer(options, new LineFramer())
-}
-
-/** An inferrer of an array of objects, or of one object. */
-export function createJsonInferrer(options: InferOptions): Inferrer {
-  return new ObjectInferrer(options, new ArrayFramer())
-}
 
 /** Is told a member of an object, whose value is from `at` to `after`. */
 export type Visit = (name: string, at: number, after: number) => void
@@ -136,4 +126,30 @@ export class ObjectInferrer implements Inferrer, RecordSink {
       } else column.classes |= valueClass.number
     } else column.classes |= valueClass.text
   }
+}
+
+const record = '{"event_time":"2026-01-31T12:00:00Z","sensor":"s1","celsius":21.5}'
+
+export const json: Format = {
+  name: 'json',
+  title: 'JSON',
+  mediaTypes: ['application/json'],
+  extensions: ['json'],
+  about: 'an array of objects, or one',
+  example: `[${record}]`,
+  isLines: false,
+  createReader: (options) => new ArrayReader(options),
+  createInferrer: (options) => new ObjectInferrer(options, new ArrayFramer()),
+}
+
+export const ndjson: Format = {
+  name: 'ndjson',
+  title: 'NDJSON',
+  mediaTypes: ['application/x-ndjson', 'application/jsonl', 'application/ndjson'],
+  extensions: ['jsonl', 'ndjson'],
+  about: 'one object a line',
+  example: `${record}\n`,
+  isLines: true,
+  createReader: (options) => new LineReader(options),
+  createInferrer: (options) => new ObjectInferrer(options, new LineFramer()),
 }

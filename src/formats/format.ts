@@ -1,10 +1,33 @@
-// The interface of all readers of text formats: bytes in by chunks, typed columns out, faults with their place.
-// `formats.ts` is the door; `gateway/` feeds the chunks.
+// What a format of ingest is: its names, and how bytes in it become typed columns. `registry.ts` lists the formats; the
+// gateway pushes the chunks of a body into the reader as they arrive, or again from its spool.
 
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataType, Field, Vocabulary } from '../model/schema.ts'
 
-export type Format = 'csv' | 'json' | 'ndjson' | 'geojson' | 'ndgeojson'
+/** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
+export interface Format {
+  /** What `--format` and the code say: lower case. */
+  readonly name: string
+  /** What prose says. */
+  readonly title: string
+  /** Without parameters; the first is canonical: what `/info`, receipts and the command line use. */
+  readonly mediaTypes: readonly [string, ...string[]]
+  /** Of file names, lower case, without the dot. */
+  readonly extensions: readonly string[]
+  /** What a body is, to follow a semicolon. */
+  readonly about: string
+  /** A small body, for documentation. */
+  readonly example: string
+  /** True when a record ends with its line, so that input without an end can be cut into batches. */
+  readonly isLines: boolean
+  /** True when the first line may be a header, as the parameter `header` of the media type says. */
+  readonly hasHeader?: boolean
+  /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
+  readonly createReader: (options: ReaderOptions) => RecordReader
+  /** An inferrer for one body. */
+  readonly createInferrer: (options: InferOptions) => Inferrer
+}
+
 export type CsvHeader = 'present' | 'absent'
 export type EpochUnit = 's' | 'ms' | 'us' | 'ns'
 
@@ -16,7 +39,7 @@ export interface FormatOptions {
   readonly timeZone?: 'UTC'
   /** Numeric event times are epochs of this unit; absent: event times are text. */
   readonly eventTimeUnit?: EpochUnit
-  /** Says whether the first record of a CSV body is a header; absent: contract.md §6 decides. */
+  /** Says whether the first record of a CSV body is a header; absent: docs/spec/http.md §6 decides. */
   readonly csvHeader?: CsvHeader
   /** Largest record, in bytes without its line end. */
   readonly recordBytes: number
@@ -42,14 +65,14 @@ export interface ParsedBody {
   readonly records: number
   /**
    * The rows in order of arrival, without those of `take`, at most 16,384 or about 1 MiB of input a batch; empty when
-   * there are none. Columns: event time (nullable here: `fillEventTime` makes it whole), then the user columns in schema order.
+   * there are none. Columns: event time (nullable here; the gateway fills it), then the user columns in schema order.
    */
   readonly batches: readonly RecordBatch[]
   /** CSV only: whether the first record was taken as a header. */
   readonly csvHeader?: CsvHeader
 }
 
-/** Reads one body. A reader that has thrown is used up. */
+/** Reads one body. A reader that has thrown is used up. Faults say where: line and byte, row, or path, as the format has them. */
 export interface RecordReader {
   /** True as long as every record fits and names nothing but columns; the readers of GeoJSON never say so. */
   readonly fits: boolean
@@ -69,7 +92,7 @@ export interface InferOptions extends FormatOptions {
   readonly known?: readonly Field[]
   /** Type of the event-time column that the dataset has already; absent: it is inferred. */
   readonly eventTimeType?: DataType
-  /** What JSON numbers become; absent: by the evidence (contract.md §6). */
+  /** What JSON numbers become; absent: by the evidence (docs/spec/http.md §6). */
   readonly integers?: 'int64' | 'float64'
   /** Most columns of a dataset, system columns not counted. */
   readonly columns: number
