@@ -3,39 +3,21 @@
 // believe, may build the same one side by side.
 
 import type { Clock } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
-import type { Announcements } from '../log/announcements.ts'
-import type { EventLog } from '../log/event-log.ts'
 import type { PartitionShare } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { Metrics } from '../ops/metrics.ts'
-import type { ObjectStore } from '../store/object-store.ts'
 import { Assignment } from './assignment.ts'
-import type { Compressor } from './build-slice.ts'
 import { BuildTurns, NameIndex } from './committer.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
-import { Partition } from './partition.ts'
+import { Partition, type PartitionDeps } from './partition.ts'
 import { RowMemory } from './rows.ts'
-import type { BuildNotes } from './poison.ts'
 import { declareLog } from './resume.ts'
 
 const openBytesFreshMs = 100
 
-export interface BuilderDeps {
-  readonly log: EventLog
-  readonly store: ObjectStore
-  readonly announcements: Announcements
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly compressor: Compressor
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'rowMemory' | 'turns'
+
+export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
-  readonly metrics?: Metrics | undefined
-  /** How long the next part of a large batch is waited for; default 15 minutes. */
-  readonly attemptPatienceMs?: number
-  /** False where the log must not grow for the sake of floors alone; default true. */
-  readonly tellsHalts?: boolean
-  /** Where it is noted that a large block is being built; without it nobody learns of builds that end the process. */
-  readonly notes?: BuildNotes | undefined
   /** Says which partitions to build; without it all. */
   readonly share?: PartitionShare | undefined
 }
@@ -149,14 +131,9 @@ function statusOf(held: Assignment, hasJumped: boolean): BuilderStatus {
     ready:
       !hasJumped && held.isKnown && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
     halted: hasJumped ? [...halted, clockJump] : halted,
-    partitions: partitions.map((partition) => ({
-      partition: partition.number,
-      position: partition.position,
-      floor: partition.floor,
-      lag: partition.lag,
-      caughtUp: partition.isCaughtUp,
-      waitingPlans: partition.waitingPlans,
-    })),
+    partitions: partitions.map(({ number: partition, position, floor, lag, isCaughtUp: caughtUp, waitingPlans }) => {
+      return { partition, position, floor, lag, caughtUp, waitingPlans }
+    }),
     lostRaces: held.lostRaces,
   }
 }
