@@ -22,7 +22,7 @@ export { DecodeError, HaltError, NodeError } from './model/errors.ts'
 export { JsonNumber } from './model/json.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
 export type { RunningNode } from './node.ts'
-export { packageVersion } from './ops/process.ts'
+export { packageVersion } from './ops/package-version.ts'
 export type { FsckOptions } from './fsck/fsck.ts'
 export type { DatasetReport, FsckProgress, Problem, StoreReport } from './fsck/report.ts'
 

@@ -14,7 +14,7 @@ import type { TopicState } from './log/kafka/topics.ts'
 import type { PartitionShare } from './log/partitions.ts'
 import { NodeError } from './model/errors.ts'
 import type { Role } from './model/names.ts'
-import { createLogger } from './ops/process.ts'
+import { createLogger } from './ops/create-logger.ts'
 import type { DataPaths } from './store/layout.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */

@@ -2,8 +2,7 @@
 // same, and the creation: a message in the log, then the wait until its blocks are committed. The first in the log wins.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { viewOf } from '../catalog/view.ts'
+import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
 import { datasetIdFromKey } from '../ids/did.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
@@ -82,8 +81,7 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
 
 /** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
 export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
-  // The push source ends what a creation writes.
-  const made = viewOf(chain, chain.sources[0]?.sequence)
+  const made = viewOf(chain, chain.creationSequence)
   const hasSameSchema =
     asked.schema === undefined || made.schema === undefined
       ? asked.schema === made.schema

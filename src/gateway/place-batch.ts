@@ -165,11 +165,11 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
 
 /** The schema that the rows bring: where the dataset has none yet, or lacks columns that the caller may add. */
 function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | undefined {
-  const current = chain.schemas.at(-1)
+  const current = chain.aspects.schema
   const { schema, payloadFields } = body.shape
   if (current === undefined) return schema
-  if (controls.unknownFields !== 'add' || current.value === schema) return undefined
-  return holdsColumns(current.value, payloadFields) ? undefined : schema
+  if (controls.unknownFields !== 'add' || current === schema) return undefined
+  return holdsColumns(current, payloadFields) ? undefined : schema
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */
@@ -177,7 +177,7 @@ async function sequenceAsked(deps: PlaceDeps, { chain }: BatchToPlace, ifMatch: 
   const hash = sameHash(ifMatch)
   if (chain.head.hash !== hash) await deps.catalog.refresh(chain)
   const sequence = chain.sequenceOf(hash)
-  const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.schemas.at(-1)?.sequence ?? -1)
+  const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.aspects.schemaSequence)
   if (sequence === undefined || moved > sequence) throw headMoved(chain)
   return sequence
 }

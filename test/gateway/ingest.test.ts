@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { viewOf } from '../../src/catalog/view.ts'
+import { viewOf } from '../../src/catalog/dataset-chain.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
