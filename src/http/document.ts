@@ -53,14 +53,8 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
     transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }) : {}),
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
-      return {
-        url,
-        schema: {
-          ...schema,
-          ...describes,
-          ...(right === undefined ? { security: [{}] } : right === 'read' ? {} : { security: [{ token: [] }] }),
-        },
-      }
+      const security = right === undefined ? [{}] : [{ token: [] }]
+      return { url, schema: { ...schema, ...describes, ...(right === 'read' ? {} : { security }) } }
     },
   })
   await app.register(swaggerUi, {
