@@ -4,8 +4,8 @@
 import { type Command, Option } from 'commander'
 import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
-import type { ChaosOptions } from './commands/chaos.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
@@ -342,9 +342,7 @@ function addUpkeepCommands(program: Command, runner: Runner): void {
       '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
     )
     .action(
-      runner<ChaosOptions>(async (context, _, options) =>
-        (await import('./commands/chaos.ts')).chaos(context, options),
-      ),
+      runner<ChaosOptions>(async (context, _, options) => (await import('./commands/fsck.ts')).chaos(context, options)),
     )
   program
     .command('version')
