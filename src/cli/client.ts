@@ -9,6 +9,7 @@ import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { textAt } from './json-values.ts'
@@ -84,7 +85,7 @@ async function findToken(context: CommandContext, base: URL): Promise<FoundToken
   const { environment, tokenFile } = context
   if (tokenFile !== undefined) return { text: checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile) }
   if (environment.token !== undefined) return { text: checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN') }
-  if (!isLoopback(base.hostname)) return undefined
+  if (!isLoopback(base.hostname.replace(/^\[(.*)\]$/, '$1'))) return undefined
   const path = join(environment.dataDir, 'token')
   const local = await readFile(path, 'utf8').catch(() => undefined)
   if (local === undefined) return undefined
@@ -118,11 +119,6 @@ function ownNodeCheck(base: URL, { dataDir, nodeKeyFile }: ClientEnvironment): (
 function checkToken(token: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
-}
-
-/** True for a host name that can only be this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 async function callNode(base: URL, authorization: Readonly<Record<string, string>>, call: Call): Promise<Answer> {

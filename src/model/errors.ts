@@ -61,7 +61,7 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
-/** An error that a client of the node is told about. `message` is a sentence for a person in a hurry. */
+/** An error that a client of the node is told about. `message` is a sentence for a hurried reader. */
 export class NodeError extends Error {
   override readonly name: string = 'NodeError'
   readonly kind: ErrorKind
