@@ -189,7 +189,7 @@ async function exists({ client, path, options }: Sending): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     if (error.exitCode === exitCodes.notFound) return false
-    // Who may write need not be allowed to read.
+    // A token that may write need not allow reading.
     if (error.exitCode === exitCodes.notAllowed) return true
     throw error
   }
