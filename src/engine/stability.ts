@@ -221,8 +221,7 @@ class Judge {
     if (!(expression instanceof Map) || text(expression, 'class') !== 'COLUMN_REF' || from === undefined) return false
     const [name, qualifier] = list(expression, 'column_names').toReversed()
     const own = text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
-    const isOwn =
-      qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === foldAscii(own))
+    const isOwn = qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === foldAscii(own))
     return isOwn && typeof name === 'string' && foldAscii(name) === this.#offsetOf(from)
   }
 

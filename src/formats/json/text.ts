@@ -179,19 +179,19 @@ export function stringText(scratch: Scratch, bytes: Uint8Array, start: number, e
   return decoder.decode(scratch.bytes.subarray(0, scratch.length))
 }
 
-/** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
-export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
-  const text = bytes[at] === 0x74 ? literalBytes.true : bytes[at] === 0x66 ? literalBytes.false : literalBytes.null
-  if (at + text.length > end) return -1
-  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return -1
-  return at + text.length
+/** Whether `bytes[start, end)` is `text`, which is ASCII. */
+export function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+  if (end - start !== text.length) return false
+  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
+  return true
 }
 
-const literalBytes = {
-  true: [0x74, 0x72, 0x75, 0x65],
-  false: [0x66, 0x61, 0x6c, 0x73, 0x65],
-  null: [0x6e, 0x75, 0x6c, 0x6c],
-} as const
+/** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
+export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
+  const text = bytes[at] === 0x74 ? 'true' : bytes[at] === 0x66 ? 'false' : 'null'
+  const after = at + text.length
+  return after <= end && isText(bytes, at, after, text) ? after : -1
+}
 
 /** `~` and `/` of a JSON pointer segment escaped. Source: RFC 6901 §3. */
 export function pointerSegment(name: string): string {
