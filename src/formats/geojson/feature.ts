@@ -2,24 +2,37 @@
 // member as one object (docs/spec/http.md §6, GeoJSON). Members in any order. Source: RFC 7946 §3.2.
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
+import { utf8 } from '../../lib/bytes.ts'
 import { type ColumnPlan, unknownName, valueCode } from '../column-plan.ts'
 import { type JsonRecordOptions, JsonRecordReader, letterN } from '../json/record.ts'
 import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
 import { FixedText, WordView } from './fixed-text.ts'
-import { GeometryChecker, pointHead } from './geometry.ts'
+import { GeometryChecker } from './geometry.ts'
 import { featureColumns, type FeaturePlan, foreignToFeatures, reprojectHint, requireWgs84Text } from './rules.ts'
 
 const noBytes = new Uint8Array(0)
 
 /** How nearly all points begin, and what stands before their properties. */
-const plainHead = new FixedText(`{"type":"Feature","geometry":${pointHead}`)
-const plainMiddle = new FixedText(',"properties":{')
+interface Spelling {
+  readonly point: number
+  readonly head: FixedText
+  readonly middle: FixedText
+}
+
+function spelling(head: string, point: string, middle: string): Spelling {
+  return { point: head.length, head: new FixedText(head + point), middle: new FixedText(middle) }
+}
+
+const compact = spelling('{"type":"Feature","geometry":', '{"type":"Point","coordinates":[', ',"properties":{')
+/** As Python writes JSON. */
+const spaced = spelling('{"type": "Feature", "geometry": ', '{"type": "Point", "coordinates": [', ', "properties": {')
 
 /** Result of `plain` where a feature does not begin so. */
 const unplain = -2
 
 /** The members that have a meaning of their own, by the bits of `parts`. */
-const partNames = ['type', 'geometry', 'properties', 'id'] as const
+const partNames = ['type', 'geometry', 'properties', 'id'].map((name) => [name, utf8(name)] as const)
+const featureName = utf8('Feature')
 const part = { type: 1, geometry: 2, properties: 4, id: 8 } as const
 
 export class FeatureReader extends JsonRecordReader {
@@ -40,7 +53,7 @@ export class FeatureReader extends JsonRecordReader {
     // Not kept account of: a feature has more than names.
     this.metOther = true
     this.plan = plan
-    this.geometries = new GeometryChecker(this.scanner, this.words)
+    this.geometries = new GeometryChecker(this.scanner)
   }
 
   /** As in JsonRecordReader. Throws NodeError `UnsupportedCrs`. */
@@ -69,20 +82,21 @@ export class FeatureReader extends JsonRecordReader {
   private plain(open: number): number {
     const { bytes, end } = this
     const { view } = this.words
-    if (!plainHead.standsAt(view, open, end)) return unplain
+    const { head, point, middle } = spaced.head.standsAt(view, open, end) ? spaced : compact
+    if (head === compact.head && !head.standsAt(view, open, end)) return unplain
     const { geometry } = this.plan
     const builder = this.columns.builders[geometry]
-    if (builder === undefined || this.columns.plan.columns[geometry]?.code !== valueCode.string) return unplain
-    const from = open + plainHead.length - pointHead.length
-    const to = this.geometries.check(bytes, from, end, 2)
+    if (builder === undefined || this.table.columns[geometry]?.code !== valueCode.string) return unplain
+    const from = open + point
+    const to = this.geometries.point(bytes, open + head.length - 1, end, 2)
     if (to < 0) return unplain
     this.claim(geometry)
     builder.appendView(view, from, to)
     this.parts = part.type | part.geometry
     let after = to
-    if (plainMiddle.standsAt(view, to, end)) {
+    if (middle.standsAt(view, to, end)) {
       this.parts |= part.properties
-      after = this.object(to + plainMiddle.length - 1, 2, '/properties')
+      after = this.object(to + middle.length - 1, 2, '/properties')
       if (after < 0 || this.full) return -1
     }
     return this.featureMembers(this.scanner.next(bytes, after, end, closeBrace))
@@ -129,7 +143,7 @@ export class FeatureReader extends JsonRecordReader {
   /** The name last read; those of parts cost no string. */
   private memberName(): string {
     if (!this.scanner.string.escaped) {
-      for (const name of partNames) if (isText(this.bytes, this.keyStart, this.keyEnd, name)) return name
+      for (const [name, text] of partNames) if (isText(this.bytes, this.keyStart, this.keyEnd, text)) return name
     }
     return this.keyText()
   }
@@ -150,7 +164,7 @@ export class FeatureReader extends JsonRecordReader {
     const { string, scratch } = this.scanner
     if (!this.pass()) return false
     const isString = bytes[at] === quote
-    if (isString && isText(bytes, string.start, string.end, 'Feature')) return true
+    if (isString && isText(bytes, string.start, string.end, featureName)) return true
     this.otherType = isString ? stringText(scratch, bytes, string.start, string.end) : ''
     let advice = ''
     if (this.otherType === 'FeatureCollection') advice = ' Send a FeatureCollection as application/geo+json.'
@@ -260,7 +274,7 @@ export class FeatureReader extends JsonRecordReader {
 
   /** The column to put a value into, claimed; undefined when the dataset has no such column. */
   private target(index: number): { readonly column: ColumnPlan; readonly builder: ColumnBuilder } | undefined {
-    const column = this.columns.plan.columns[index]
+    const column = this.table.columns[index]
     const builder = this.columns.builders[index]
     if (column === undefined || builder === undefined) return undefined
     this.claim(index)

@@ -1,6 +1,7 @@
 // Judges the geometry of a feature by RFC 7946 in one pass over its bytes, building nothing: known types, positions,
 // ranges, rings. Whether what it refuses is JSON at all, `JsonScanner.check` says.
 
+import { utf8 } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import type { JsonScanner } from '../json/scanner.ts'
 import {
@@ -16,12 +17,7 @@ import {
   stringText,
 } from '../json/text.ts'
 import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from '../number-scan.ts'
-import { FixedText, type WordView } from './fixed-text.ts'
 import { requireWgs84Text } from './rules.ts'
-
-/** How nearly all points begin. */
-export const pointHead = '{"type":"Point","coordinates":['
-const plainPoint = new FixedText(pointHead)
 
 /** Degrees. */
 const maxLongitude = 360
@@ -50,7 +46,7 @@ const shapes: ReadonlyMap<string, Shape> = new Map([
   ['MultiPolygon', { depth: 3, row: 'ring' }],
 ])
 const collection = 'GeometryCollection'
-const usualNames = ['type', 'coordinates', 'Point'] as const
+const usualNames = ['type', 'coordinates', 'Point'].map((name) => [name, utf8(name)] as const)
 
 /** The members of the geometry being read, while it is not known what they have to be. */
 interface Parts {
@@ -77,14 +73,11 @@ export class GeometryChecker {
   private bytes: Uint8Array = new Uint8Array(0)
   private limit = 0
   private readonly scanner: JsonScanner
-  private readonly words: WordView
   private readonly number = new NumberScan()
   private readonly other = new NumberScan()
 
-  /** `words` looks at the bytes that are checked. */
-  constructor(scanner: JsonScanner, words: WordView) {
+  constructor(scanner: JsonScanner) {
     this.scanner = scanner
-    this.words = words
   }
 
   /**
@@ -93,15 +86,18 @@ export class GeometryChecker {
    */
   check(bytes: Uint8Array, at: number, end: number, level: number): number {
     this.begin(bytes, at, end)
-    if (plainPoint.standsAt(this.words.view, at, end)) {
-      const after = this.position(at + plainPoint.length - 1, level + 1)
-      if (after >= 0 && this.byteAt(after) === closeBrace) return after + 1
-      this.begin(bytes, at, end)
-    }
     return this.geometry(at, level)
   }
 
-  /** The same for the value of `bbox` at `at`. */
+  /** Index after the point on nesting level `level` whose coordinates open at `at` and end it; else -1. */
+  point(bytes: Uint8Array, at: number, end: number, level: number): number {
+    this.bytes = bytes
+    this.limit = end
+    const after = this.position(at, level + 1)
+    return after >= 0 && this.byteAt(after) === closeBrace ? after + 1 : -1
+  }
+
+  /** As `check`, for the value of `bbox` at `at`. */
   checkBox(bytes: Uint8Array, at: number, end: number, level: number): number {
     this.begin(bytes, at, end)
     return this.box(at, level)
@@ -153,7 +149,7 @@ export class GeometryChecker {
   /** The text last scanned; the most usual cost no string. */
   private name(): string {
     const { start, end, escaped } = this.scanner.string
-    if (!escaped) for (const name of usualNames) if (isText(this.bytes, start, end, name)) return name
+    if (!escaped) for (const [name, text] of usualNames) if (isText(this.bytes, start, end, text)) return name
     return stringText(this.scanner.scratch, this.bytes, start, end)
   }
 

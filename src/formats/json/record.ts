@@ -6,7 +6,7 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { copyBytes } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { columnNameOf, type ColumnPlan, reservedName, unknownName, valueCode } from '../column-plan.ts'
+import { columnNameOf, type ColumnPlan, reservedName, type TablePlan, unknownName, valueCode } from '../column-plan.ts'
 import { type FaultLog, type RecordPlace, unknownFieldMessage } from '../fault-log.ts'
 import type { ReaderOptions } from '../format.ts'
 import { scanNumber } from '../number-scan.ts'
@@ -15,6 +15,8 @@ import { JsonScanner } from './scanner.ts'
 import {
   closeBrace,
   closeBracket,
+  colon,
+  comma,
   literalEnd,
   openBrace,
   openBracket,
@@ -47,6 +49,7 @@ export class JsonRecordReader {
   protected readonly scanner: JsonScanner
   protected readonly columns: TypedColumns
   protected readonly faults: FaultLog
+  protected readonly table: TablePlan
   private readonly place: RecordPlace
   private readonly ignoreUnknown: boolean
   private readonly valueless: ReadonlySet<string>
@@ -74,6 +77,7 @@ export class JsonRecordReader {
 
   constructor(options: JsonRecordOptions) {
     this.columns = options.columns
+    this.table = options.columns.plan
     this.faults = options.faults
     this.place = options.place
     this.ignoreUnknown = options.unknownFields === 'ignore'
@@ -152,8 +156,13 @@ export class JsonRecordReader {
     let keyAt = scanner.first(bytes, open, end, closeBrace)
     for (let index = 0; keyAt > 0; index++) {
       const column = this.key(keyAt, index)
-      this.at = column === noKey ? -1 : scanner.colon(bytes, this.keyEnd + 1, end)
-      if (this.at < 0) return this.halt()
+      if (column === noKey) return this.halt()
+      let at = skipSpace(bytes, this.keyEnd + 1, end)
+      if (at >= end || bytes[at] !== colon) {
+        scanner.malformed(bytes, at, end, 'a colon')
+        return this.halt()
+      }
+      this.at = skipSpace(bytes, at + 1, end)
       if (column < 0) {
         if (!this.otherMember(column, keyAt)) return -1
       } else if (seen[column] === stamp) {
@@ -161,14 +170,23 @@ export class JsonRecordReader {
       } else {
         seen[column] = stamp
         found += 1
-        const plan = this.columns.plan.columns[column]
+        const plan = this.table.columns[column]
         const builder = this.columns.builders[column]
         if (plan !== undefined && builder !== undefined && !this.value(plan, builder, this.level + 1)) return -1
       }
       if (this.faultsHere >= maxFaults) return -1
-      keyAt = scanner.next(bytes, this.at, end, closeBrace)
+      at = skipSpace(bytes, this.at, end)
+      const next = at < end ? bytes[at] : 0
+      if (next === closeBrace) {
+        scanner.after = at + 1
+        break
+      }
+      if (next !== comma) {
+        scanner.malformed(bytes, at, end, 'a comma or the end of the object')
+        return this.halt()
+      }
+      keyAt = skipSpace(bytes, at + 1, end)
     }
-    if (keyAt < 0) return this.halt()
     this.found += found
     this.at = scanner.after
     return this.at
@@ -176,9 +194,8 @@ export class JsonRecordReader {
 
   /** Reads the key that opens at `at`, number `index` of its object: its column, `reservedName`, `unknownName`, or `noKey`. */
   private key(at: number, index: number): number {
-    const { bytes } = this
-    const { keyBytes, keyColumns } = this.columns.plan
-    const hint = keyBytes[index]
+    const { bytes, table } = this
+    const hint = table.keyBytes[index]
     if (hint !== undefined && bytes[at] === quote) {
       const { length } = hint
       if (at + length + 1 < this.end && bytes[at + length + 1] === quote) {
@@ -187,7 +204,7 @@ export class JsonRecordReader {
         if (i === length) {
           this.keyStart = at + 1
           this.keyEnd = at + 1 + length
-          return keyColumns[index] ?? unknownName
+          return table.keyColumns[index] ?? unknownName
         }
       }
     }
@@ -195,17 +212,16 @@ export class JsonRecordReader {
   }
 
   private unhintedKey(at: number, index: number): number {
-    const { bytes, scanner } = this
+    const { bytes, scanner, table } = this
     const { string } = scanner
-    const { plan } = this.columns
     if (scanner.name(bytes, at, this.end) < 0) return noKey
     this.keyStart = string.start
     this.keyEnd = string.end
-    const column = plan.byName.get(foldAscii(this.keyText())) ?? unknownName
+    const column = table.byName.get(foldAscii(this.keyText())) ?? unknownName
     // Hints stay dense and few; a key far out of order finds its place a record later.
-    if (column >= 0 && !string.escaped && index <= plan.keyBytes.length && index < plan.columns.length) {
-      plan.keyBytes[index] = copyBytes(bytes, string.start, string.end)
-      plan.keyColumns[index] = column
+    if (column >= 0 && !string.escaped && index <= table.keyBytes.length && index < table.columns.length) {
+      table.keyBytes[index] = copyBytes(bytes, string.start, string.end)
+      table.keyColumns[index] = column
     }
     return column
   }
@@ -232,7 +248,7 @@ export class JsonRecordReader {
     if (!this.pass()) return false
     if (column === reservedName) {
       this.note('ReservedColumn', `'${name}' is a system column; the node fills it.`, keyAt, keyEnd)
-    } else if (!isNull) this.unknownField(columnNameOf(this.columns.plan, name), keyAt, keyEnd)
+    } else if (!isNull) this.unknownField(columnNameOf(this.table, name), keyAt, keyEnd)
     return true
   }
 

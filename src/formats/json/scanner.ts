@@ -135,11 +135,13 @@ export class JsonScanner {
     const at = skipSpace(bytes, from, end)
     const byte = at < end ? bytes[at] : 0
     if (byte === comma) return skipSpace(bytes, at + 1, end)
-    if (byte !== close) {
-      return this.malformed(bytes, at, end, `a comma or the end of the ${close === closeBrace ? 'object' : 'array'}`)
-    }
+    if (byte !== close) return this.noNext(bytes, at, end, close)
     this.after = at + 1
     return 0
+  }
+
+  private noNext(bytes: Uint8Array, at: number, end: number, close: number): -1 {
+    return this.malformed(bytes, at, end, `a comma or the end of the ${close === closeBrace ? 'object' : 'array'}`)
   }
 
   /** Scans the name that opens at `at`: index after its closing quote. */
@@ -150,10 +152,13 @@ export class JsonScanner {
 
   /** Scans the text that opens at `at`: index after its closing quote. */
   text(bytes: Uint8Array, at: number, end: number): number {
-    const { string } = this
-    const after = scanString(string, bytes, at, end)
+    const after = scanString(this.string, bytes, at, end)
     if (after < 0) return this.badString(bytes, at, -1 - after, end)
-    if (!string.escaped) return after
+    return this.string.escaped ? this.escapes(bytes, at, after) : after
+  }
+
+  private escapes(bytes: Uint8Array, at: number, after: number): number {
+    const { string } = this
     const fault = unescapeString(this.scratch, bytes, string.start, string.end)
     if (fault === undefined) return after
     if (fault === 'bad-escape') {

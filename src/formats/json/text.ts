@@ -1,6 +1,8 @@
 // Strings of JSON text, read from bytes: finding the end of a string, undoing its escapes; white space and literals.
 // Source of the grammar: RFC 8259.
 
+import { utf8 } from '../../lib/bytes.ts'
+
 export const quote = 0x22
 export const backslash = 0x5c
 export const openBrace = 0x7b
@@ -179,16 +181,19 @@ export function stringText(scratch: Scratch, bytes: Uint8Array, start: number, e
   return decoder.decode(scratch.bytes.subarray(0, scratch.length))
 }
 
-/** Whether `bytes[start, end)` is `text`, which is ASCII. */
-export function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
-  if (end - start !== text.length) return false
-  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
+/** Whether `bytes[start, end)` is `text`. */
+export function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
+  const { length } = text
+  if (end - start !== length) return false
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false
   return true
 }
 
+const literals = { true: utf8('true'), false: utf8('false'), null: utf8('null') } as const
+
 /** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
 export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
-  const text = bytes[at] === 0x74 ? 'true' : bytes[at] === 0x66 ? 'false' : 'null'
+  const text = bytes[at] === 0x74 ? literals.true : bytes[at] === 0x66 ? literals.false : literals.null
   const after = at + text.length
   return after <= end && isText(bytes, at, after, text) ? after : -1
 }
