@@ -150,7 +150,8 @@ export class JsonRecordReader {
 
   /** Reads the members of the object that opens at `open`: index after it, or -1. */
   private members(open: number): number {
-    const { bytes, end, seen, scanner } = this
+    const { bytes, end, seen, scanner, columns } = this
+    const plans = this.table.columns
     const stamp = this.record + 1
     let found = 0
     let keyAt = scanner.first(bytes, open, end, closeBrace)
@@ -170,8 +171,8 @@ export class JsonRecordReader {
       } else {
         seen[column] = stamp
         found += 1
-        const plan = this.table.columns[column]
-        const builder = this.columns.builders[column]
+        const plan = plans[column]
+        const builder = columns.builders[column]
         if (plan !== undefined && builder !== undefined && !this.value(plan, builder, this.level + 1)) return -1
       }
       if (this.faultsHere >= maxFaults) return -1
