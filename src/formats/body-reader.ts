@@ -9,6 +9,23 @@ import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'
 import { firstInvalidUtf8, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 import { TypedColumns } from './typed-columns.ts'
 
+/** Reads single records where only that tells where they end. */
+export interface RecordCore {
+  /** True after a fault of syntax: where the record ends is not known. */
+  readonly broken: boolean
+  /** True once there was something that no column is for, or may have been. */
+  readonly metOther: boolean
+  /**
+   * Reads the record at `start`, which ends before `end`, as record number `record` (0-based): index after it, or -1 when
+   * it could not be read to its end. Faults go to the log; a row is added to the columns, complete unless there was a fault.
+   */
+  read(bytes: Uint8Array, start: number, end: number, record: number): number
+  /** Like `read`, but -1 where there would be any fault, which is not noted. */
+  attempt(bytes: Uint8Array, start: number, end: number, record: number): number
+  /** Makes ready to read the record last attempted again; its row is to be undone. */
+  undo(): void
+}
+
 export abstract class BodyReader implements RecordReader, RecordSink {
   /** Records so far, faulty ones included. */
   protected records = 0

@@ -71,7 +71,14 @@ function expectedRow(text: string): unknown[] {
   const extra = Object.keys(others).length > 0 ? others : null
   // Columns are found without regard to ASCII case.
   const found = new Map(Object.entries(values ?? {}).map(([name, value]) => [name.toLowerCase(), value ?? null]))
-  return [null, found.get('name') ?? null, found.get('size') ?? null, shape, own === undefined ? null : String(own), extra]
+  return [
+    null,
+    found.get('name') ?? null,
+    found.get('size') ?? null,
+    shape,
+    own === undefined ? null : String(own),
+    extra,
+  ]
 }
 
 function plainRows(format: string, text: string, chunkBytes?: number): unknown[][] {

@@ -3,8 +3,9 @@
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { utf8 } from '../../lib/bytes.ts'
+import type { RecordCore } from '../body-reader.ts'
 import { type ColumnPlan, unknownName, valueCode } from '../column-plan.ts'
-import { type JsonRecordOptions, JsonRecordReader, letterN } from '../json/record.ts'
+import { type JsonRecordOptions, JsonRecordReader, letterN, maxFaults } from '../json/record.ts'
 import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
 import { FixedText, WordView } from './fixed-text.ts'
 import { GeometryChecker } from './geometry.ts'
@@ -35,10 +36,13 @@ const partNames = ['type', 'geometry', 'properties', 'id'].map((name) => [name, 
 const featureName = utf8('Feature')
 const part = { type: 1, geometry: 2, properties: 4, id: 8 } as const
 
-export class FeatureReader extends JsonRecordReader {
+export class FeatureReader implements RecordCore {
+  /** Not kept account of: a feature has more than names. */
+  readonly metOther = true
   /** Text of the last object's `type` when it is not `Feature`; '' when it has none. */
   otherType: string | undefined = undefined
   private readonly plan: FeaturePlan
+  private readonly row: JsonRecordReader
   private readonly geometries: GeometryChecker
   private readonly words = new WordView()
   /** The members that are no part of a feature, as the beginning of an object. */
@@ -49,16 +53,27 @@ export class FeatureReader extends JsonRecordReader {
   private others: Set<string> | undefined = undefined
 
   constructor(plan: FeaturePlan, options: JsonRecordOptions) {
-    super(options)
-    // Not kept account of: a feature has more than names.
-    this.metOther = true
     this.plan = plan
-    this.geometries = new GeometryChecker(this.scanner)
+    this.row = new JsonRecordReader(options)
+    this.geometries = new GeometryChecker(this.row.scanner)
   }
 
-  /** As in JsonRecordReader. Throws NodeError `UnsupportedCrs`. */
-  override read(bytes: Uint8Array, start: number, end: number, record: number): number {
-    this.begin(bytes, end, record)
+  get broken(): boolean {
+    return this.row.broken
+  }
+
+  attempt(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.row.tentative = true
+    return this.row.settle(this.read(bytes, start, end, record))
+  }
+
+  undo(): void {
+    this.row.undo()
+  }
+
+  /** As in RecordCore. Throws NodeError `UnsupportedCrs`. */
+  read(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.row.begin(bytes, end, record)
     this.words.look(bytes)
     this.parts = 0
     this.others = undefined
@@ -71,8 +86,8 @@ export class FeatureReader extends JsonRecordReader {
       // The reader of objects says what else it is.
       const isObject = open < end && bytes[open] === openBrace
       after = isObject
-        ? this.featureMembers(this.scanner.first(bytes, open, end, closeBrace))
-        : this.object(open, 1, '')
+        ? this.featureMembers(this.row.scanner.first(bytes, open, end, closeBrace))
+        : this.row.object(open, 1, '')
     }
     if (after >= 0) this.completeFeature(open, after)
     return after
@@ -80,44 +95,44 @@ export class FeatureReader extends JsonRecordReader {
 
   /** Reads a feature that begins as nearly all points do: index after it, -1 after a fault, or `unplain`. */
   private plain(open: number): number {
-    const { bytes, end } = this
+    const { bytes, end } = this.row
     const { view } = this.words
     const { head, point, middle } = spaced.head.standsAt(view, open, end) ? spaced : compact
     if (head === compact.head && !head.standsAt(view, open, end)) return unplain
     const { geometry } = this.plan
-    const builder = this.columns.builders[geometry]
-    if (builder === undefined || this.table.columns[geometry]?.code !== valueCode.string) return unplain
+    const builder = this.row.columns.builders[geometry]
+    if (builder === undefined || this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
     const from = open + point
     const to = this.geometries.point(bytes, open + head.length - 1, end, 2)
     if (to < 0) return unplain
-    this.claim(geometry)
+    this.row.claim(geometry)
     builder.appendView(view, from, to)
     this.parts = part.type | part.geometry
     let after = to
     if (middle.standsAt(view, to, end)) {
       this.parts |= part.properties
-      after = this.object(to + middle.length - 1, 2, '/properties')
-      if (after < 0 || this.full) return -1
+      after = this.row.object(to + middle.length - 1, 2, '/properties')
+      if (after < 0 || this.row.faultsHere >= maxFaults) return -1
     }
-    return this.featureMembers(this.scanner.next(bytes, after, end, closeBrace))
+    return this.featureMembers(this.row.scanner.next(bytes, after, end, closeBrace))
   }
 
   /** Reads members from the one at `first` up to the closing brace: index after it, or -1. */
   private featureMembers(first: number): number {
-    const { bytes, end, scanner } = this
+    const { bytes, end, scanner } = this.row
     let keyAt = first
     while (keyAt > 0) {
       const keyEnd = scanner.name(bytes, keyAt, end)
-      this.at = keyEnd < 0 ? -1 : scanner.colon(bytes, keyEnd, end)
-      if (this.at < 0) return this.halt()
-      this.level = 1
-      this.path = ''
-      this.keyStart = keyAt + 1
-      this.keyEnd = keyEnd - 1
-      if (!this.member(keyAt) || this.full) return -1
-      keyAt = scanner.next(bytes, this.at, end, closeBrace)
+      this.row.at = keyEnd < 0 ? -1 : scanner.colon(bytes, keyEnd, end)
+      if (this.row.at < 0) return this.row.halt()
+      this.row.level = 1
+      this.row.path = ''
+      this.row.keyStart = keyAt + 1
+      this.row.keyEnd = keyEnd - 1
+      if (!this.member(keyAt) || this.row.faultsHere >= maxFaults) return -1
+      keyAt = scanner.next(bytes, this.row.at, end, closeBrace)
     }
-    return keyAt < 0 ? this.halt() : scanner.after
+    return keyAt < 0 ? this.row.halt() : scanner.after
   }
 
   /** Reads the value at `at` of the member whose name opens at `keyAt`; false when the feature cannot be read on. */
@@ -142,10 +157,11 @@ export class FeatureReader extends JsonRecordReader {
 
   /** The name last read; those of parts cost no string. */
   private memberName(): string {
-    if (!this.scanner.string.escaped) {
-      for (const [name, text] of partNames) if (isText(this.bytes, this.keyStart, this.keyEnd, text)) return name
+    if (!this.row.scanner.string.escaped) {
+      for (const [name, text] of partNames)
+        if (isText(this.row.bytes, this.row.keyStart, this.row.keyEnd, text)) return name
     }
-    return this.keyText()
+    return this.row.keyText()
   }
 
   private isRepeated(bit: number): boolean {
@@ -155,91 +171,94 @@ export class FeatureReader extends JsonRecordReader {
   }
 
   private repeated(name: string, keyAt: number): boolean {
-    this.note('DuplicateField', `The name '${name}' stands twice in one feature.`, keyAt, this.at)
-    return this.pass()
+    this.row.note('DuplicateField', `The name '${name}' stands twice in one feature.`, keyAt, this.row.at)
+    return this.row.pass()
   }
 
   private type(): boolean {
-    const { bytes, at } = this
-    const { string, scratch } = this.scanner
-    if (!this.pass()) return false
+    const { bytes, at } = this.row
+    const { string, scratch } = this.row.scanner
+    if (!this.row.pass()) return false
     const isString = bytes[at] === quote
     if (isString && isText(bytes, string.start, string.end, featureName)) return true
     this.otherType = isString ? stringText(scratch, bytes, string.start, string.end) : ''
     let advice = ''
     if (this.otherType === 'FeatureCollection') advice = ' Send a FeatureCollection as application/geo+json.'
     else if (isString) advice = ' Put a geometry into the member geometry of a feature.'
-    this.note('MalformedRecord', `The type of a feature is 'Feature'.${advice}`, at, this.at)
+    this.row.note('MalformedRecord', `The type of a feature is 'Feature'.${advice}`, at, this.row.at)
     return true
   }
 
   private geometry(): boolean {
-    const { bytes, at, plan } = this
-    const byte = at < this.end ? bytes[at] : 0
+    const { bytes, at } = this.row
+    const { plan } = this
+    const byte = at < this.row.end ? bytes[at] : 0
     if (byte !== openBrace) {
-      if (!this.pass()) return false
-      if (byte !== letterN) this.note('InvalidGeometry', 'A geometry is an object or null.', at, this.at)
+      if (!this.row.pass()) return false
+      if (byte !== letterN) this.row.note('InvalidGeometry', 'A geometry is an object or null.', at, this.row.at)
       else {
         const target = this.target(plan.geometry)
-        const fault = target === undefined ? undefined : this.columns.putNull(target.column, target.builder)
-        if (target !== undefined && fault !== undefined) this.misfit(fault, target.column, at)
+        const fault = target === undefined ? undefined : this.row.columns.putNull(target.column, target.builder)
+        if (target !== undefined && fault !== undefined) this.row.misfit(fault, target.column, at)
       }
       return true
     }
-    const after = this.geometries.check(bytes, at, this.end, 2)
+    const after = this.geometries.check(bytes, at, this.row.end, 2)
     if (after < 0) return this.badGeometry()
-    this.at = after
+    this.row.at = after
     const target = this.target(plan.geometry)
-    if (target === undefined) this.unknownField(featureColumns.geometry, at, after)
+    if (target === undefined) this.row.unknownField(featureColumns.geometry, at, after)
     else if (target.column.code === valueCode.string) target.builder.appendView(this.words.view, at, after)
-    else this.misfit(this.columns.wrongType(target.column, 'an object'), target.column, at)
+    else this.row.misfit(this.row.columns.wrongType(target.column, 'an object'), target.column, at)
     return true
   }
 
   /** What is wrong with the geometry or bbox at `at`: it is no JSON, or what its checker said. */
   private badGeometry(): boolean {
     const { kind, message, at, end, pointer, outOfRange } = this.geometries
-    if (!this.pass()) return false
-    if (outOfRange) this.faults.hint = reprojectHint
-    this.fault(kind, message, at, end, { pointer: this.pointer() + pointer })
+    if (!this.row.pass()) return false
+    if (outOfRange) this.row.faults.hint = reprojectHint
+    this.row.fault(kind, message, at, end, { pointer: this.row.pointer() + pointer })
     return true
   }
 
   private properties(): boolean {
-    const { bytes, at } = this
-    const byte = at < this.end ? bytes[at] : 0
-    if (byte === openBrace) return this.object(at, 2, '/properties') >= 0
-    if (!this.pass()) return false
-    if (byte !== letterN) this.note('WrongType', 'The properties of a feature are an object or null.', at, this.at)
+    const { bytes, at } = this.row
+    const byte = at < this.row.end ? bytes[at] : 0
+    if (byte === openBrace) return this.row.object(at, 2, '/properties') >= 0
+    if (!this.row.pass()) return false
+    if (byte !== letterN)
+      this.row.note('WrongType', 'The properties of a feature are an object or null.', at, this.row.at)
     return true
   }
 
   private id(): boolean {
-    const { bytes, at } = this
+    const { bytes, at } = this.row
     const byte = bytes[at] ?? 0
     const isScalar = byte === quote || byte === 0x2d || (byte >= 0x30 && byte <= 0x39)
     const target = isScalar ? this.target(this.plan.id) : undefined
-    if (target !== undefined) return this.value(target.column, target.builder, 2)
-    if (!this.pass()) return false
-    if (isScalar) this.unknownField(featureColumns.id, at, this.at)
-    else if (byte !== letterN) this.note('WrongType', 'The id of a feature is a text or a number.', at, this.at)
+    if (target !== undefined) return this.row.value(target.column, target.builder, 2)
+    if (!this.row.pass()) return false
+    if (isScalar) this.row.unknownField(featureColumns.id, at, this.row.at)
+    else if (byte !== letterN) this.row.note('WrongType', 'The id of a feature is a text or a number.', at, this.row.at)
     return true
   }
 
   /** A bbox, a coordinate system, or a member of which RFC 7946 knows nothing. */
   private foreign(name: string, keyAt: number): boolean {
-    const { bytes, end, at, extra } = this
-    const keyEnd = this.keyEnd + 1
+    const { bytes, end, at } = this.row
+    const { extra } = this
+    const keyEnd = this.row.keyEnd + 1
     if (name === 'bbox' && this.geometries.checkBox(bytes, at, end, 2) < 0) return this.badGeometry()
-    if (!this.pass()) return false
-    const after = this.at
-    if (name === 'crs') requireWgs84Text(bytes, at, after, `Feature ${this.record}`)
+    if (!this.row.pass()) return false
+    const after = this.row.at
+    if (name === 'crs') requireWgs84Text(bytes, at, after, `Feature ${this.row.record}`)
     else if (foreignToFeatures.has(name)) {
-      this.note('MalformedRecord', `A feature has no member '${name}'.`, keyAt, keyEnd)
+      this.row.note('MalformedRecord', `A feature has no member '${name}'.`, keyAt, keyEnd)
     } else if (this.plan.extra === unknownName) {
       if (bytes[at] === letterN || this.hasUnknownExtra) return true
       this.hasUnknownExtra = true
-      this.unknownField(featureColumns.extra, keyAt, after)
+      this.row.unknownField(featureColumns.extra, keyAt, after)
     } else {
       if (extra.length === 0) extra.reset(end - keyAt + 2)
       extra.add(extra.length === 0 ? openBrace : comma, bytes, keyAt, keyEnd)
@@ -253,11 +272,11 @@ export class FeatureReader extends JsonRecordReader {
     const { extra } = this
     if ((this.parts & part.type) === 0) {
       this.otherType = ''
-      this.fault('MalformedRecord', "A feature has a member 'type', which is 'Feature'.", start, after)
+      this.row.fault('MalformedRecord', "A feature has a member 'type', which is 'Feature'.", start, after)
     }
     if ((this.parts & part.geometry) === 0) {
       const message = "A feature has a member 'geometry'; where there is no place, it is null."
-      this.fault('MissingRequired', message, start, after, { pointer: '/geometry' })
+      this.row.fault('MissingRequired', message, start, after, { pointer: '/geometry' })
     }
     const target = extra.length === 0 ? undefined : this.target(this.plan.extra)
     if (target !== undefined) {
@@ -265,19 +284,19 @@ export class FeatureReader extends JsonRecordReader {
       extra.add(closeBrace, noBytes, 0, 0)
       if (column.code === valueCode.string) builder.appendBytes(extra.bytes, 0, extra.length)
       else {
-        const kind = this.columns.wrongType(column, 'an object')
-        this.fault(kind, this.columns.reason, start, after, { column: column.name, pointer: '' })
+        const kind = this.row.columns.wrongType(column, 'an object')
+        this.row.fault(kind, this.row.columns.reason, start, after, { column: column.name, pointer: '' })
       }
     }
-    this.complete(start, after)
+    this.row.complete(start, after)
   }
 
   /** The column to put a value into, claimed; undefined when the dataset has no such column. */
   private target(index: number): { readonly column: ColumnPlan; readonly builder: ColumnBuilder } | undefined {
-    const column = this.table.columns[index]
-    const builder = this.columns.builders[index]
+    const column = this.row.table.columns[index]
+    const builder = this.row.columns.builders[index]
     if (column === undefined || builder === undefined) return undefined
-    this.claim(index)
+    this.row.claim(index)
     return { column, builder }
   }
 }

@@ -2,14 +2,14 @@
 
 import { NodeError } from '../../model/errors.ts'
 import { type TablePlan, tablePlan } from '../column-plan.ts'
-import { BodyReader } from '../body-reader.ts'
+import { BodyReader, type RecordCore } from '../body-reader.ts'
 import type { ReaderOptions } from '../format.ts'
 import type { Framer } from '../record-feed.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
 import { type JsonRecordOptions, JsonRecordReader } from './record.ts'
 import { skipSpace } from './text.ts'
 
-export abstract class ObjectReader<Objects extends JsonRecordReader = JsonRecordReader> extends BodyReader {
+export abstract class ObjectReader<Objects extends RecordCore = JsonRecordReader> extends BodyReader {
   protected readonly objects: Objects
 
   constructor(

@@ -6,8 +6,9 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { copyBytes } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
+import type { RecordCore } from '../body-reader.ts'
 import { columnNameOf, type ColumnPlan, reservedName, type TablePlan, unknownName, valueCode } from '../column-plan.ts'
-import { type FaultLog, type RecordPlace, unknownFieldMessage } from '../fault-log.ts'
+import { type Fault, type FaultLog, type RecordPlace, unknownFieldMessage } from '../fault-log.ts'
 import type { ReaderOptions } from '../format.ts'
 import { scanNumber } from '../number-scan.ts'
 import type { TypedColumns } from '../typed-columns.ts'
@@ -27,7 +28,7 @@ import {
 } from './text.ts'
 
 /** A record with so many faults is not read further. */
-const maxFaults = 100
+export const maxFaults = 100
 /** Most members of a record that are no columns. */
 const maxUnknown = 16_384
 /** Result of `key` after a fault. */
@@ -40,38 +41,38 @@ export interface JsonRecordOptions extends Pick<ReaderOptions, 'unknownFields' |
   readonly place: RecordPlace
 }
 
-export class JsonRecordReader {
-  /** True after a fault of syntax: where the object ends is not known. */
+/** Also the core of features, which are not a class beneath it: one shape of object keeps its loops fast. */
+export class JsonRecordReader implements RecordCore {
   broken = false
-  /** True once there was something that no column is for, or may have been. */
   metOther = false
   /** A fault that it finds goes to `halt`. */
-  protected readonly scanner: JsonScanner
-  protected readonly columns: TypedColumns
-  protected readonly faults: FaultLog
-  protected readonly table: TablePlan
+  readonly scanner: JsonScanner
+  readonly columns: TypedColumns
+  readonly faults: FaultLog
+  readonly table: TablePlan
   private readonly place: RecordPlace
   private readonly ignoreUnknown: boolean
   private readonly valueless: ReadonlySet<string>
   /** Per column, the number of the last record (from 1) that had it. */
   private readonly seen: Uint32Array
   private unknown: Set<string> | undefined = undefined
-  protected record = 0
-  private faultsHere = 0
+  record = 0
+  /** From `maxFaults` on the record is not read further. */
+  faultsHere = 0
   /** True while faults are not noted, but end the reading. */
-  private tentative = false
+  tentative = false
   /** Columns of this record that have their value. */
   private found = 0
   /** Nesting level of the object being read, and its pointer in the record. */
-  protected level = 1
-  protected path = ''
-  protected bytes: Uint8Array = new Uint8Array(0)
-  protected end = 0
+  level = 1
+  path = ''
+  bytes: Uint8Array = new Uint8Array(0)
+  end = 0
   /** Where reading stands. */
-  protected at = 0
+  at = 0
   /** The key last read, between its quotes. */
-  protected keyStart = 0
-  protected keyEnd = 0
+  keyStart = 0
+  keyEnd = 0
   /** Pointer below the member, inside of a list. */
   private below = ''
 
@@ -86,10 +87,6 @@ export class JsonRecordReader {
     this.seen = new Uint32Array(options.columns.plan.columns.length)
   }
 
-  /**
-   * Reads the object at `start`, which ends before `end`, as record number `record` (0-based): index after it, or -1 when
-   * it could not be read to its end. Faults go to the log; a row is added to the columns, complete unless there was a fault.
-   */
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.begin(bytes, end, record)
     const after = this.object(start, 1, '')
@@ -97,21 +94,23 @@ export class JsonRecordReader {
     return after
   }
 
-  /** Like `read`, but -1 where there would be any fault, which is not noted. */
   attempt(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.tentative = true
-    const after = this.read(bytes, start, end, record)
+    return this.settle(this.read(bytes, start, end, record))
+  }
+
+  /** Ends an attempt, which came to `after`: the same, or -1 if there was a fault. */
+  settle(after: number): number {
     this.tentative = false
     return this.faultsHere === 0 ? after : -1
   }
 
-  /** Makes ready to read the object last attempted again; its row is to be undone. */
   undo(): void {
     this.seen.fill(0)
   }
 
   /** Begins the row of record number `record`, which ends before `end`. */
-  protected begin(bytes: Uint8Array, end: number, record: number): void {
+  begin(bytes: Uint8Array, end: number, record: number): void {
     this.bytes = bytes
     this.end = end
     this.record = record
@@ -123,7 +122,7 @@ export class JsonRecordReader {
   }
 
   /** Reads the members of the object at `start`, of nesting level `level` and pointer `path`: index after it, or -1. */
-  protected object(start: number, level: number, path: string): number {
+  object(start: number, level: number, path: string): number {
     const open = skipSpace(this.bytes, start, this.end)
     this.level = level
     this.path = path
@@ -131,24 +130,16 @@ export class JsonRecordReader {
     return open < this.end && this.bytes[open] === openBrace ? this.members(open) : this.noObject()
   }
 
-  /** Ends a row that was read from `start` to `end`: columns without a value are null. */
-  protected complete(start: number, end: number): void {
-    this.at = end
-    if (this.found < this.seen.length) this.fillMissing(start)
-  }
-
   /** Marks a column as having its value, which the caller puts there. */
-  protected claim(column: number): void {
+  claim(column: number): void {
     this.seen[column] = this.record + 1
     this.found += 1
   }
 
-  /** True when the record has so many faults that it is not read further. */
-  protected get full(): boolean {
-    return this.faultsHere >= maxFaults
-  }
-
-  /** Reads the members of the object that opens at `open`: index after it, or -1. */
+  /**
+   * Reads the members of the object that opens at `open`: index after it, or -1. Steps from member to member without the
+   * scanner's methods: calls would cost NDJSON 5 % of its speed.
+   */
   private members(open: number): number {
     const { bytes, end, seen, scanner, columns } = this
     const plans = this.table.columns
@@ -159,10 +150,7 @@ export class JsonRecordReader {
       const column = this.key(keyAt, index)
       if (column === noKey) return this.halt()
       let at = skipSpace(bytes, this.keyEnd + 1, end)
-      if (at >= end || bytes[at] !== colon) {
-        scanner.malformed(bytes, at, end, 'a colon')
-        return this.halt()
-      }
+      if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
       this.at = skipSpace(bytes, at + 1, end)
       if (column < 0) {
         if (!this.otherMember(column, keyAt)) return -1
@@ -179,16 +167,13 @@ export class JsonRecordReader {
       at = skipSpace(bytes, this.at, end)
       const next = at < end ? bytes[at] : 0
       if (next === closeBrace) {
-        scanner.after = at + 1
-        break
+        this.at = at + 1
+        this.found += found
+        return this.at
       }
-      if (next !== comma) {
-        scanner.malformed(bytes, at, end, 'a comma or the end of the object')
-        return this.halt()
-      }
+      if (next !== comma) return this.expected(at, 'a comma or the end of the object')
       keyAt = skipSpace(bytes, at + 1, end)
     }
-    this.found += found
     this.at = scanner.after
     return this.at
   }
@@ -228,7 +213,7 @@ export class JsonRecordReader {
   }
 
   /** The text of the key last read. */
-  protected keyText(): string {
+  keyText(): string {
     return stringText(this.scanner.scratch, this.bytes, this.keyStart, this.keyEnd)
   }
 
@@ -254,7 +239,7 @@ export class JsonRecordReader {
   }
 
   /** What there is to say about the member last read, whose column would be `name`: `bytes[at, end)`. */
-  protected unknownField(name: string, at: number, end: number): void {
+  unknownField(name: string, at: number, end: number): void {
     if (this.ignoreUnknown) return
     this.note('UnknownField', unknownFieldMessage(name, this.valueless.has(foldAscii(name))), at, end)
   }
@@ -266,7 +251,7 @@ export class JsonRecordReader {
   }
 
   /** Passes over the value at `at` after checking it. */
-  protected pass(): boolean {
+  pass(): boolean {
     const after = this.scanner.check(this.bytes, this.at, this.end, this.level + 1)
     if (after < 0) return this.stop()
     this.at = after
@@ -274,7 +259,7 @@ export class JsonRecordReader {
   }
 
   /** Reads the value at `at` into the column; false when the record cannot be read on. */
-  protected value(plan: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
+  value(plan: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
     const { bytes, at, end, columns, scanner } = this
     const byte = at < end ? (bytes[at] ?? 0) : 0
     let fault: RecordErrorKind | undefined
@@ -288,14 +273,14 @@ export class JsonRecordReader {
         : columns.putText(plan, builder, bytes, string.start, string.end)
     } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
       const { number } = scanner
-      if (!scanNumber(number, bytes, at, end, false)) return this.noValue()
+      if (!scanNumber(number, bytes, at, end, false)) return this.expected(at, 'a JSON value') > 0
       this.at = number.end
       fault = columns.putNumber(plan, builder, number, bytes)
     } else if (byte === openBrace || byte === openBracket) {
       return this.nested(plan, builder, depth)
     } else {
       const after = byte === 0x74 || byte === 0x66 || byte === letterN ? literalEnd(bytes, at, end) : -1
-      if (after < 0) return this.noValue()
+      if (after < 0) return this.expected(at, 'a JSON value') > 0
       this.at = after
       if (byte === letterN) fault = columns.putNull(plan, builder)
       else if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
@@ -336,9 +321,10 @@ export class JsonRecordReader {
     return true
   }
 
-  /** Nulls for the columns that the record did not have. */
-  private fillMissing(start: number): void {
+  /** Ends a row that was read from `start` to `end`: columns without a value are null. */
+  complete(start: number, end: number): void {
     const { columns, seen } = this
+    if (this.found === seen.length) return
     const stamp = this.record + 1
     for (let column = 0; column < seen.length; column++) {
       if (seen[column] === stamp) continue
@@ -346,7 +332,7 @@ export class JsonRecordReader {
       const builder = columns.builders[column]
       if (plan === undefined || builder === undefined) continue
       const fault = columns.putNull(plan, builder)
-      if (fault !== undefined) this.fault(fault, columns.reason, start, this.at, { column: plan.name })
+      if (fault !== undefined) this.fault(fault, columns.reason, start, end, { column: plan.name })
     }
   }
 
@@ -360,9 +346,9 @@ export class JsonRecordReader {
     return -1
   }
 
-  private noValue(): false {
-    this.scanner.malformed(this.bytes, this.at, this.end, 'a JSON value')
-    return this.stop()
+  private expected(at: number, what: string): -1 {
+    this.scanner.malformed(this.bytes, at, this.end, what)
+    return this.halt()
   }
 
   private stop(): false {
@@ -371,7 +357,7 @@ export class JsonRecordReader {
   }
 
   /** Notes what the scanner found in the value that `pointer` points to; the record cannot be read on. */
-  protected halt(pointer?: string): -1 {
+  halt(pointer?: string): -1 {
     const { kind, message, at, end } = this.scanner
     this.broken = kind === 'MalformedRecord'
     const pointed = !this.broken && pointer !== undefined
@@ -380,27 +366,27 @@ export class JsonRecordReader {
   }
 
   /** Pointer of the value being read. */
-  protected pointer(): string {
+  pointer(): string {
     return this.path + pointerSegment(this.keyText()) + this.below
   }
 
   /** The value `bytes[at, this.at)` does not fit its column. */
-  protected misfit(kind: RecordErrorKind, plan: ColumnPlan, at: number): void {
+  misfit(kind: RecordErrorKind, plan: ColumnPlan, at: number): void {
     this.fault(kind, this.columns.reason, at, this.at, { column: plan.name, pointer: this.pointer() })
   }
 
   /** Notes a fault of the member being read. */
-  protected note(kind: RecordErrorKind, message: string, at: number, end: number): void {
+  note(kind: RecordErrorKind, message: string, at: number, end: number): void {
     this.fault(kind, message, at, end, { pointer: this.pointer() })
   }
 
   /** Notes a fault of this record: `bytes[at, end)` is what is wrong. */
-  protected fault(
+  fault(
     kind: RecordErrorKind,
     message: string,
     at: number,
     end: number,
-    names: { readonly column?: string; readonly pointer?: string } = {},
+    names: Pick<Fault, 'column' | 'pointer'> = {},
   ): void {
     if (this.tentative) {
       this.faultsHere = maxFaults
