@@ -15,6 +15,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY streams ./streams
+COPY texts ./texts
 # /data: what belongs to one process. /store, /keys: what processes of an installation share. Nothing else is written.
 RUN mkdir -m 700 /data /store /keys && chown node:node /data /store /keys
 USER node

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config.ts'
 import { errorCatalogue, type ErrorEntry } from '../src/http/error-pages.ts'
-import { errorsOfAll } from '../src/http/operations.ts'
+import { routeTexts } from '../src/http/texts.ts'
 import { startNode } from '../src/node.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'
@@ -112,7 +112,7 @@ export async function httpApiPage(): Promise<string> {
     '',
     'The header `Authorization: Bearer <token>` carries the token. Every answer has `Request-Id`. Every error is one of',
     'the kinds of [errors.md](errors.md); these may come from any route, and only further ones are named below:',
-    `${links(errorsOfAll)}.`,
+    `${links(routeTexts.errorsOfAll)}.`,
     ...tags.flatMap((tag) => [
       '',
       `## ${tag.description}`,
@@ -126,7 +126,7 @@ export async function httpApiPage(): Promise<string> {
 function operationSection(title: string, operation: Operation): string[] {
   const parameters = operation.parameters ?? []
   const answers = Object.entries(operation.responses).filter(([, answer]) => kindsOf(answer).length === 0)
-  const common: readonly string[] = errorsOfAll
+  const common: readonly string[] = routeTexts.errorsOfAll
   const errors = Object.values(operation.responses)
     .flatMap(kindsOf)
     .filter((kind) => !common.includes(kind))

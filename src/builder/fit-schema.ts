@@ -3,17 +3,20 @@
 
 import { foldAscii } from '../model/names.ts'
 import {
+  columnNameFault,
   type DataSchema,
   type DataType,
   type Field,
   innerType,
   isOptional,
+  isStorable,
+  sameType,
   systemFields,
   timestampMs,
+  typeText,
   type Vocabulary,
 } from '../model/schema.ts'
-import { columnNameFault, isStorable, sameType, typeText } from '../model/schema-rules.ts'
-import type { PayloadColumn } from './payload.ts'
+import type { PayloadColumn } from './dataset-state.ts'
 
 const systemColumnCount = 4
 

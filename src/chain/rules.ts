@@ -24,8 +24,7 @@ import type {
   U64,
 } from '../model/events.ts'
 import { compareInstants } from '../model/instant.ts'
-import { checkEvolution, schemaEquals } from '../model/schema-rules.ts'
-import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { checkEvolution, type DataSchema, defaultVocabulary, schemaEquals, type Vocabulary } from '../model/schema.ts'
 
 /** What a chain says after its last block. */
 export interface ChainState {

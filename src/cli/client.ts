@@ -1,14 +1,19 @@
-// The node as a client sees it: where it is, with which token, and its answers as values or failures.
+// The node as a client sees it: where it is, with which token, and its answers as values or failures. Below that, one
+// HTTP exchange over node:http, which streams a body and takes an answer that comes before the body was sent in full;
+// and trying again, a bounded number of times and with growing pauses, what may succeed later.
 
+import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
-import { type ClientEnvironment, type JsonValue, jsonText, parseJson } from '../index.ts'
+import { pipeline, type Readable } from 'node:stream'
+import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { type HttpAnswer, sendRequest } from './http-request.ts'
 import { textAt } from './json-values.ts'
-import { problemFailure } from './problem.ts'
+import { type HttpAnswer, problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
 /** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
@@ -80,7 +85,7 @@ async function findToken(context: CommandContext, base: URL): Promise<FoundToken
   const { environment, tokenFile } = context
   if (tokenFile !== undefined) return { text: checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile) }
   if (environment.token !== undefined) return { text: checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN') }
-  if (!isLoopback(base.hostname)) return undefined
+  if (!isLoopback(base.hostname.replace(/^\[(.*)\]$/, '$1'))) return undefined
   const path = join(environment.dataDir, 'token')
   const local = await readFile(path, 'utf8').catch(() => undefined)
   if (local === undefined) return undefined
@@ -116,38 +121,30 @@ function checkToken(token: string, place: string): string {
   throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
 }
 
-/** True for a host name that can only be this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}
-
 async function callNode(base: URL, authorization: Readonly<Record<string, string>>, call: Call): Promise<Answer> {
   const url = new URL(base.href.replace(/\/$/, '') + call.path)
   for (const [name, value] of Object.entries(call.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value)
-  const bytes = bodyBytes(call)
-  const body = call.stream ?? bytes
-  const answer = await sendRequest({
+  const bytes =
+    call.json === undefined || call.json instanceof Uint8Array ? call.json : Buffer.from(jsonText(call.json))
+  const headers = {
+    accept: 'application/json',
+    'user-agent': 'proofstream-cli',
+    ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+    ...authorization,
+    ...call.headers,
+  }
+  const options = {
     method: call.method ?? 'GET',
-    url,
-    headers: {
-      accept: 'application/json',
-      'user-agent': 'proofstream-cli',
-      ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...authorization,
-      ...call.headers,
-    },
-    ...(body === undefined ? {} : { body }),
+    headers,
+    agent: false as const,
+    timeout: connectMs,
     ...(call.signal === undefined ? {} : { signal: call.signal }),
-  })
+  }
+  const answer = await exchange(url, options, call.stream ?? bytes)
   const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
-}
-
-function bodyBytes({ json }: Call): Uint8Array | undefined {
-  if (json === undefined || json instanceof Uint8Array) return json
-  return Buffer.from(jsonText(json))
 }
 
 function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
@@ -171,4 +168,112 @@ export function datasetPath(name: string): string {
     })
   }
   return `/${encodeURIComponent(account)}/${encodeURIComponent(dataset)}`
+}
+
+const connectMs = 10_000
+const idleMs = 300_000
+
+/**
+ * Sends a request over a connection of its own. Rejects with a retryable CommandFailure (unreachable) when no answer
+ * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
+ */
+function exchange(url: URL, options: RequestOptions, body: Uint8Array | Readable | undefined): Promise<HttpAnswer> {
+  const isSecure = url.protocol === 'https:'
+  return new Promise((resolve, reject) => {
+    const request = (isSecure ? httpsRequest : httpRequest)(url, options)
+    let connected = false
+    let answered = false
+    request.on('socket', (socket) => {
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+        connected = true
+        request.setTimeout(idleMs)
+      })
+    })
+    request.on('timeout', () => request.destroy(new CommandFailure(exitCodes.unreachable, 'it does not answer')))
+    request.on('error', (error) => reject(connectionFailure(url, connected, error)))
+    request.on('response', (response) => {
+      answered = true
+      readAnswer(response)
+        .then(resolve, (error: unknown) => reject(connectionFailure(url, true, error)))
+        .finally(() => request.destroy())
+    })
+    if (body === undefined || body instanceof Uint8Array) {
+      request.end(body)
+      return
+    }
+    body.once('error', (error) => {
+      // Once an answer came, the rest of the body is of no interest.
+      if (!request.destroyed && !answered) reject(error)
+    })
+    request.once('response', () => body.unpipe(request))
+    pipeline(body, request, () => {})
+  })
+}
+
+async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response) chunks.push(chunk as Uint8Array) // no encoding is set
+  return { status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }
+}
+
+function connectionFailure(url: URL, connected: boolean, error: unknown): CommandFailure {
+  const reason = error instanceof Error ? reasonOf(error) : String(error)
+  const message = connected
+    ? `The connection to ${url.origin} was lost: ${reason}.`
+    : `${url.origin} cannot be reached: ${reason}.`
+  const hint = 'Start a node with: proofstream serve. Another one is named by --server or PROOFSTREAM_SERVER.'
+  const details = connected ? {} : { neverConnected: true, hint }
+  return new CommandFailure(exitCodes.unreachable, message, { retryable: true, cause: error, ...details })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the host is not known',
+  EAI_AGAIN: 'the host cannot be looked up',
+  ECONNRESET: 'the other side closed it',
+  EPIPE: 'the other side closed it',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the network',
+}
+
+function reasonOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return reasons[code] ?? (error.message || code)
+}
+
+interface RetryOptions {
+  /** Tries after the first. */
+  readonly retries: number
+  /** False: a node that was not reached at all is not tried again. */
+  readonly reconnect: boolean
+  /** Told before each pause. */
+  readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+}
+
+const firstPauseMs = 250
+const longestPauseMs = 8_000
+
+/** Runs `attempt` until it succeeds, fails for good, or the tries are used up; then throws its last failure. */
+export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  for (let tried = 0; ; tried++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (tried >= options.retries || !mayRetry(error, options)) throw error
+      const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
+      options.onRetry(error, pauseMs)
+      await systemClock.sleep(pauseMs)
+    }
+  }
+}
+
+function mayRetry(error: unknown, { reconnect }: RetryOptions): error is CommandFailure {
+  if (!(error instanceof CommandFailure) || error.details.retryable !== true) return false
+  return reconnect || error.details.neverConnected !== true
+}
+
+/** Doubles from try to try; the random quarter keeps many clients from coming back at once. */
+function backoffMs(tried: number): number {
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** tried)
+  return pauseMs - randomInt(Math.ceil(pauseMs / 4))
 }

@@ -1,4 +1,4 @@
-// Reading members of parsed answers whose number tokens are kept.
+// Members of a node's answers, whose number tokens are kept; objects for output; Arrow schemas in words for a person.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../index.ts'
 
@@ -28,6 +28,11 @@ export function itemsAt(value: JsonValue | undefined, ...path: readonly string[]
   return Array.isArray(found) ? found : []
 }
 
+/** The texts among the items of an array. */
+export function textsAt(value: JsonValue | undefined, ...path: readonly string[]): readonly string[] {
+  return itemsAt(value, ...path).filter((item) => typeof item === 'string')
+}
+
 /** An object of the members that are present. */
 export function objectOf(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const object: JsonObject = new Map()
@@ -37,4 +42,23 @@ export function objectOf(members: Readonly<Record<string, JsonValue | undefined>
 
 export function numberOf(value: number): JsonNumber {
   return new JsonNumber(String(value))
+}
+
+/** `{name: type}` of the fields of a schema, types in short. */
+export function columnTypes(fields: readonly JsonValue[]): Map<string, string> {
+  return new Map(fields.map((field) => [textAt(field, 'name') ?? '', typeText(field)]))
+}
+
+/** `Utf8?`, `Timestamp(Millisecond, UTC)`; the question mark: may be null. */
+function typeText(field: JsonValue): string {
+  const type = memberAt(field, 'data_type')
+  const optional = memberAt(field, 'nullable') === true ? '?' : ''
+  if (typeof type === 'string') return type + optional
+  const [name, value]: readonly [string, JsonValue] = type instanceof Map ? ([...type][0] ?? ['', null]) : ['', null]
+  return `${name}(${(Array.isArray(value) ? value : [value]).map(partText).join(', ')})${optional}`
+}
+
+function partText(part: JsonValue): string {
+  if (typeof part === 'string') return part
+  return part instanceof JsonNumber ? part.token : '…'
 }

@@ -1,10 +1,16 @@
 // A node's problem body as a failure of the command: exit code, sentence, place in the SQL, faulty records, hint.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
-import type { HttpAnswer } from './http-request.ts'
-import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
-import { cleanText, displayWidth, plainTable } from './table.ts'
+import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
+import { cleanText, displayWidth, plainTable } from './output.ts'
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Uint8Array
+}
 
 const maxErrorsShown = 10
 /** A node may ask for any pause; more than this is no longer waiting. */
@@ -111,7 +117,7 @@ function caretLines(body: JsonValue | undefined, sql: string | undefined): strin
 }
 
 function candidateLines(body: JsonValue | undefined): string[] {
-  const candidates = itemsAt(body, 'candidates').filter((item) => typeof item === 'string')
+  const candidates = textsAt(body, 'candidates')
   return candidates.length === 0 ? [] : [`candidates: ${cleanText(candidates.join(', '))}`]
 }
 

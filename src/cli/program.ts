@@ -3,12 +3,11 @@
 
 import { Command, CommanderError } from 'commander'
 import type { Format } from '../formats/format.ts'
-import type { CommandContext, Entry } from './context.ts'
-import { addDatasetCommands, addDataCommands, addIngestCommand } from './data-commands.ts'
+import { type CommandContext, contextOf, type Entry, outputOption } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
-import { addLogCommands } from './log-commands.ts'
-import { addInstallationCommands, addNodeCommands, addServeCommand, addStreamsCommands } from './node-commands.ts'
-import { contextOf, outputOption, type Runner } from './options.ts'
+import { addCommands, type Runner } from './tree.ts'
+
+type CommandCode = (context: CommandContext) => Promise<number>
 
 /** Runs the command that `args` name. Resolves to the exit code; everything is told on stderr by then. */
 export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
@@ -58,19 +57,12 @@ export function createProgram(
   const runner: Runner =
     (code) =>
     async (...args) => {
-      // Commander calls an action with the arguments, the options and the command.
+      // Commander calls an action with the arguments, the options and the command. It has checked arguments and options
+      // against what the tree declares: the casts name that declaration.
       const command = args.at(-1) as Command
-      await run(command, (context) => code(context, args.slice(0, -2), command.opts()))
+      const texts = args.slice(0, -2).flat() as string[]
+      await run(command, (context) => code(context, texts, command.opts() as Parameters<typeof code>[2]))
     }
-  addServeCommand(program, runner, entry.optionTable)
-  addInstallationCommands(program, runner, entry.optionTable)
-  addDatasetCommands(program, runner, entry.optionTable)
-  addIngestCommand(program, runner, formats)
-  addDataCommands(program, runner)
-  addStreamsCommands(program, runner, entry.optionTable)
-  addLogCommands(program, runner, entry.optionTable)
-  addNodeCommands(program, runner)
+  addCommands(program, runner, entry.optionTable, formats)
   return program
 }
-
-type CommandCode = (context: CommandContext) => Promise<number>

@@ -1,11 +1,9 @@
 // What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person.
 
-import { type JsonValue, jsonText } from '../index.ts'
+import { jsonText, type JsonValue } from '../index.ts'
 import type { OutputForm } from './context.ts'
-import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
-import { rowsText as tableOf } from './output.ts'
-import { columnTypes } from './schema-text.ts'
-import { cleanText } from './table.ts'
+import { columnTypes, itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { cleanText, rowsText as tableOf } from './output.ts'
 
 export interface Ingested {
   /** File as named; with its number where it is one batch of many. */

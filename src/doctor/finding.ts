@@ -1,6 +1,7 @@
 // What a check of `doctor` comes to, and how a check that fails unforeseen becomes one.
 
 import type { Config } from '../config.ts'
+import { type DataPaths, dataPaths } from '../store/layout.ts'
 
 export interface Finding {
   /** Short name of what was looked at. */
@@ -34,7 +35,8 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** True when a system call failed with one of `codes`. */
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
+/** Where a node with these options keeps its store and its secrets; `token` is the first admin token. */
+export function placesOf({ dataDir, storeDir, nodeKeyFile }: Config): Pick<DataPaths, 'store' | 'nodeKey' | 'token'> {
+  const { store, nodeKey, token } = dataPaths(dataDir, storeDir)
+  return { store, nodeKey: nodeKeyFile ?? nodeKey, token }
 }

@@ -2,10 +2,9 @@
 // wrong. Nothing is changed; files that are written to try the volume are removed.
 
 import type { Config } from '../config.ts'
-import { checkAddress } from './address.ts'
-import { checkEngine } from './engine.ts'
 import { type Check, fail, type Finding, reasonOf } from './finding.ts'
-import { checkDirectories, checkNodeVersion, checkPrivateFiles, checkVolumes } from './machine.ts'
+import { checkAddress, checkDirectories, checkNodeVersion, checkPrivateFiles, checkVolumes } from './machine.ts'
+import { checkEngine, checkKafka } from './services.ts'
 import { checkState } from './state.ts'
 
 export interface Inspection {
@@ -14,32 +13,24 @@ export interface Inspection {
   readonly isRunning: boolean
 }
 
-/** The client of Kafka is loaded only where it is asked for. */
-const loadKafkaCheck: Check = async (config) => {
-  const { checkKafka } = await import('./kafka.ts')
-  return checkKafka(config)
-}
-
 /** Looks at everything that `config` names on this machine. Never throws: what cannot be looked at is a finding. */
 export async function inspect(config: Config, onCheck: (name: string) => void): Promise<Inspection> {
   const findings: Finding[] = []
   let isRunning = false
+  const checkStored: Check = async () => {
+    const found: Finding[] = []
+    isRunning = await checkState(config, found)
+    return found
+  }
   const checks: readonly (readonly [name: string, check: Check])[] = [
     ['node', checkNodeVersion],
     ['directories', checkDirectories],
     ['volumes', checkVolumes],
     ['files', checkPrivateFiles],
-    [
-      'state',
-      async () => {
-        const state = await checkState(config)
-        isRunning = state.isRunning
-        return state.findings
-      },
-    ],
+    ['state', checkStored],
     ['address', async () => (isRunning ? [] : checkAddress(config))],
     ...(config.roles.includes('replica') ? [['engine', checkEngine] as const] : []),
-    ...(config.kafka === undefined ? [] : [['kafka', loadKafkaCheck] as const]),
+    ...(config.kafka === undefined ? [] : [['kafka', checkKafka] as const]),
   ]
   for (const [name, check] of checks) {
     onCheck(name)

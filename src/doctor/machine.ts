@@ -1,15 +1,20 @@
-// The machine under an installation: Node.js, the directories, the file system beneath them and what it can do, space.
+// The machine under an installation: Node.js, the directories, the file system beneath them and what it can do, space,
+// the files with the node's secrets, the address to listen on. Nothing of a secret is told.
 
 import { constants } from 'node:fs'
-import { access, link, mkdtemp, open, rm, stat, statfs } from 'node:fs/promises'
+import { access, link, mkdtemp, open, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
+import { isTokenText } from '../access/token.ts'
 import type { Config } from '../config.ts'
+import { hasCode } from '../disk/files.ts'
 import { spaceReserveBytes } from '../disk/space.ts'
 import { systemClock } from '../lib/clock.ts'
-import { type Check, fail, type Finding, hasCode, ok, reasonOf, warn } from './finding.ts'
-import { placesOf } from './places.ts'
-import { isWholeKey, isWholeToken } from './secrets.ts'
+import { DecodeError } from '../model/errors.ts'
+import { nodeKeyFromJson } from '../proof/node-key.ts'
+import { type Check, fail, type Finding, ok, placesOf, reasonOf, warn } from './finding.ts'
 
+const localDisk = 'Put the directory on a local disk (ext4, xfs, btrfs).'
 const MiB = 1024 * 1024
 /** Space for some hours of work beside the reserve. */
 const comfortBytes = 4 * spaceReserveBytes
@@ -119,11 +124,7 @@ async function checkKind(check: string, path: string): Promise<Finding> {
   const name = `${check} volume`
   if (kind === undefined) return ok(name, `The file system is of kind 0x${type.toString(16)}.`)
   if (kind.doubt === undefined) return ok(name, `The file system is ${kind.name}.`)
-  return warn(
-    name,
-    `The file system is ${kind.name}: ${kind.doubt}.`,
-    'Put the directory on a local disk (ext4, xfs, btrfs).',
-  )
+  return warn(name, `The file system is ${kind.name}: ${kind.doubt}.`, localDisk)
 }
 
 /** Writes a file of its own, makes it durable, gives it a second name, and removes it all. */
@@ -145,11 +146,7 @@ async function checkWrites(check: string, place: string): Promise<Finding> {
     }
     await link(one, two)
     if (!(await refusesName(one, two))) {
-      return fail(
-        name,
-        'link(2) puts a name over one that is there.',
-        'Put the directory on a local disk (ext4, xfs, btrfs).',
-      )
+      return fail(name, 'link(2) puts a name over one that is there.', localDisk)
     }
     const directory = await open(folder, 'r')
     try {
@@ -203,8 +200,8 @@ export const checkPrivateFiles: Check = async (config) => {
 async function checkPrivateFile(check: 'key' | 'token', path: string): Promise<Finding> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return ok(check, `${path} is not there; the node makes it when it starts.`)
-  const isWhole = await (check === 'key' ? isWholeKey(path) : isWholeToken(path))
-  if (!isWhole) {
+  const bytes = await readFile(path)
+  if (check === 'key' ? !isKey(bytes) : !isTokenText(bytes.toString('utf8').trim())) {
     const hint =
       check === 'key'
         ? 'Put it back from a backup: another key signs as another node.'
@@ -215,4 +212,31 @@ async function checkPrivateFile(check: 'key' | 'token', path: string): Promise<F
   if ((mode & 0o077) !== 0)
     return fail(check, `${path} is open to other users (mode ${octal(mode)}).`, `chmod 600 ${path}`)
   return ok(check, `${path} is private (mode ${octal(mode)}).`)
+}
+
+function isKey(bytes: Uint8Array): boolean {
+  try {
+    nodeKeyFromJson(bytes)
+    return true
+  } catch (error) {
+    if (error instanceof DecodeError) return false
+    throw error
+  }
+}
+
+/** Whether the address can be had, while no node of these options runs; listens there for a moment. */
+export async function checkAddress({ listenHost, listenPort }: Config): Promise<readonly Finding[]> {
+  const address = `${listenHost}:${listenPort}`
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(listenPort, listenHost, resolve)
+    })
+    await new Promise((resolve) => server.close(resolve))
+    return [ok('address', `${address} is free.`)]
+  } catch (error) {
+    const found = hasCode(error, 'EADDRINUSE') ? 'is in use' : `cannot be listened on: ${reasonOf(error)}`
+    return [fail('address', `${address} ${found}.`, 'Stop what listens there, or choose another with --listen.')]
+  }
 }

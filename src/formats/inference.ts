@@ -3,8 +3,7 @@
 
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { badName, columnNameFault } from '../model/schema-rules.ts'
-import { type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
+import { badName, columnNameFault, type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
 import { reservedName, systemNames } from './column-plan.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'

@@ -2,18 +2,18 @@
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { must } from '../lib/assert.ts'
+import { foldAscii } from '../model/names.ts'
 import {
   type DataSchema,
   type DataType,
-  type Field,
-  type Vocabulary,
   defaultVocabulary,
+  type Field,
   innerType,
+  sameType,
   systemFields,
   timestampMs,
+  type Vocabulary,
 } from '../model/schema.ts'
-import { foldAscii } from '../model/names.ts'
-import { sameType } from '../model/schema-rules.ts'
 
 /** Attribute of the event-time field that says where among the user columns the dataset declares it (0-based). */
 export const columnPositionKey = 'proofstream.dev/column-position'
@@ -41,9 +41,9 @@ export interface Target {
 
 /** The target of a dataset at its head; of a dataset that is yet to be made when `chain` is undefined. */
 export function targetOf(chain: DatasetChain | undefined): Target {
-  const vocabulary = chain?.vocabularies.at(-1)?.value ?? defaultVocabulary
-  const schema = chain?.schemas.at(-1)
-  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema.value, schema.sequence, vocabulary) }
+  if (chain === undefined) return { vocabulary: defaultVocabulary, shape: undefined }
+  const { vocabulary, schema, schemaSequence } = chain.aspects
+  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema, schemaSequence, vocabulary) }
 }
 
 const shapes = new WeakMap<DataSchema, Map<number, Shape>>()

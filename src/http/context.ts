@@ -1,7 +1,7 @@
-// What routes are given: the roles and the rules they speak for.
+// What routes are given (the roles and the rules they speak for), and what they say of themselves.
 
 import type { ServerResponse } from 'node:http'
-import type { Principal } from '../access/scopes.ts'
+import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Objects } from '../catalog/objects.ts'
@@ -9,13 +9,12 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { DataFormat } from '../model/query.ts'
-import type { Role } from '../model/roles.ts'
+import type { Role } from '../model/names.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/jobs.ts'
-import type { AnswersUnderWay } from './answers-under-way.ts'
 
 /** What the node says of its log. */
 export interface LogFacts {
@@ -61,16 +60,23 @@ export interface HttpContext {
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: DataFormat
+  readonly defaultDataFormat: string
 }
 
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
+/** Room for one request's answer, from which it is freed when the request is over. */
+export type OpenRoom = Caller['room'] & {
+  /** Idempotent. */
+  close(): void
+}
+
 /** What routes of the replica are given. */
 export type ReplicaContext = HttpContext & {
   readonly replica: ReplicaDeps
-  readonly answers: AnswersUnderWay
+  /** Room for an answer to a caller. */
+  readonly answers: { open(caller: string): OpenRoom }
   /** Closes the connection when its client does not read. */
   readonly watchReader: (response: ServerResponse) => void
 }
@@ -78,5 +84,24 @@ export type ReplicaContext = HttpContext & {
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal
+  }
+  /** What a route says of itself. */
+  interface FastifyContextConfig {
+    /** The right without which it does not look at names or bodies. Routes without it are open to all. */
+    readonly right?: Right | 'admin'
+    /** A POST that changes nothing and costs much: pages may send it, those of origins that are not allowed may not. */
+    readonly runs?: boolean
+    /** Unknown query parameters are ignored. */
+    readonly looseParameters?: boolean
+    /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
+    readonly reads?: 'plain' | 'tokens' | 'proof'
+    /** The handler reads the body as a stream, whatever its media type. */
+    readonly stream?: boolean
+    /** Parts of the request that the handler reads by itself: described, not validated. */
+    readonly describes?: {
+      readonly body?: object
+      readonly consumes?: readonly string[]
+      readonly headers?: object
+    }
   }
 }

@@ -1,22 +1,16 @@
-// The OpenAPI 3.1 document, generated from the schemas that validate, and its pages from local assets.
+// The OpenAPI 3.1 document and its pages. Parameters and bodies are the schemas that validate, beside each route; names,
+// statuses, headers, error kinds and examples come from texts/operations.json (docs/decisions/openapi.md).
 
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { completeDocument } from './complete-document.ts'
+import { formats } from '../formats/registry.ts'
+import { must } from '../lib/assert.ts'
+import type { ErrorKind } from '../model/error-table.ts'
 import type { HttpContext } from './context.ts'
+import { errorCatalogue } from './error-pages.ts'
 import { Problem } from './schemas.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Parts of the request that the handler reads by itself: described, not validated here. */
-    readonly describes?: {
-      readonly body?: object
-      readonly consumes?: readonly string[]
-      readonly headers?: object
-    }
-  }
-}
+import { type AnswerText, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
 const swaggerPolicy = [
@@ -41,10 +35,6 @@ const icon = Buffer.from(
     '<path d="M4 8.5l3 3 5-7" fill="none" stroke="#fff" stroke-width="2"/></svg>',
 )
 
-const about =
-  'A data node that can be held to account. Every GET route takes HEAD too; another method is 405 `MethodNotAllowed` with ' +
-  '`Allow`, another path 404 `RouteNotFound`. Errors are problem details (RFC 9457); `/errors` explains each kind.'
-
 /** Register before the routes. */
 export async function registerDocument(app: FastifyInstance, context: Pick<HttpContext, 'facts'>): Promise<void> {
   await app.register(swagger, {
@@ -53,22 +43,15 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
       info: {
         title: 'Proofstream',
         version: context.facts.version,
-        description: about,
+        description: routeTexts.about,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      tags: [
-        { name: 'ingest', description: 'Records in' },
-        { name: 'query', description: 'Answers and proofs out' },
-        { name: 'datasets', description: 'What there is' },
-        { name: 'odf', description: 'Stored objects, as Open Data Fabric clients pull them' },
-        { name: 'tokens', description: 'Who may do what' },
-        { name: 'node', description: 'What the node says of itself' },
-      ],
+      tags: routeTexts.tags,
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{}, { token: [] }],
     },
     // The document is plain JSON; the plugin's type of it allows other versions too.
-    transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }, Problem) : {}),
+    transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }) : {}),
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
       return {
@@ -92,4 +75,135 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
     staticCSP: swaggerPolicy,
   })
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+}
+
+type Json = Record<string, unknown>
+
+const catalogue = new Map(errorCatalogue.map((entry) => [entry.kind, entry]))
+const headersOfAll = ['request-id', 'x-content-type-options', 'vary', 'content-encoding'] as const
+const headersOfReads = ['access-control-allow-origin', 'access-control-expose-headers'] as const
+
+/** The document with each operation completed. Fails on a route that the texts lack. */
+function completeDocument(document: Json): Json {
+  const paths: Json = {}
+  for (const [path, item] of Object.entries(record(document['paths']))) {
+    const methods = Object.entries(record(item)).map(([method, operation]) => {
+      const key = `${method} ${path}`
+      const text = must(routeTexts.operations[key], `texts/operations.json has ${key}`)
+      return [method, completed(record(operation), text, method === 'get' || isReadPost(key))] as const
+    })
+    paths[path] = Object.fromEntries(methods)
+  }
+  const examples = errorCatalogue.map((entry) => [entry.kind.replaceAll(':', '.'), { value: entry.example.body }])
+  const components = record(document['components'])
+  return {
+    ...document,
+    paths,
+    components: {
+      ...components,
+      schemas: { ...record(components['schemas']), Problem },
+      headers: Object.fromEntries(
+        Object.entries(routeTexts.responseHeaders).map(([name, about]) => [name, headerOf(about)]),
+      ),
+      examples: Object.fromEntries(examples),
+    },
+  }
+}
+
+function isReadPost(key: string): boolean {
+  return key === 'post /query' || key === 'post /verify'
+}
+
+function headerOf(description: string): Json {
+  return { description, schema: { type: 'string' } }
+}
+
+function completed(operation: Json, text: OperationText, isRead: boolean): Json {
+  const shared = [...headersOfAll, ...(isRead ? headersOfReads : [])]
+  const described = [operation['description'], text.about].filter((one) => typeof one === 'string')
+  const parameters = [
+    ...(Array.isArray(operation['parameters']) ? operation['parameters'] : []),
+    ...(text.asks ?? []).map((name) => ({ name, in: 'header', ...headerOf(routeTexts.requestHeaders[name] ?? '') })),
+  ]
+  const made = record(operation['responses'])
+  const answers = Object.entries(text.answers).map(([status, answer]) => {
+    return [status, answerOf(answer, schemaOf(made[status] ?? made['200']), shared)]
+  })
+  return {
+    ...operation,
+    operationId: text.id,
+    ...(described.length === 0 ? {} : { description: described.join(' ') }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...withBodyExamples(operation['requestBody'], text.id === 'ingest' ? ingestExamples : text.bodies),
+    responses: { ...Object.fromEntries(answers), ...errorResponses(text, shared) },
+  }
+}
+
+function answerOf(answer: AnswerText, schema: unknown, shared: readonly string[]): Json {
+  const { example, media = ['application/json'] } = answer
+  const content = media.map((type) => {
+    if (type !== 'application/json') return [type, { schema: { type: 'string' } }]
+    return [type, { schema, ...(example === undefined ? {} : { example }) }]
+  })
+  return {
+    description: answer.about,
+    headers: headerRefs([...shared, ...(answer.headers ?? [])]),
+    ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
+  }
+}
+
+/** One response per status of the kinds that the route may give; a status that the table of answers has keeps both. */
+function errorResponses(text: OperationText, shared: readonly string[]): Json {
+  const byStatus = new Map<number, ErrorKind[]>()
+  for (const kind of new Set([...routeTexts.errorsOfAll, ...errorsOf(text)])) {
+    const { status } = must(catalogue.get(kind), `the catalogue has ${kind}`)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
+  }
+  const responses = [...byStatus].map(([status, kinds]) => [String(status), errorResponse(status, kinds, shared)])
+  return Object.fromEntries(responses)
+}
+
+function errorResponse(status: number, kinds: readonly ErrorKind[], shared: readonly string[]): Json {
+  const content: Record<string, { schema: object; examples: Json }> = {}
+  for (const kind of kinds) {
+    const type = must(catalogue.get(kind), 'known').example.mediaType.split(';')[0] ?? ''
+    content[type] ??= { schema: { $ref: '#/components/schemas/Problem' }, examples: {} }
+    content[type].examples[kind] = { $ref: `#/components/examples/${kind.replaceAll(':', '.')}` }
+  }
+  const headers = [
+    ...shared,
+    'cache-control',
+    ...(status === 401 ? ['www-authenticate'] : []),
+    ...(status === 416 ? ['content-range'] : []),
+    ...(status === 429 || status === 503 ? ['retry-after'] : []),
+    ...(status >= 400 ? ['connection'] : []),
+  ]
+  return {
+    description: kinds.map((kind) => `\`${kind}\`: ${catalogue.get(kind)?.title}.`).join(' '),
+    headers: headerRefs(headers),
+    content,
+  }
+}
+
+function headerRefs(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+const ingestExamples = Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+
+function withBodyExamples(body: unknown, examples: Readonly<Record<string, unknown>> | undefined): Json {
+  if (body === undefined) return {}
+  const content = Object.entries(record(record(body)['content'])).map(([type, media]) => {
+    const example = examples?.[type]
+    return [type, { ...record(media), ...(example === undefined ? {} : { example }) }]
+  })
+  return { requestBody: { ...record(body), content: Object.fromEntries(content) } }
+}
+
+function schemaOf(response: unknown): unknown {
+  return record(record(record(response)['content'])['application/json'])['schema'] ?? {}
+}
+
+function record(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {} // an object of the document
 }

@@ -2,9 +2,8 @@
 
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
-import { errorExamples } from './error-examples.ts'
-import { errorTexts } from './error-texts.ts'
 import { problemOf } from './problem.ts'
+import { errorTexts } from './texts.ts'
 
 /** What `GET /errors/{kind}` says of one kind. */
 export interface ErrorEntry {
@@ -24,8 +23,8 @@ const exampleRequestId = '7d3f7f0e-5a0c-4c3e-9a51-0d9f4c1c2b3a'
 /** Every kind, by status as the table has them. */
 // the keys of the table are its kinds
 export const errorCatalogue: readonly ErrorEntry[] = (Object.keys(errorTable) as ErrorKind[]).map((kind) => {
-  const { meaning, fix } = errorTexts[kind]
-  const { message, ...details } = errorExamples[kind]
+  const { meaning, fix, example } = errorTexts[kind]
+  const { message, ...details } = example
   const problem = problemOf(new NodeError(kind, message, details), exampleRequestId)
   return {
     kind,

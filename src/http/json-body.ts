@@ -12,15 +12,6 @@ import { inlineBytes } from '../work/thread-pool.ts'
 import type { HttpContext } from './context.ts'
 import { unsupportedType } from './media-types.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
-    readonly reads?: 'plain' | 'tokens' | 'proof'
-    /** The handler reads the body as a stream, whatever its media type. */
-    readonly stream?: boolean
-  }
-}
-
 type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
 
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */

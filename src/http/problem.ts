@@ -1,13 +1,23 @@
-// The one error body of the node: RFC 9457 problem details with the members that clients of deployed nodes know.
+// Errors on their way out: from what was thrown, by us or by fastify, to the one error body of the node (RFC 9457 problem
+// details with the members that clients of deployed nodes know), sent by fastify or, where it never came so far, on the
+// socket.
 
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
+import { hasArrived, lingeringAnswer } from './connections.ts'
+import type { HttpContext } from './context.ts'
+import { unsupportedType } from './media-types.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
   readonly status: number
   readonly mediaType: string
   readonly headers: Readonly<Record<string, string>>
+  /** Members that are undefined are none. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -35,13 +45,12 @@ export function problemOf(error: unknown, requestId: string): Problem {
       ok: false,
       error: { kind, message, ...details.extra },
       message,
-      ...(details.hint === undefined ? {} : { hint: details.hint }),
-      ...(details.position === undefined ? {} : { position: details.position }),
-      ...(details.candidates === undefined ? {} : { candidates: details.candidates }),
-      ...(details.errors === undefined
-        ? {}
-        : { errors: details.errors.slice(0, maxErrors), errorsTotal: details.errorsTotal ?? details.errors.length }),
-      ...(details.limit === undefined ? {} : { limit: details.limit }),
+      hint: details.hint,
+      position: details.position,
+      candidates: details.candidates,
+      errors: details.errors?.slice(0, maxErrors),
+      errorsTotal: details.errorsTotal ?? details.errors?.length,
+      limit: details.limit,
       retryable: isRetryable(kind),
     },
   }
@@ -67,4 +76,146 @@ function internal(cause: unknown): NodeError {
     hint: 'Report it with the request id if it happens again.',
     cause,
   })
+}
+
+/** The NodeError for an error that fastify or a plugin of it raised, or undefined when it is none. */
+function frameworkError(error: unknown, request: FastifyRequest): NodeError | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const { code, statusCode = 500 } = error as FastifyError // has a code
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedType(request)
+  const kind = frameworkKind(code, statusCode)
+  return kind === undefined ? undefined : new NodeError(kind, sentence(error.message), { cause: error })
+}
+
+function frameworkKind(code: string, statusCode: number): ErrorKind | undefined {
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return 'InvalidName'
+  if (statusCode >= 500) return undefined
+  // What a plugin refuses is a path that is none, or a request that it does not understand.
+  return statusCode === 403 || statusCode === 404 ? 'RouteNotFound' : 'InvalidParameter'
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text.slice(0, 300)}.`
+}
+
+interface SchemaFault {
+  readonly instancePath: string
+  readonly keyword?: string
+  readonly message?: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+const places = {
+  body: { kind: 'InvalidRequest', whole: 'The body', one: 'The member' },
+  params: { kind: 'InvalidName', whole: 'The path', one: 'The part' },
+  querystring: { kind: 'InvalidParameter', whole: 'The query string', one: 'The parameter' },
+} as const satisfies Record<string, { kind: ErrorKind; whole: string; one: string }>
+
+/** The first fault that the validator found in `where` (`body`, `params`, `querystring`) as a NodeError. */
+export function schemaError(fault: SchemaFault | undefined, where: string): NodeError {
+  const place = where === 'body' || where === 'params' ? places[where] : places.querystring
+  const path = fault?.instancePath.slice(1).replaceAll('/', '.') ?? ''
+  const subject = path === '' ? place.whole : `${place.one} '${path}'`
+  return new NodeError(place.kind, reason(fault, { place, subject, inParameters: place === places.querystring }), {
+    hint: 'GET /openapi.json describes every parameter.',
+  })
+}
+
+function reason(
+  fault: SchemaFault | undefined,
+  { place, subject, inParameters }: { place: { readonly one: string }; subject: string; inParameters: boolean },
+): string {
+  const { keyword, params = {} } = fault ?? {}
+  switch (keyword) {
+    case 'additionalProperties':
+      return `${place.one} '${String(params['additionalProperty']).slice(0, 100)}' is not known here.`
+    case 'required':
+      return `${place.one} '${String(params['missingProperty'])}' is missing.`
+    case 'type':
+      return inParameters
+        ? `${subject} is given more than once.`
+        : `${subject} is not of type ${String(params['type'])}.`
+    case 'pattern':
+      return `${subject} is not a whole number of at most 15 digits.`
+    case 'maxLength':
+      return `${subject} is longer than ${String(params['limit'])} characters.`
+    case 'minimum':
+      return `${subject} is below ${String(params['limit'])}.`
+    default:
+      return `${subject} ${fault?.message ?? 'is not valid'}.`
+  }
+}
+
+/** Answers with the problem of `error`; what is the node's own fault is logged. */
+export function sendProblem(
+  context: Pick<HttpContext, 'logger' | 'clock'>,
+  error: unknown,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): FastifyReply {
+  const known = error instanceof NodeError ? error : frameworkError(error, request)
+  const problem = problemOf(known ?? error, request.id)
+  if (problem.status === 500) {
+    context.logger.error(
+      {
+        requestId: request.id,
+        route: request.routeOptions.url,
+        err: String(error),
+        stack: error instanceof Error ? error.stack : undefined,
+      },
+      'A request failed',
+    )
+  }
+  // Of the answer that was begun, nothing holds for an error.
+  for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
+  if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
+  const text = JSON.stringify(problem.body)
+  void reply
+    .code(problem.status)
+    .headers({ ...problem.headers, 'request-id': request.id })
+    .type(problem.mediaType)
+  if (hasArrived(request.raw)) return reply.send(text)
+  void reply.header('connection', 'close').header('content-length', Buffer.byteLength(text))
+  return reply.send(lingeringAnswer(text, request.raw, context.clock))
+}
+
+/**
+ * Answers on the socket a request that is no HTTP, or comes too late, and never reaches fastify; then closes the
+ * connection. Nothing of it was stored.
+ */
+export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  // What has not been read because others have their turn first is not the client's delay.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.isPaused()) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = randomUUID()
+  const { status, mediaType, headers, body } = problemOf(brokenRequest(error.code ?? ''), requestId)
+  const text = JSON.stringify(body)
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...Object.entries({
+      ...headers,
+      'content-type': mediaType,
+      'content-length': String(Buffer.byteLength(text)),
+      'request-id': requestId,
+      connection: 'close',
+    }).map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
+}
+
+function brokenRequest(code: string): NodeError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const hint = 'GET /limits lists requestHeaderMs and bodyMs.'
+    return new NodeError('RequestTimeout', 'The request did not arrive in time.', { hint })
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const hint = 'Send long statements with POST.'
+    return new NodeError('InvalidParameter', 'The header of the request is too large.', { hint })
+  }
+  if (/CHUNK|EOF|CONTENT_LENGTH|TRANSFER_ENCODING/.test(code)) {
+    return new NodeError('MalformedBody', 'The body does not follow its Content-Length or Transfer-Encoding.')
+  }
+  return new NodeError('InvalidParameter', 'The request is not well-formed HTTP.')
 }

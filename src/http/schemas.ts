@@ -1,16 +1,13 @@
 // Request and response schemas that more than one route shares. They validate, and OpenAPI is generated from them.
 
 import { Type } from 'typebox'
+import { NodeError } from '../model/errors.ts'
+import { schemaFormats } from '../model/query.ts'
+import { outputFormatNames } from '../outputs/formats.ts'
 
 const nameText = { maxLength: 100, description: 'Labels of letters, digits and inner hyphens, joined by dots.' }
 
 export const DatasetParams = Type.Object({ account: Type.String(nameText), dataset: Type.String(nameText) })
-
-export const DatasetHashParams = Type.Object({
-  account: Type.String(nameText),
-  dataset: Type.String(nameText),
-  hash: Type.String({ maxLength: 120, description: 'Multibase multihash: f1620…, or the same in F, u, z.' }),
-})
 
 export const DecimalText = (description: string): ReturnType<typeof Type.String> =>
   Type.String({ pattern: '^[0-9]{1,15}$', description })
@@ -39,31 +36,27 @@ export const Problem = Type.Object(
 /** Responses that every route may give beside its own. */
 export const problemResponses = { '4xx': Problem, '5xx': Problem } as const
 
-export const SchemaFormatText = Type.String({
-  description: 'ArrowJson, OdfJson, OdfYaml, Parquet or ParquetJson.',
+/** `A, B or C.` */
+function oneOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`
+}
+
+export const SchemaFormatText = Type.String({ description: oneOf(schemaFormats), maxLength: 20 })
+
+const [defaultFormat, ...otherFormats] = outputFormatNames
+export const DataFormatText = Type.String({
+  description: oneOf([`${defaultFormat} (default)`, ...otherFormats]),
   maxLength: 20,
 })
 
-export const DataFormatText = Type.String({ description: 'JsonAoa (default), JsonAos or JsonSoa.', maxLength: 20 })
+const defaultItems = 100
+const maxItems = 1000
 
-export const Receipt = Type.Object({
-  receiptId: Type.String(),
-  status: Type.Union([Type.Literal('accepted'), Type.Literal('committed'), Type.Literal('rejected')]),
-  dataset: Type.Object({ id: Type.String(), alias: Type.String() }),
-  records: Type.Object({ received: Type.Integer(), committed: Type.Integer(), duplicates: Type.Integer() }),
-  bodyHash: Type.String(),
-  mediaType: Type.String(),
-  bytes: Type.Integer(),
-  ignoredParameters: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'Query parameters that are none of ours; told once, when the batch is sent.',
-    }),
-  ),
-  log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
-  block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
-  offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),
-  idempotencyKey: Type.Optional(Type.String()),
-  csvHeader: Type.Optional(Type.String()),
-  times: Type.Object({ received: Type.String(), accepted: Type.String(), committed: Type.Optional(Type.String()) }),
-  errors: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }))),
-})
+/** Items of one page. Throws NodeError `InvalidParameter` outside 1 to 1,000. */
+export function pageSize(text: string | undefined): number {
+  const items = text === undefined ? defaultItems : Number(text)
+  if (items >= 1 && items <= maxItems) return items
+  throw new NodeError('InvalidParameter', `limit is ${items}; pages hold 1 to ${maxItems} items.`, {
+    hint: 'Follow next for more.',
+  })
+}

@@ -1,47 +1,35 @@
-// The HTTP server: fastify with the contract's rules around it, and one file per route.
+// The HTTP server: fastify with the contract's rules around it, and the routes of the roles that this process has. The
+// order of the hooks is told in docs/ARCHITECTURE.md, "The life of a request".
 
 import { randomUUID } from 'node:crypto'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { fastify, type FastifyInstance } from 'fastify'
 import { assert } from '../lib/assert.ts'
-import { NodeError } from '../model/errors.ts'
-import { AnswersUnderWay } from './answers-under-way.ts'
-import { registerHalfOpen } from './abort.ts'
-import { registerAuthentication } from './authenticate.ts'
-import { answerBrokenRequest } from './broken-requests.ts'
-import { closeGently } from './close-gently.ts'
-import { registerCompression } from './compress.ts'
+import { registerAuthentication } from './access.ts'
+import { AnswerBudget, registerCompression } from './answer.ts'
+import { closeGently, registerConnections } from './connections.ts'
 import type { HttpContext } from './context.ts'
 import { registerDocument } from './document.ts'
-import { frameworkError, schemaError } from './framework-error.ts'
 import { registerJsonBodies } from './json-body.ts'
-import { registerKnownPaths } from './known-paths.ts'
-import { registerMethodRules } from './method-rules.ts'
 import { registerOriginRules } from './origin-rules.ts'
-import { registerParameterRules } from './parameters.ts'
-import { registerOneAtATime } from './one-at-a-time.ts'
-import { problemOf } from './problem.ts'
-import { hasArrived, lingeringAnswer, registerUnreadBodies } from './refused-body.ts'
-import { registerAbout } from './routes/about.ts'
+import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
+import { registerParameterRules, registerPaths } from './request-target.ts'
 import { registerAbsent } from './routes/absent.ts'
-import { registerBlocks } from './routes/blocks.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
-import { registerCreation, registerDatasets } from './routes/datasets.ts'
-import { registerIngest } from './routes/ingest.ts'
+import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
+import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
-import { registerObjects } from './routes/objects.ts'
+import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerQuery } from './routes/query.ts'
-import { registerReceipts } from './routes/receipts.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerVerify } from './routes/verify.ts'
-import { registerSlowBodies } from './slow-bodies.ts'
-import { registerSlowReaders } from './slow-readers.ts'
+import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
 
 const maxParamChars = 1500
 
 export interface HttpServer {
   /** Resolves with the port when connections are taken. */
   listen(host: string, port: number): Promise<number>
-  /** Takes no more connections and resolves when those under way are answered, or cut off after 10 s. */
+  /** Takes no more connections and resolves when those in flight are answered, or cut off after 10 s. */
   close(): Promise<void>
 }
 
@@ -69,10 +57,8 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   })
   // Answers are objects of our own making; declared response schemas document them.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
-  const findPath = registerKnownPaths(app)
-  registerHalfOpen(app)
-  registerOneAtATime(app)
-  registerUnreadBodies(app, context.clock)
+  const findPath = registerPaths(app)
+  registerConnections(app, context.clock)
   registerErrorsAndMetrics(app, context)
   registerOriginRules(app, context, findPath)
   registerAuthentication(app, context)
@@ -80,7 +66,6 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
   registerSlowBodies(app, context)
   registerJsonBodies(app, context)
   registerCompression(app)
-  registerMethodRules(app, findPath)
   await registerDocument(app, context)
   registerRoutes(app, context)
   // An Expect that is not known here is no reason to answer 417 with an empty body (RFC 9110 §10.1.1 says MAY).
@@ -110,7 +95,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       register(app, context)
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
-    const answers = new AnswersUnderWay(context.limits)
+    const answers = new AnswerBudget(context.limits)
     context.metrics.gauge(
       'answers_open_bytes',
       'Bytes of answers on their way to those who asked.',
@@ -133,35 +118,4 @@ function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): v
     done()
   })
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
-}
-
-function sendProblem(
-  context: HttpContext,
-  error: unknown,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-): FastifyReply {
-  const known = error instanceof NodeError ? error : frameworkError(error, request)
-  const problem = problemOf(known ?? error, request.id)
-  if (problem.status === 500) {
-    context.logger.error(
-      {
-        requestId: request.id,
-        route: request.routeOptions.url,
-        err: String(error),
-        stack: error instanceof Error ? error.stack : undefined,
-      },
-      'A request failed',
-    )
-  }
-  // Of the answer that was begun, nothing holds for an error.
-  for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
-  if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
-  const text = JSON.stringify(problem.body)
-  void reply
-    .code(problem.status)
-    .headers({ ...problem.headers, 'request-id': request.id })
-    .type(problem.mediaType)
-  if (hasArrived(request.raw)) return reply.send(text)
-  void reply.header('connection', 'close').header('content-length', Buffer.byteLength(text))
-  return reply.send(lingeringAnswer(text, request.raw, context.clock))
 }

@@ -5,7 +5,7 @@ import { assert } from '../lib/assert.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { base16Text, base58Text, decodeMultibase } from './multibase.ts'
+import { base16Text, base58Text, decodeMultibase } from './multihash.ts'
 
 const keyBytes = 32
 const didBytes = 2 + keyBytes

@@ -1,35 +1,27 @@
-// Multihashes: varint code, varint length, digest. Every hash that Proofstream shows is one, in base16 multibase.
-// Source: https://github.com/multiformats/multihash; codes from the multicodec table.
+// Multihashes, and the multibase text that they and DIDs are shown in. Every hash that Proofstream shows is a multihash
+// in base16; texts in `f`, `F`, `u` and `z` are read.
+// Sources: https://github.com/multiformats/multihash and /multibase; codes from the multicodec table.
 
+import { base58btc } from 'multiformats/bases/base58'
+import { base64url } from 'multiformats/bases/base64'
 import { assert } from '../lib/assert.ts'
-import { concatBytes, toHex } from '../lib/bytes.ts'
+import { fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import { base16Text, decodeMultibase } from './multibase.ts'
 import { sha3256Hex } from './native-crypto.ts'
-import { decodeVarint, encodeVarint } from './varint.ts'
-
-/** Multicodec codes of the hash functions that are understood; each has a digest of 32 bytes. */
-export const multihashCodes = { sha2256: 0x12, sha3256: 0x16, arrowDigest: 0x300016 } as const
 
 /** A sha3-256 multihash in its normal form. */
 export const hashPattern = /^f1620[0-9a-f]{64}$/
 
 const digestBytes = 32
-const maxMultihashBytes = 4 + 1 + digestBytes
-const knownCodes: ReadonlySet<number> = new Set(Object.values(multihashCodes))
-
-/** A multihash taken apart; `bytes` is the whole of it. */
-export interface Multihash {
-  readonly code: number
-  readonly digest: Uint8Array
-  readonly bytes: Uint8Array
-}
+/** What stands before the digest of each hash function that is understood: its code and the length 32, as varints. */
+const prefixes = { sha2256: '1220', sha3256: '1620', arrowDigest: '9680c00120' } as const
+const maxMultihashBytes = prefixes.arrowDigest.length / 2 + digestBytes
 
 /** `f1620` and the hex of a 32-byte SHA3-256 digest. */
 export function hashText(digest: Uint8Array): Hash {
   assert(digest.length === digestBytes, 'a SHA3-256 digest has 32 bytes')
-  return `f1620${toHex(digest)}`
+  return `f${prefixes.sha3256}${toHex(digest)}`
 }
 
 /** The SHA3-256 multihash of `bytes` as text, `f1620…`. */
@@ -40,45 +32,77 @@ export function sha3Hash(bytes: Uint8Array): Hash {
 /** `f9680c00120` and the hex of a 32-byte arrow-digest (code 0x300016): the form of a slice's logical hash. */
 export function arrowDigestText(digest: Uint8Array): Hash {
   assert(digest.length === digestBytes, 'an arrow-digest has 32 bytes')
-  return `f9680c00120${toHex(digest)}`
+  return `f${prefixes.arrowDigest}${toHex(digest)}`
 }
 
-/** Reads a multihash in multibase `f`, `F`, `u` or `z`. Throws DecodeError unless it is whole and of a known kind. */
-export function parseMultihash(text: string): Multihash {
-  return splitMultihash(decodeMultibase(text, 'multihash', maxMultihashBytes))
-}
-
-/** The same from its bytes. Throws DecodeError. */
-export function splitMultihash(bytes: Uint8Array): Multihash {
-  const code = decodeVarint(bytes)
-  if (!knownCodes.has(code.value))
-    throw new DecodeError('multihash', `has the unknown code 0x${code.value.toString(16)}`)
-  const length = decodeVarint(bytes, code.next)
-  if (length.value !== digestBytes) throw new DecodeError('multihash', `says ${length.value} digest bytes, not 32`)
-  const digest = bytes.subarray(length.next)
-  if (digest.length !== digestBytes) throw new DecodeError('multihash', `has ${digest.length} digest bytes, not 32`)
-  return { code: code.value, digest, bytes }
-}
-
-/** Bytes of a multihash text. Throws DecodeError. */
-export function multihashBytes(text: string): Uint8Array {
-  return parseMultihash(text).bytes
-}
-
-/** Base16 text of multihash bytes. Throws DecodeError unless they are a multihash. */
+/** Base16 text of multihash bytes. Throws DecodeError unless they are a whole multihash of a known hash function. */
 export function multihashText(bytes: Uint8Array): Hash {
-  splitMultihash(bytes)
-  return base16Text(bytes)
+  const text = toHex(bytes)
+  const prefix = Object.values(prefixes).find((known) => text.startsWith(known))
+  if (prefix === undefined) throw new DecodeError('multihash', 'is not of sha2-256, sha3-256 or arrow-digest, 32 bytes')
+  const length = bytes.length - prefix.length / 2
+  if (length !== digestBytes) throw new DecodeError('multihash', `has ${length} digest bytes, not ${digestBytes}`)
+  return `f${text}`
 }
 
-/** Bytes of a multihash from its parts. */
-export function buildMultihash(code: number, digest: Uint8Array): Uint8Array {
-  return concatBytes([encodeVarint(code), encodeVarint(digest.length), digest])
+/** Bytes of a multihash in multibase `f`, `F`, `u` or `z`. Throws DecodeError as `multihashText`. */
+export function multihashBytes(text: string): Uint8Array {
+  const bytes = decodeMultibase(text, 'multihash', maxMultihashBytes)
+  multihashText(bytes)
+  return bytes
 }
 
 /** Any accepted spelling of a SHA3-256 multihash in the form that is stored and shown (`f1620…`). Throws DecodeError. */
 export function normalHash(text: string): Hash {
-  const { code, digest } = parseMultihash(text)
-  if (code !== multihashCodes.sha3256) throw new DecodeError('hash', 'is not a sha3-256 multihash')
-  return hashText(digest)
+  const normal = multihashText(decodeMultibase(text, 'multihash', maxMultihashBytes))
+  if (!normal.startsWith(`f${prefixes.sha3256}`)) throw new DecodeError('hash', 'is not a sha3-256 multihash')
+  return normal
+}
+
+/** `f` and lower-case hex. */
+export function base16Text(bytes: Uint8Array): string {
+  return `f${toHex(bytes)}`
+}
+
+/** `u` and base64url without padding. */
+export function base64urlText(bytes: Uint8Array): string {
+  return base64url.encode(bytes)
+}
+
+/** `z` and base58btc (the Bitcoin alphabet). */
+export function base58Text(bytes: Uint8Array): string {
+  return base58btc.encode(bytes)
+}
+
+/**
+ * Bytes of a multibase text in base16 (`f`, `F`), base64url (`u`) or base58btc (`z`). `what` names the thing in errors.
+ * Throws DecodeError for another base, foreign characters, padding, stray bits, or more than `maxBytes` bytes: the
+ * length is judged before the digits are read, because base58 takes quadratic time.
+ */
+export function decodeMultibase(text: string, what: string, maxBytes: number): Uint8Array {
+  if (text.length > 1 + 2 * maxBytes) throw new DecodeError(what, `is longer than ${maxBytes} bytes can be`)
+  const bytes = decodeDigits(text, what)
+  if (bytes.length > maxBytes) throw new DecodeError(what, `has ${bytes.length} bytes, more than ${maxBytes}`)
+  return bytes
+}
+
+function decodeDigits(text: string, what: string): Uint8Array {
+  const isLower = text[0] === 'f'
+  if (isLower || text[0] === 'F') {
+    const foreign = isLower ? /[^0-9a-f]/ : /[^0-9A-F]/
+    const digits = text.slice(1)
+    const bytes = foreign.test(digits) ? undefined : fromHex(digits)
+    return bytes ?? refuse(what, 'is not base16 of whole bytes')
+  }
+  const base = text[0] === 'u' ? base64url : text[0] === 'z' ? base58btc : undefined
+  if (base === undefined) return refuse(what, 'has no multibase prefix of f, F, u or z')
+  try {
+    // The library takes padding, of which there is none in multibase `u`.
+    if (!text.includes('=')) return base.decode(text)
+  } catch {}
+  return refuse(what, `is not ${base.name}`)
+}
+
+function refuse(what: string, reason: string): never {
+  throw new DecodeError(what, reason)
 }

@@ -5,8 +5,7 @@ import { assert } from '../lib/assert.ts'
 import { decodeUtf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { JsonError, type JsonOptions, parseJsonText } from './parser.ts'
-import { firstInvalidUtf8, positionAt } from './text-position.ts'
+import { firstInvalidUtf8, JsonError, type JsonOptions, parseJsonText, positionAt } from './parser.ts'
 
 /**
  * Parses one JSON text, UTF-8 bytes or a string. Refuses a BOM, invalid UTF-8, lone surrogates (raw or escaped),

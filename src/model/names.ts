@@ -1,4 +1,4 @@
-// Names of accounts and datasets: grammar, reserved words, folding. Pure.
+// Names of accounts and datasets: grammar, reserved words, folding; and of the roles of a process. Pure.
 // Source: Open Data Fabric specification, DatasetName: labels of letters, digits and inner hyphens, joined by dots.
 
 import { NodeError } from './errors.ts'
@@ -76,3 +76,8 @@ export function parseAliasText(text: string): Alias {
   }
   return parseAlias(text.slice(0, slash), text.slice(slash + 1))
 }
+
+/** The roles of a process: the gateway writes the log, the builder turns it into chains, the replica reads chains. */
+export const roles = ['gateway', 'builder', 'replica'] as const
+
+export type Role = (typeof roles)[number]

@@ -1,5 +1,12 @@
-// ODF schemas: data types, fields, the vocabulary of system columns. Pure values; their JSON form is OdfJson.
-// Source: Open Data Fabric specification, DataSchema and DatasetVocabulary.
+// ODF schemas: data types, fields, the vocabulary of system columns, and the pure rules over them: the short text of a
+// type, when two types are the same, which columns a dataset can store, which changes of a schema a chain admits.
+// Sources: Open Data Fabric specification, DataSchema and DatasetVocabulary; for the changes also the reference
+// implementation's checks of SetDataSchema, as observed.
+
+import { utf8 } from '../lib/bytes.ts'
+import { sameValue } from '../lib/compare.ts'
+import { NodeError } from './errors.ts'
+import { foldAscii } from './names.ts'
 
 export type TimeUnit = 'Second' | 'Millisecond' | 'Microsecond' | 'Nanosecond'
 
@@ -68,4 +75,193 @@ export function systemFields(vocabulary: Vocabulary, eventTimeType: DataType = t
     { name: vocabulary.systemTimeColumn, type: timestampMs },
     { name: vocabulary.eventTimeColumn, type: eventTimeType },
   ]
+}
+
+const maxNameBytes = 255
+
+/**
+ * The short text of a type: `Float64`, `Decimal(18,4)`, `Timestamp(Microsecond)`, `List(String?)?`; `?` means optional.
+ * Unset units mean millisecond, unset zones UTC, so two types with the same text are the same type.
+ */
+export function typeText(type: DataType): string {
+  switch (type.kind) {
+    case 'Option':
+      return `${typeText(type.inner)}?`
+    case 'Decimal':
+      return `Decimal(${type.precision},${type.scale})`
+    case 'Binary':
+      return withArguments('Binary', type.fixedLength)
+    case 'Time':
+    case 'Duration':
+      return withArguments(type.kind, unitText(type.unit))
+    case 'Timestamp': {
+      const zone = type.timezone === undefined || type.timezone === 'UTC' ? undefined : JSON.stringify(type.timezone)
+      return withArguments('Timestamp', zone === undefined ? unitText(type.unit) : (type.unit ?? 'Millisecond'), zone)
+    }
+    case 'List':
+      return withArguments('List', typeText(type.itemType), type.fixedLength)
+    case 'Map':
+      return withArguments(
+        'Map',
+        typeText(type.keyType),
+        typeText(type.valueType),
+        type.keysSorted === true ? 'sorted' : undefined,
+      )
+    case 'Struct':
+      return `Struct(${type.fields.map((field) => `${JSON.stringify(field.name)}: ${typeText(field.type)}`).join(', ')})`
+    default:
+      return type.kind
+  }
+}
+
+function unitText(unit: string | undefined): string | undefined {
+  return unit === 'Millisecond' ? undefined : unit
+}
+
+function withArguments(kind: string, ...parts: (string | number | undefined)[]): string {
+  const given = parts.filter((part) => part !== undefined)
+  return given.length === 0 ? kind : `${kind}(${given.join(', ')})`
+}
+
+/** True when both types hold the same values. Extra attributes of struct fields do not count. */
+export function sameType(a: DataType, b: DataType): boolean {
+  return typeText(a) === typeText(b)
+}
+
+/** True when both schemas have the same fields in the same order with the same attributes. */
+export function schemaEquals(a: DataSchema, b: DataSchema): boolean {
+  if (a.fields.length !== b.fields.length || !sameValue(a.extra ?? {}, b.extra ?? {})) return false
+  return a.fields.every((field, index) => {
+    const other = b.fields[index]
+    if (other === undefined || field.name !== other.name || !sameType(field.type, other.type)) return false
+    return sameValue(field.extra ?? {}, other.extra ?? {})
+  })
+}
+
+export type SchemaChange =
+  | { readonly kind: 'identical' }
+  | { readonly kind: 'compatible' }
+  | { readonly kind: 'incompatible'; readonly reason: string }
+
+/**
+ * What a SetDataSchema with `next` would be in a chain whose schema is `old`. Compatible: other attributes, another
+ * order, added optional columns. Incompatible: a column removed, retyped, or changed between required and optional; a
+ * required column added. Identical: an event that changes nothing, which a chain does not admit either.
+ */
+export function checkEvolution(old: DataSchema, next: DataSchema): SchemaChange {
+  if (schemaEquals(old, next)) return { kind: 'identical' }
+  const before = new Map(old.fields.map((field) => [field.name, field]))
+  const after = new Map(next.fields.map((field) => [field.name, field]))
+  for (const name of before.keys()) {
+    if (!after.has(name)) return incompatible(name, 'is removed')
+  }
+  for (const [name, field] of after) {
+    const known = before.get(name)
+    if (known === undefined) {
+      if (!isOptional(field.type)) return incompatible(name, 'is new and not optional')
+    } else if (!sameType(known.type, field.type)) {
+      return incompatible(name, `changes from ${typeText(known.type)} to ${typeText(field.type)}`)
+    }
+  }
+  if (after.size !== next.fields.length) return { kind: 'incompatible', reason: 'a column name occurs twice' }
+  return { kind: 'compatible' }
+}
+
+function incompatible(name: string, how: string): SchemaChange {
+  return { kind: 'incompatible', reason: `column ${JSON.stringify(name)} ${how}` }
+}
+
+/**
+ * Why `name` cannot name a column, or undefined when it can: 1 to 255 bytes of UTF-8 without control characters and not
+ * with a byte order mark first, which readers drop.
+ */
+export function columnNameFault(name: string): string | undefined {
+  if (name === '') return 'is empty'
+  if (/\p{Surrogate}/u.test(name)) return 'is not well-formed Unicode'
+  if (utf8(name).length > maxNameBytes) return `is longer than ${maxNameBytes} bytes`
+  if (/\p{Cc}/u.test(name)) return 'contains a control character'
+  if (name.startsWith('\ufeff')) return 'begins with a byte order mark (U+FEFF)'
+  return undefined
+}
+
+/**
+ * True for the types that a slice can hold and every reader can query: String, Bool, Int8 to UInt64, Float32, Float64,
+ * Date, Timestamp (ms or us, UTC), Decimal(1..38, 0..precision), Binary of any length, and List of those; each optional
+ * or not.
+ */
+export function isStorable(type: DataType): boolean {
+  const inner = innerType(type)
+  return inner.kind === 'List'
+    ? inner.fixedLength === undefined && isScalar(innerType(inner.itemType))
+    : isScalar(inner)
+}
+
+const scalarKinds: ReadonlySet<string> = new Set(
+  'String Bool Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64 Date'.split(' '),
+)
+
+function isScalar(type: DataType): boolean {
+  switch (type.kind) {
+    case 'Decimal':
+      return type.precision >= 1 && type.precision <= 38 && type.scale >= 0 && type.scale <= type.precision
+    case 'Timestamp':
+      return ['Millisecond', 'Microsecond'].includes(type.unit ?? 'Millisecond') && (type.timezone ?? 'UTC') === 'UTC'
+    case 'Binary':
+      return type.fixedLength === undefined
+    default:
+      return scalarKinds.has(type.kind)
+  }
+}
+
+/**
+ * Throws NodeError unless `fields` can be the columns of a dataset: `InvalidColumnName` for a name that is not allowed
+ * or occurs twice when ASCII case is ignored, `InvalidRequest` for a type that cannot be stored.
+ */
+export function checkColumns(fields: readonly Field[]): void {
+  const seen = new Map<string, string>()
+  for (const { name, type } of fields) {
+    const fault = columnNameFault(name)
+    if (fault !== undefined) throw badName(name, fault)
+    const folded = foldAscii(name)
+    const other = seen.get(folded)
+    if (other !== undefined) {
+      throw new NodeError(
+        'InvalidColumnName',
+        `The column names ${excerpt(other)} and ${excerpt(name)} differ at most in case.`,
+        {
+          hint: 'Names of columns must differ in more than upper and lower case; the system columns count too.',
+        },
+      )
+    }
+    seen.set(folded, name)
+    if (!isStorable(type)) {
+      throw new NodeError(
+        'InvalidRequest',
+        `The column ${excerpt(name)} has the type ${typeText(type)}, which cannot be stored.`,
+        {
+          hint:
+            'Use String, Bool, Int8 to Int64, UInt8 to UInt64, Float32, Float64, Date, Timestamp, Timestamp(Microsecond),' +
+            ' Decimal up to 38 digits, Binary, or a List of one of them.',
+        },
+      )
+    }
+  }
+}
+
+/** The error for a name that no column may have; `fault` is why. */
+export function badName(name: string, fault: string): NodeError {
+  return new NodeError('InvalidColumnName', `The column name ${excerpt(name)} ${fault}. Nothing was stored.`, {
+    hint: `Column names have 1 to ${maxNameBytes} bytes of UTF-8 without control characters, and no byte order mark at the start.`,
+  })
+}
+
+/** Short, and with what cannot be seen written as an escape. */
+function excerpt(name: string): string {
+  return visible(name.length <= 80 ? name : `${name.slice(0, 80)}…`)
+}
+
+function visible(name: string): string {
+  return JSON.stringify(name).replaceAll(/[\u007f-\u009f\ufeff]/g, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }

@@ -1,5 +1,5 @@
 // Reads the short text of a column type: `Float64`, `Decimal(18,4)`, `Timestamp(Microsecond)`, `List(String?)?`.
-// `typeText` in model/schema-rules.ts writes it. A trailing `?` means optional.
+// `typeText` in model/schema.ts writes it. A trailing `?` means optional.
 
 import { NodeError } from '../model/errors.ts'
 import type { DataType, TimeUnit } from '../model/schema.ts'

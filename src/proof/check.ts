@@ -1,14 +1,14 @@
 // Checks a proof by itself: hashes and signature, in a fixed order, without dataset, engine or network.
 // What was read by proof-body.ts goes in; the first fault comes out as the error a client is told.
 
+import { Point } from '@noble/ed25519'
+import { ed25519Verify } from '../ids/native-crypto.ts'
 import { type CanonicalForm, canonicalForms } from '../json/canonical.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
-import { commitmentBytes, hashCanonical } from './commitment.ts'
+import { commitmentBytes, hashCanonical, proofType } from './commitment.ts'
 import type { ProofBody } from './proof-body.ts'
-import { proofType } from './sign.ts'
-import { signatureFault } from './strict-ed25519.ts'
 
 /** Steps in the order in which they are checked; each throws NodeError. */
 export const proofSteps = [
@@ -82,4 +82,31 @@ function checkSignature({ commitment, proof }: ProofBody): void {
 
 function undisputable(reason: string): string {
   return `The commitment is invalid and cannot be disputed: ${reason}.`
+}
+
+/** Why a signature does not count; undefined when it does. Key of 32 bytes, signature of 64. */
+export function signatureFault(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): string | undefined {
+  if (publicKey.length !== 32) return 'the key has not 32 bytes'
+  if (signature.length !== 64) return 'the signature has not 64 bytes'
+  const fault = pointFault(publicKey, 'key') ?? pointFault(signature.subarray(0, 32), "signature's point")
+  if (fault !== undefined) return fault
+  if (littleEndian(signature.subarray(32)) >= Point.CURVE().n)
+    return "the signature's scalar is not below the group order"
+  return ed25519Verify(publicKey, message, signature) ? undefined : 'the verification equation is not satisfied'
+}
+
+function pointFault(bytes: Uint8Array, name: string): string | undefined {
+  let point: Point
+  try {
+    point = Point.fromBytes(bytes, false)
+  } catch {
+    return `the ${name} is not the canonical form of a point on the curve`
+  }
+  return point.isSmallOrder() ? `the ${name} is of small order` : undefined
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  let value = 0n
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
+  return value
 }

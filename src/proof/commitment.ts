@@ -1,11 +1,12 @@
 // The commitment of an answer: three hashes that bind what was asked, what came out and which answers it rests on.
 // Its canonical text, 259 bytes, is what a node signs.
 
-import { sha3Hash } from '../ids/multihash.ts'
+import { base64urlText, sha3Hash } from '../ids/multihash.ts'
 import { canonicalBytes, type CanonicalForm } from '../json/canonical.ts'
 import { assert } from '../lib/assert.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
+import type { NodeKey } from './node-key.ts'
 
 export interface Commitment {
   readonly inputHash: Hash
@@ -48,4 +49,27 @@ export function commitmentBytes(commitment: Commitment): Uint8Array {
   )
   assert(bytes.length === commitmentTextBytes, 'a commitment holds three hashes of the form f1620…')
   return bytes
+}
+
+export const proofType = 'Ed25519Signature2020'
+
+/** The `proof` member of an answer, members in the order in which they are shown. */
+export interface Proof {
+  readonly type: typeof proofType
+  /** `did:key:z6Mk…` of the signer. */
+  readonly verificationMethod: string
+  /** `u` + base64url of the 64-byte signature over the commitment's canonical text. */
+  readonly proofValue: string
+}
+
+/** The members `commitment` and `proof` of an answer. Deterministic. */
+export function signProof(
+  commitment: Commitment,
+  key: NodeKey,
+): { readonly commitment: Commitment; readonly proof: Proof } {
+  const signature = key.sign(commitmentBytes(commitment))
+  return {
+    commitment,
+    proof: { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) },
+  }
 }

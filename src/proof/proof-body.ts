@@ -2,8 +2,7 @@
 // well-formed. Nothing is checked against anything yet; that is check.ts.
 
 import { parseDidKey } from '../ids/did.ts'
-import { decodeMultibase } from '../ids/multibase.ts'
-import { normalHash } from '../ids/multihash.ts'
+import { decodeMultibase, normalHash } from '../ids/multihash.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { Commitment } from './commitment.ts'

@@ -8,8 +8,14 @@ import { demandReadBack } from '../../src/chain/read-back.ts'
 import { newDatasetOf } from '../../src/gateway/new-dataset.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { badName, columnNameFault } from '../../src/model/schema-rules.ts'
-import { type DataType, defaultVocabulary, optional, systemFields } from '../../src/model/schema.ts'
+import {
+  badName,
+  columnNameFault,
+  type DataType,
+  defaultVocabulary,
+  optional,
+  systemFields,
+} from '../../src/model/schema.ts'
 import { failure, infer } from '../formats/reading.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 

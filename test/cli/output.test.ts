@@ -1,14 +1,12 @@
 // Forms of the data: exact values in all that programs read, harmless text in what a terminal shows.
 
-import { parseString } from 'fast-csv'
 import * as fc from 'fast-check'
+import { parseString } from 'fast-csv'
 import { describe, expect, test } from 'vitest'
 import { bannerLines } from '../../src/cli/commands/serve.ts'
 import { CommandFailure } from '../../src/cli/failure.ts'
-import { objectText, rowsText } from '../../src/cli/output.ts'
-import { progressText } from '../../src/cli/status-line.ts'
-import { cleanText, displayWidth, tableLines } from '../../src/cli/table.ts'
-import { type JsonObject, JsonNumber, type JsonValue, parseJson } from '../../src/index.ts'
+import { cleanText, displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
+import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../src/index.ts'
 
 const number = (token: string): JsonNumber => new JsonNumber(token)
 const odd = {

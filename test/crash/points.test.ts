@@ -10,10 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readBack } from '../../src/cli/chaos/read-back.ts'
-import { type Address, type ServedNode, startServed } from '../../src/cli/chaos/served-node.ts'
+import { type ServedNode, startServed } from '../../src/history/chaos.ts'
 import { type Answer, type BatchSent, type History, judge } from '../../src/history/history.ts'
-import { randomOf } from '../../src/history/random.ts'
+import { type Address, randomOf, readBack } from '../../src/history/load.ts'
 import { checkStore } from '../../src/index.ts'
 
 const repeats = Number(process.env['POINT_REPEATS'] ?? 1)

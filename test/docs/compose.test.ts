@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadConfig, optionTable } from '../../src/config.ts'
 import { topicNames } from '../../src/log/kafka/topics.ts'
-import { roles } from '../../src/model/roles.ts'
+import { roles } from '../../src/model/names.ts'
 import { parseYaml, readCompose, type Service } from '../helpers/compose.ts'
 import { repository } from '../helpers/sources.ts'
 

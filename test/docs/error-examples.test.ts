@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorCatalogue } from '../../src/http/error-pages.ts'
-import { provenAnswer } from '../../src/http/examples.ts'
+import { provenAnswer } from './proven-answer.ts'
 import type { ErrorKind } from '../../src/model/error-table.ts'
 import { type Call, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 

@@ -1,15 +1,15 @@
 // Answers that nobody reads: their bytes are bounded, in all and by caller, and whoever does not read loses the
 // connection. The clock of the slowest rate is the test's.
 
-import { type Socket, connect } from 'node:net'
-import { createServer, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { array, assert as assertProperty, boolean, constantFrom, integer, property, record } from 'fast-check'
-import { networkOf } from '../../src/http/answer.ts'
-import { AnswersUnderWay, type OpenRoom, smallAnswerBytes } from '../../src/http/answers-under-way.ts'
-import { SlowReaders } from '../../src/http/slow-readers.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { AnswerBudget, networkOf, smallAnswerBytes } from '../../src/http/answer.ts'
+import type { OpenRoom } from '../../src/http/context.ts'
+import { slowReaders } from '../../src/http/slow-clients.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
@@ -31,7 +31,7 @@ describe('the room for answers', () => {
   }
 
   it('is a quarter for one caller with several answers; one alone may have any size', () => {
-    const answers = new AnswersUnderWay(limits)
+    const answers = new AnswerBudget(limits)
     answers.open('a').take(10 * mebibyte)
     expect(refusalOf(() => answers.open('a').take(mebibyte))).toBe('Saturated callerAnswerShare')
     answers.open('a').take(smallAnswerBytes)
@@ -42,7 +42,7 @@ describe('the room for answers', () => {
   })
 
   it('is free again when the answers are gone, and whoever has left takes none', () => {
-    const answers = new AnswersUnderWay(limits)
+    const answers = new AnswerBudget(limits)
     const room = answers.open('a')
     room.take(10 * mebibyte)
     room.close()
@@ -59,7 +59,7 @@ describe('the room for answers', () => {
     })
     assertProperty(
       property(array(step, { maxLength: 60 }), (steps) => {
-        const answers = new AnswersUnderWay(limits)
+        const answers = new AnswerBudget(limits)
         const open: OpenRoom[] = []
         for (const { caller, bytes, ends } of steps) {
           if (ends) open.shift()?.close()
@@ -101,7 +101,7 @@ describe('a slow reader', () => {
 
   it('loses the connection when what lies before the system is not taken at the slowest rate', async () => {
     const { response } = await sending(40 * mebibyte)
-    const readers = new SlowReaders(1000 * 1024)
+    const readers = slowReaders(1000 * 1024)
     readers.begin(response, 0)
     for (const nowMs of [29_000, 30_000, 39_000]) readers.check(nowMs)
     expect(response.destroyed).toBe(false)
@@ -111,7 +111,7 @@ describe('a slow reader', () => {
 
   it('keeps it while it reads', async () => {
     const { response, client } = await sending(40 * mebibyte)
-    const readers = new SlowReaders(512)
+    const readers = slowReaders(512)
     readers.begin(response, 0)
     client.resume()
     await expect.poll(() => response.socket?.writableLength, { timeout: 10_000 }).toBe(0)

@@ -2,9 +2,9 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import { type FastifyInstance, fastify } from 'fastify'
+import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { closeGently } from '../../src/http/close-gently.ts'
+import { closeGently } from '../../src/http/connections.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 
 /** A clock whose sleepers wake when `wake` is called. */

@@ -4,8 +4,9 @@
 import { connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registerOneAtATime } from '../../src/http/one-at-a-time.ts'
+import { registerConnections } from '../../src/http/connections.ts'
 import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 let live: LiveNode
@@ -48,7 +49,7 @@ test('wait for the one before them, so that a slow answer holds back those behin
 
 test('are read no further than one chunk while the one before them is handled, and lose nothing by it', async () => {
   const app = fastify()
-  registerOneAtATime(app)
+  registerConnections(app, systemClock)
   let handled = 0
   let answer: (() => void) | undefined
   let served: Socket | undefined

@@ -1,10 +1,10 @@
 // Bodies that trickle end with 408; the clock is the test's, so nothing here waits for 30 seconds.
 
 import { once } from 'node:events'
-import { type AddressInfo, type Socket, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
-import { SlowBodies, registerSlowBodies } from '../../src/http/slow-bodies.ts'
+import { registerSlowBodies, slowBodies } from '../../src/http/slow-clients.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
 
@@ -106,7 +106,7 @@ describe('a body', () => {
 
 describe('the watch', () => {
   it('leaves requests alone that nobody reads, or whose bytes lie here unread', () => {
-    const bodies = new SlowBodies(512)
+    const bodies = slowBodies(512)
     const emitted: unknown[] = []
     const request = (more: object): never =>
       // The four members that the watch looks at.

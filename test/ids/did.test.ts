@@ -7,14 +7,14 @@ import { fromHex, toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 
 interface Dids {
-  dids: { did: string; bytesHex: string; publicKeyHex: string; didKey: string; folder: string }[]
+  dids: { did: string; bytesHex: string; publicKeyHex: string; didKey: string }[]
   invalidDids: { text: string; reason: string }[]
 }
 
 const vectors: Dids = JSON.parse(readFileSync('test/vectors/identifiers.json', 'utf8'))
 
 describe('did:odf', () => {
-  test.each(vectors.dids)('$did has its bytes, key and folder', (row) => {
+  test.each(vectors.dids)('$did has its bytes and key', (row) => {
     const key = fromHex(row.publicKeyHex)!
     expect(datasetIdFromKey(key)).toBe(row.did)
     expect(toHex(datasetIdBytes(row.did))).toBe(row.bytesHex)

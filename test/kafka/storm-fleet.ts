@@ -2,8 +2,8 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Address, type ServedNode, startServed } from '../../src/cli/chaos/served-node.ts'
-import type { Random } from '../../src/history/random.ts'
+import { type ServedNode, startServed } from '../../src/history/chaos.ts'
+import type { Address, Random } from '../../src/history/load.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 

@@ -8,11 +8,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkProof, creatingPosts, largePosts, produce, Seen, smallPosts, watch } from '../../src/cli/chaos/load.ts'
-import { drained, readBack, receiptFaults } from '../../src/cli/chaos/read-back.ts'
-import type { Address } from '../../src/cli/chaos/served-node.ts'
 import { judge } from '../../src/history/history.ts'
-import { randomOf } from '../../src/history/random.ts'
+import {
+  type Address,
+  checkProof,
+  creatingPosts,
+  drained,
+  largePosts,
+  produce,
+  randomOf,
+  readBack,
+  receiptFaults,
+  Seen,
+  smallPosts,
+  watch,
+} from '../../src/history/load.ts'
 import { checkStore } from '../../src/index.ts'
 import { Broker, freePorts } from '../helpers/kafka-broker.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'

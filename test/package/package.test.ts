@@ -23,7 +23,7 @@ beforeAll(async () => {
   installed = join(home, 'installed')
   mkdirSync(checkout)
   mkdirSync(installed)
-  const files = ['bin', 'scripts', 'src', 'streams', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
+  const files = ['bin', 'scripts', 'src', 'streams', 'texts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
   for (const name of [...files, 'README.md', 'LICENSE'])
     cpSync(join(repository, name), join(checkout, name), { recursive: true })
   symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'))

@@ -5,10 +5,9 @@ import { fromPlain, parseJson, toPlain } from '../../src/json/json.ts'
 import { fromHex } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { checkProof } from '../../src/proof/check.ts'
-import { commit } from '../../src/proof/commitment.ts'
+import { commit, signProof } from '../../src/proof/commitment.ts'
 import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
 import { readProofBody } from '../../src/proof/proof-body.ts'
-import { signProof } from '../../src/proof/sign.ts'
 import { proofVectors, verifyVectors } from './proof-vectors.ts'
 
 /** `ok`, or the kind of the error. */

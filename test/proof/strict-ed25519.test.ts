@@ -6,7 +6,7 @@ import { etc, Point } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
 import { ed25519Signer } from '../../src/ids/native-crypto.ts'
 import { concatBytes, fromHex, utf8 } from '../../src/lib/bytes.ts'
-import { signatureFault } from '../../src/proof/strict-ed25519.ts'
+import { signatureFault } from '../../src/proof/check.ts'
 
 const order = Point.CURVE().n
 const message = utf8('commitment')

@@ -1,5 +1,7 @@
-// `config`: every option of a node with its value and where that comes from. No node is asked, nothing is opened.
+// `config`: every option of a node with its value and where that comes from. `streams`: the topics of Kafka beside their
+// contracts. No node is asked.
 
+import { placesOf } from '../../doctor/finding.ts'
 import {
   type Config,
   fromPlain,
@@ -9,17 +11,15 @@ import {
   type ReadOption,
   readOptions,
 } from '../../index.ts'
-import { placesOf } from '../../doctor/places.ts'
-import type { CommandContext } from '../context.ts'
-import { exitCodes } from '../failure.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
+import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObjects } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
 
 const masked = '********'
 
 /** Prints what `serve` would run with. Throws NodeError `InvalidParameter` where `serve` would. */
-export async function showConfig(context: CommandContext, { flags, configFile }: ServeOptions): Promise<number> {
+export async function showConfig(context: CommandContext, { flags, configFile }: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(flags, configFile)
   const rows = readOptions(flags, configFile).map((option): JsonValue => {
     const { row, source } = option
@@ -54,4 +54,30 @@ function shownValue({ row, value }: ReadOption, config: Config): OptionValue | u
     default:
       return undefined
   }
+}
+
+export type StreamsAction = 'check' | 'diff' | 'apply'
+
+/** Compares the topics, after `apply` has changed them; what differs goes to stdout. */
+export async function runStreams(
+  context: CommandContext,
+  action: StreamsAction,
+  { flags, configFile }: NodeOptions,
+): Promise<number> {
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
+  const { openStreams } = await import('../../open-storage.ts')
+  const streams = await openStreams(config)
+  const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)
+  const rows = topics.flatMap(({ differences }) => differences).map((one): JsonValue => objectOf({ ...one }))
+  if (rows.length > 0) printObjects(context.form, ['topic', 'setting', 'found', 'wanted'], rows)
+  for (const { topic, partitions, replicas, differences } of topics) {
+    if (differences.length === 0) note(`${topic} fits its contract (partitions: ${partitions}, copies: ${replicas})`)
+  }
+  return rows.length > 0 && action !== 'diff' ? exitCodes.conflict : exitCodes.done
+}
+
+/** Brokers that do not answer are no fault of this machine. */
+function unreachable(error: unknown): never {
+  const { message, details } = failureOf(error)
+  throw new CommandFailure(exitCodes.unreachable, message, { ...details, retryable: true })
 }

@@ -6,9 +6,8 @@ import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../in
 import { datasetPath, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
+import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
-import { columnTypes } from '../schema-text.ts'
 
 export interface CreateOptions {
   /** File with a schema in ODF JSON (`-`: stdin). */

@@ -1,18 +1,17 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
 
 import {
+  checkStore,
   type DatasetReport,
   type FsckProgress,
   type JsonValue,
-  checkStore,
   sweepStore,
   systemClock,
 } from '../../index.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
-import { printObject, printObjects } from '../output.ts'
-import { createStatusLine } from '../status-line.ts'
+import { createStatusLine, printObject, printObjects } from '../output.ts'
 
 const columns = ['dataset', 'blocks', 'slices', 'rows', 'bytes', 'orphans', 'ok']
 

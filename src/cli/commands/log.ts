@@ -1,13 +1,13 @@
-// `log adopt`: gives up one log of a store for another. No node is asked; none may run.
+// `log adopt` gives up one log of a store for another; no node may run. `dataset reject` and `log reject` end a halt by
+// one message; running builders take it within 10 s. No node is asked.
 
 import type { JsonValue } from '../../index.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { numberOf, objectOf } from '../json-values.ts'
-import { printObjects } from '../output.ts'
-import type { ServeOptions } from './serve.ts'
+import { printObject, printObjects } from '../output.ts'
 
-export interface AdoptCommand extends ServeOptions {
+export interface AdoptCommand extends NodeOptions {
   readonly old: string
   readonly next: string
   readonly acceptLoss: boolean
@@ -17,7 +17,7 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 
 /** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
-  const { adopt, logNameOf } = await import('../../adopt.ts')
+  const { adopt, logNameOf } = await import('../../repair.ts')
   const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
   const log = old.kind === 'kafka' || next.kind === 'kafka' ? 'kafka' : 'file'
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
@@ -53,4 +53,28 @@ function givenUpText(lost: {
   const { partition, from, to, dataset, reason } = lost
   const whose = dataset === undefined ? '' : ` of ${dataset}`
   return `partition ${partition}: messages from ${from} ${to === undefined ? 'on' : `to below ${to}`}${whose} (${reason})`
+}
+
+/** What is rejected: as `RejectOptions` of the composition root, which is loaded only when the command runs. */
+export interface RejectCommand extends NodeOptions {
+  readonly what: { readonly reason: string; readonly position: number } & (
+    | { readonly dataset: string }
+    | { readonly log?: string | undefined; readonly partition: number }
+  )
+}
+
+/** What was written goes to stdout. */
+export async function reject(context: CommandContext, { what, flags, configFile }: RejectCommand): Promise<number> {
+  const { rejectMessage } = await import('../../repair.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const { outcome, log, partition, position, record } = await rejectMessage(config, what)
+  const { dataset, reason, by, at } = record
+  const place = { log, partition: numberOf(partition), position: numberOf(position) }
+  printObject(context.form, objectOf({ ...place, dataset, reason, by, at }))
+  note(
+    outcome === 'rejected'
+      ? `message ${position} is rejected; running builders go on within 10 s, others when they start`
+      : `message ${position} was rejected before, by ${by}`,
+  )
+  return exitCodes.done
 }

@@ -1,9 +1,9 @@
-// `receipt`, `key show`, `version`: one object each.
+// `receipt`, `key show`, `version`, `token create | list | revoke`: small questions to a node.
 
-import { type JsonValue, packageVersion } from '../../index.ts'
+import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { exitCodes } from '../failure.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
 
@@ -37,5 +37,57 @@ export function showVersion(context: CommandContext): number {
   const { node } = process.versions
   if (context.form === 'table') process.stdout.write(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
   else printObject(context.form, objectOf({ version, node, platform: process.platform, arch: process.arch }))
+  return exitCodes.done
+}
+
+export interface TokenOptions {
+  readonly scope: readonly string[]
+  /** Patterns such as `acme/*`. */
+  readonly dataset?: readonly string[]
+  /** RFC 3339, or a duration from now such as `30d`. */
+  readonly expires?: string
+}
+
+export async function createToken(context: CommandContext, name: string, options: TokenOptions): Promise<number> {
+  const body = objectOf({
+    name,
+    scopes: [...options.scope],
+    datasets: options.dataset === undefined ? undefined : [...options.dataset],
+    expiresAt: options.expires === undefined ? undefined : expiry(options.expires),
+  })
+  const client = await openClient(context)
+  const made = (await client.call({ method: 'POST', path: '/tokens', json: body })).json()
+  if (made instanceof Map) printObject(context.form, made)
+  note('The text of the token is shown this once: keep it now.')
+  return exitCodes.done
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** RFC 3339 of a duration from now; anything else is for the node to judge. */
+function expiry(text: string): string {
+  const match = /^(\d{1,5})([mhd])$/.exec(text)
+  if (match !== null) {
+    return new Date(systemClock.nowMs() + Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)).toISOString()
+  }
+  if (/^\d{4}-/.test(text)) return text
+  throw new CommandFailure(exitCodes.usage, `'${text}' is no time at which a token could expire.`, {
+    hint: 'Say --expires 30d, 12h, 90m or a time such as 2030-01-31T00:00:00Z.',
+  })
+}
+
+const columns = ['id', 'name', 'scopes', 'datasets', 'expiresAt', 'createdAt', 'lastFour']
+
+export async function listTokens(context: CommandContext): Promise<number> {
+  const client = await openClient(context)
+  const tokens: readonly JsonValue[] = itemsAt((await client.call({ path: '/tokens' })).json(), 'tokens')
+  printObjects(context.form, columns, tokens)
+  return exitCodes.done
+}
+
+export async function revokeToken(context: CommandContext, id: string): Promise<number> {
+  const client = await openClient(context)
+  await client.call({ method: 'DELETE', path: `/tokens/${encodeURIComponent(id)}` })
+  note(`token ${id} revoked`)
   return exitCodes.done
 }

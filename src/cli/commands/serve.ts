@@ -3,17 +3,11 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 
-export interface ServeOptions {
-  /** Values by option name of the options table; absent where no flag was given. */
-  readonly flags: Readonly<Record<string, unknown>>
-  readonly configFile: string | undefined
-}
-
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
-export async function serve(context: CommandContext, options: ServeOptions): Promise<number> {
+export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(options.flags, options.configFile)
   const { startNode } = await import('../../node.ts')
   const node = await startNode(config)

@@ -1,9 +1,10 @@
-// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6).
+// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6). GET /receipts/{id}:
+// what became of it, asked at any gateway as long as the chain exists.
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
+import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
@@ -13,9 +14,31 @@ import { toPlain } from '../../json/json.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
+import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
-import { aliasOf } from '../dataset-access.ts'
-import { DatasetParams, problemResponses, Receipt } from '../schemas.ts'
+import { DatasetParams, problemResponses } from '../schemas.ts'
+
+const Receipt = Type.Object({
+  receiptId: Type.String(),
+  status: Type.Union([Type.Literal('accepted'), Type.Literal('committed'), Type.Literal('rejected')]),
+  dataset: Type.Object({ id: Type.String(), alias: Type.String() }),
+  records: Type.Object({ received: Type.Integer(), committed: Type.Integer(), duplicates: Type.Integer() }),
+  bodyHash: Type.String(),
+  mediaType: Type.String(),
+  bytes: Type.Integer(),
+  ignoredParameters: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Query parameters that are none of ours; told once, when the batch is sent.',
+    }),
+  ),
+  log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
+  block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
+  offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),
+  idempotencyKey: Type.Optional(Type.String()),
+  csvHeader: Type.Optional(Type.String()),
+  times: Type.Object({ received: Type.String(), accepted: Type.String(), committed: Type.Optional(Type.String()) }),
+  errors: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }))),
+})
 
 const DryRun = Type.Object({
   dryRun: Type.Literal(true),
@@ -140,4 +163,27 @@ function count(context: GatewayContext, answer: IngestAnswer): void {
   if ('dryRun' in answer.body || answer.replayed) return
   context.metrics.ingestedRecords.inc(answer.body.records.received)
   context.metrics.ingestedBytes.inc(answer.body.bytes)
+}
+
+export function registerReceipts(app: FastifyInstance, context: GatewayContext): void {
+  app.get(
+    '/receipts/:id',
+    {
+      config: { right: 'read' },
+      schema: {
+        summary: 'The receipt of a batch as of now',
+        tags: ['ingest'],
+        params: Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) }),
+        response: { 200: Receipt, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params as { id: string } // validated above
+      const { principal } = request
+      const { receipt } = await context.gateway.receipt(id, (sender, dataset) => {
+        return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
+      })
+      return reply.header('cache-control', 'no-cache').send(receipt)
+    },
+  )
 }

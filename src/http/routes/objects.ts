@@ -1,17 +1,22 @@
-// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them.
+// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them; and GET …/blocks,
+// the chain as people read it, newest block first.
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
-import { decodedBlock } from '../../catalog/blocks.ts'
-import type { ObjectKind, Objects } from '../../catalog/objects.ts'
+import { type Static, Type } from 'typebox'
+import { blockPage, decodedBlock, hashOf, type ObjectKind, type Objects } from '../../catalog/objects.ts'
 import type { NameRecord } from '../../chain/records.ts'
 import { NodeError } from '../../model/errors.ts'
+import { datasetOf, nameOf } from '../access.ts'
+import { isUnchanged, keepForEver } from '../answer.ts'
 import type { HttpContext } from '../context.ts'
-import { datasetOf, nameOf } from '../dataset-access.ts'
-import { isUnchanged, keepForEver } from '../etag.ts'
 import { addVary } from '../origin-rules.ts'
-import { DatasetHashParams, DatasetParams, problemResponses } from '../schemas.ts'
+import { DatasetParams, DecimalText, pageSize, problemResponses } from '../schemas.ts'
+
+const DatasetHashParams = Type.Object({
+  ...DatasetParams.properties,
+  hash: Type.String({ maxLength: 120, description: 'Multibase multihash: f1620…, or the same in F, u, z.' }),
+})
 
 /** Objects up to this size are sent from memory. */
 const pieceBytes = 1024 * 1024
@@ -142,4 +147,48 @@ function byteRange(
   const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1)
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
   return start < end ? { start, end } : 'outside'
+}
+
+const BlocksQuery = Type.Object(
+  {
+    limit: Type.Optional(DecimalText('Blocks of one page, 1 to 1,000; 100 by default.')),
+    before: Type.Optional(Type.String({ maxLength: 120, description: 'Hash of the last block of the page before.' })),
+  },
+  { additionalProperties: false },
+)
+
+const Blocks = Type.Object({
+  blocks: Type.Array(
+    Type.Object({
+      hash: Type.String(),
+      sequence: Type.Integer(),
+      prevBlockHash: Type.Optional(Type.String()),
+      systemTime: Type.String(),
+      event: Type.Unknown(),
+    }),
+  ),
+  next: Type.Optional(Type.String()),
+})
+
+export function registerBlocks(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/:account/:dataset/blocks',
+    {
+      config: { right: 'read' },
+      schema: {
+        summary: 'Blocks of the chain, newest first',
+        tags: ['datasets'],
+        params: DatasetParams,
+        querystring: BlocksQuery,
+        response: { 200: Blocks, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const query = request.query as Static<typeof BlocksQuery> // BlocksQuery validated it
+      const before = query.before === undefined ? undefined : hashOf(query.before)
+      const page = await blockPage(context.store, chain, { limit: pageSize(query.limit), before })
+      return reply.header('cache-control', 'no-cache').send(page)
+    },
+  )
 }

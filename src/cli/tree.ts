@@ -1,0 +1,353 @@
+// The tree of commands: names, arguments, options, help. Declarations only; the code of a command is loaded when it
+// runs, so that help and short commands start at once. Order here is order in the help and in docs/cli.md.
+
+import { type Command, Option } from 'commander'
+import type { Format } from '../formats/format.ts'
+import type { OptionRow } from '../index.ts'
+import type { ChaosOptions } from './commands/chaos.ts'
+import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { IngestOptions } from './commands/ingest.ts'
+import type { TokenOptions } from './commands/node-facts.ts'
+import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import { collect, type CommandContext, durationMs, type NodeOptions, positiveNumber, wholeNumber } from './context.ts'
+
+/**
+ * Makes commander's action of a command's code, which resolves to the exit code. `args`: positional arguments, the
+ * variadic ones one by one; `options`: of the type that the command declares, which commander has checked.
+ */
+export type Runner = <Options>(
+  code: (context: CommandContext, args: readonly string[], options: Options) => Promise<number>,
+) => (...args: unknown[]) => Promise<void>
+
+type Values = Readonly<Record<string, unknown>>
+
+export function addCommands(
+  program: Command,
+  runner: Runner,
+  table: readonly OptionRow[],
+  formats: readonly Format[],
+): void {
+  addNodeCommands(program, runner, table)
+  addDatasetCommands(program, runner, table)
+  addIngestCommand(program, runner, formats)
+  addReadCommands(program, runner)
+  addStreamsCommands(program, runner, table)
+  addLogCommands(program, runner, table)
+  addTokenCommands(program, runner)
+  addUpkeepCommands(program, runner)
+}
+
+/** `serve`, `config` and `doctor`, with a flag for each row of the options table. */
+function addNodeCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const serve = program
+    .command('serve')
+    .description('run a node')
+    .option('--config <file>', 'JSON file with options by name, for those that are neither flag nor environment')
+  addRows(serve, table)
+    .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await import('./commands/serve.ts')).serve(context, nodeOptionsOf(table, options)),
+      ),
+    )
+  withNodeOptions(program.command('config'), table)
+    .description('every option of a node, its value and where that comes from; takes the options of serve')
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await import('./commands/config.ts')).showConfig(context, nodeOptionsOf(table, options)),
+      ),
+    )
+  withNodeOptions(program.command('doctor'), table)
+    .description(
+      'look at machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
+    )
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await import('./commands/doctor.ts')).doctor(context, nodeOptionsOf(table, options)),
+      ),
+    )
+}
+
+function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
+  return addRows(command.option('--config <file>', 'JSON file with options by name, as of serve'), rows)
+}
+
+function addRows(command: Command, rows: readonly OptionRow[]): Command {
+  for (const row of rows) command.addOption(optionOf(row))
+  return command
+}
+
+const placeholders: Readonly<Record<OptionRow['type'], string>> = {
+  text: '<text>',
+  integer: '<number>',
+  boolean: '[true|false]',
+  list: '<a,b,…>',
+  'duration-ms': '<duration>',
+}
+
+/** The flag of a row. Its value is checked with those from environment and file, in one place: not here. */
+function optionOf(row: OptionRow): Option {
+  const placeholder = row.values === undefined ? placeholders[row.type] : `<${row.values.join('|')}>`
+  const unit = row.type === 'duration-ms' ? ' ms' : ''
+  const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
+  const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  return row.type === 'boolean' ? option.preset('true') : option
+}
+
+/** Values by option name, and the config file, from what commander has read. */
+function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions {
+  const given = rows.map((row) => [row.name, options[optionOf(row).attributeName()]] as const)
+  const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  const { config } = options
+  return { flags, configFile: typeof config === 'string' ? config : undefined }
+}
+
+function addDatasetCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const dataset = program.command('dataset').description('make and look at datasets')
+  const load = () => import('./commands/dataset.ts')
+  dataset
+    .command('create <name>')
+    .description('make a dataset (account/name); without columns its first batch decides them')
+    .option('--column <name:type>', 'a column, such as temp:Float64? (repeat; ? = may be null)', collect)
+    .option('--schema <file>', "schema in ODF JSON: {fields: [{name, type}]} ('-': stdin)")
+    .option('--description <text>', 'what it holds')
+    .option('--keyword <word>', 'keyword (repeat)', collect)
+    .option('--private', 'readable only with a token')
+    .action(
+      runner<CreateOptions>(async (context, [name = ''], options) =>
+        (await load()).createDataset(context, name, options),
+      ),
+    )
+  dataset
+    .command('list')
+    .description('datasets that you may read')
+    .option('--account <name>', 'of one account')
+    .action(
+      runner<{ readonly account?: string }>(async (context, _, options) =>
+        (await load()).listDatasets(context, options),
+      ),
+    )
+  dataset
+    .command('show <name>')
+    .description('what a dataset says of itself')
+    .action(runner(async (context, [name = '']) => (await load()).showDataset(context, name)))
+  dataset
+    .command('log <name>')
+    .description('its chain of blocks, newest first')
+    .option('-n, --limit <blocks>', 'blocks at most', wholeNumber)
+    .option('--before <hash>', 'begin at the block before this one')
+    .action(
+      runner<LogOptions>(async (context, [name = ''], options) => (await load()).logDataset(context, name, options)),
+    )
+  const rows = storeRows(table)
+  const reject = dataset
+    .command('reject <name>')
+    .description(
+      'end the halt of a dataset by one message: its records are rejected for ever, in the name of who says so',
+    )
+    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
+    .requiredOption('--reason <text>', 'told to those whose records these are')
+  withNodeOptions(reject, rows).action(
+    runner<Values & { position: number; reason: string }>(async (context, [name = ''], options) => {
+      const what = { dataset: name, position: options.position, reason: options.reason }
+      return (await import('./commands/log.ts')).reject(context, { ...nodeOptionsOf(rows, options), what })
+    }),
+  )
+}
+
+/** The options that say where the store is. */
+function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
+  return table.filter(({ name }) => /^(?:data|store)$/.test(name))
+}
+
+const ingestHelp = `
+Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .json, .ndjson,
+.jsonl, .geojson, .ndgeojson, .geojsonl, also with .gz, .zst, .br); stdin is NDJSON unless --format says otherwise.
+NDJSON, CSV and NDGeoJSON from a pipe need not end: they are sent in batches, each with a key of its own.
+
+  proofstream ingest me/lab readings.csv
+  curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
+  mosquitto_sub -t 'sensors/#' | proofstream ingest me/sensors`
+
+function addIngestCommand(program: Command, runner: Runner, formats: readonly Format[]): void {
+  const choice = (flags: string, text: string, ...choices: readonly string[]): Option =>
+    new Option(flags, text).choices(choices)
+  program
+    .command('ingest <dataset> [files...]')
+    .description('store records from files or stdin')
+    .addOption(choice('-f, --format <format>', 'format of all files', ...formats.map(({ name }) => name)))
+    .option('--no-create', 'fail when the dataset is missing, instead of making it')
+    .option('--no-wait', 'be content with records that are safe in the log, not yet in a block')
+    .option('--dry-run', 'check everything, store nothing')
+    .option('--key <key>', 'idempotency key of the batch: what was stored under it is not stored again')
+    .option('--retries <count>', 'tries after the first', wholeNumber, 8)
+    .option('--batch-rows <rows>', 'from a pipe: records in a batch at most', positiveNumber, 1000)
+    .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationMs, 1000)
+    .addOption(choice('--header <header>', 'whether CSV has a header line', 'present', 'absent'))
+    .addOption(
+      choice('--unknown-fields <rule>', 'what to do with fields that are no columns', 'reject', 'ignore', 'add'),
+    )
+    .addOption(choice('--integers <type>', 'what whole JSON numbers become', 'int64', 'float64'))
+    .addOption(choice('--time-zone <zone>', 'zone of times that have none', 'UTC'))
+    .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
+    .addHelpText('after', ingestHelp)
+    .action(
+      runner<IngestOptions>(async (context, [dataset = '', ...files], options) =>
+        (await import('./commands/ingest.ts')).ingest(context, dataset, files, options),
+      ),
+    )
+}
+
+function addReadCommands(program: Command, runner: Runner): void {
+  program
+    .command('tail <dataset>')
+    .description('the newest rows of a dataset')
+    .option('-n, --limit <rows>', 'rows at most', wholeNumber, 10)
+    .option('--skip <rows>', 'rows to leave out, counted from the newest', wholeNumber)
+    .option('--at <hash>', 'as of this block')
+    .action(
+      runner<TailOptions>(async (context, [dataset = ''], options) =>
+        (await import('./commands/query.ts')).tail(context, dataset, options),
+      ),
+    )
+  program
+    .command('query <sql>')
+    .description('one SELECT over any datasets, named "account/dataset" (\'-\': read it from stdin)')
+    .option('-n, --limit <rows>', 'rows at most (default: 100)', wholeNumber)
+    .option('--skip <rows>', 'rows to leave out at the start', wholeNumber)
+    .option('--proof <file>', "save the answer with its signed proof ('-': to stdout, without the rows)")
+    .action(
+      runner<QueryOptions>(async (context, [sql = ''], options) =>
+        (await import('./commands/query.ts')).query(context, sql, options),
+      ),
+    )
+  program
+    .command('verify <file>')
+    .description("check a saved answer and have the node run its query again ('-': stdin)")
+    .option('--offline', 'hashes and signature only: no node is asked')
+    .option('--signer <did>', 'who must have signed (did:key:…)')
+    .action(
+      runner<VerifyOptions>(async (context, [file = ''], options) =>
+        (await import('./commands/query.ts')).verify(context, file, options),
+      ),
+    )
+  program
+    .command('receipt <id>')
+    .description('what became of a batch')
+    .action(runner(async (context, [id = '']) => (await import('./commands/node-facts.ts')).showReceipt(context, id)))
+}
+
+const streamsCommands = {
+  check: 'say whether the topics of Kafka fit their contracts (exit code 8 if not)',
+  diff: 'list what differs between the topics and their contracts',
+  apply: 'make topics that are missing and set what differs; partitions and copies stay as they are',
+} as const
+
+/** `streams check|diff|apply`, with those options of the table that say where Kafka is. */
+function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const streams = program.command('streams').description('the topics of Kafka, beside their contracts in streams/')
+  const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
+  for (const action of ['check', 'diff', 'apply'] as const) {
+    withNodeOptions(streams.command(action), rows)
+      .description(streamsCommands[action])
+      .action(
+        runner<Values>(async (context, _, options) =>
+          (await import('./commands/config.ts')).runStreams(context, action, nodeOptionsOf(rows, options)),
+        ),
+      )
+  }
+}
+
+/** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
+function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const log = program.command('log').description('the logs of a store')
+  const adoptRows = table.filter(({ name }) => /^(?:data$|store$|kafka-|topic-prefix$|partitions$)/.test(name))
+  const adopt = log
+    .command('adopt <old> <new>')
+    .description(
+      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a log that is gone; no node may run',
+    )
+    .option('--accept-loss', 'give up also what cannot be built, or never will')
+  withNodeOptions(adopt, adoptRows).action(
+    runner<Values>(async (context, [old = '', next = ''], options) => {
+      const acceptLoss = options['acceptLoss'] === true
+      const { adoptLog } = await import('./commands/log.ts')
+      return adoptLog(context, { ...nodeOptionsOf(adoptRows, options), old, next, acceptLoss })
+    }),
+  )
+  const rows = storeRows(table)
+  const reject = log
+    .command('reject')
+    .description('let builders skip a message that cannot be read (LogDamaged); what was in it is lost')
+    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
+    .requiredOption('--reason <text>', 'kept beside it')
+    .option('--partition <number>', 'partition of the log', wholeNumber, 0)
+    .option('--log <id>', 'id of the log, where the store has several')
+  withNodeOptions(reject, rows).action(
+    runner<Values & { position: number; partition: number; reason: string; log?: string }>(
+      async (context, _, options) => {
+        const { position, partition, reason, log: id } = options
+        const what = { position, partition, reason, ...(id === undefined ? {} : { log: id }) }
+        return (await import('./commands/log.ts')).reject(context, { ...nodeOptionsOf(rows, options), what })
+      },
+    ),
+  )
+}
+
+function addTokenCommands(program: Command, runner: Runner): void {
+  const token = program.command('token').description('make, list and revoke tokens (needs the scope admin)')
+  const load = () => import('./commands/node-facts.ts')
+  token
+    .command('create <name>')
+    .description('make a token; its text is shown once')
+    .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
+    .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
+    .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
+    .action(
+      runner<TokenOptions>(async (context, [name = ''], options) => (await load()).createToken(context, name, options)),
+    )
+  token
+    .command('list')
+    .description('tokens, without their text')
+    .action(runner(async (context) => (await load()).listTokens(context)))
+  token
+    .command('revoke <id>')
+    .description('end a token')
+    .action(runner(async (context, [id = '']) => (await load()).revokeToken(context, id)))
+}
+
+function addUpkeepCommands(program: Command, runner: Runner): void {
+  program
+    .command('key')
+    .description('the keys of the node')
+    .command('show')
+    .description('keys with which the node signs')
+    .action(runner(async (context) => (await import('./commands/node-facts.ts')).showKeys(context)))
+  program
+    .command('fsck [dir]')
+    .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
+    .option('--sweep', 'then remove chains without rows that no name leads to and that are a day old')
+    .action(
+      runner<{ readonly sweep?: boolean }>(async (context, [dir], options) =>
+        (await import('./commands/fsck.ts')).fsck(context, dir, options),
+      ),
+    )
+  program
+    .command('chaos')
+    .description('kill a node of its own again and again under load, and check that no promise breaks')
+    .option('--cycles <number>', 'how many times', wholeNumber, 20)
+    .option('--seed <number>', 'repeats the choices of a run', wholeNumber)
+    .addHelpText(
+      'after',
+      '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
+    )
+    .action(
+      runner<ChaosOptions>(async (context, _, options) =>
+        (await import('./commands/chaos.ts')).chaos(context, options),
+      ),
+    )
+  program
+    .command('version')
+    .description('version of this program (also --version)')
+    .action(runner(async (context) => (await import('./commands/node-facts.ts')).showVersion(context)))
+}

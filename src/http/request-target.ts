@@ -1,0 +1,97 @@
+// Path, method and query string of a request. An unknown path is 404, another method 405 with Allow (fastify says 404 to
+// both). Query strings are strict unless a route says otherwise: unknown, repeated and ill-escaped parameters are errors,
+// because a misspelt `limit` that is ignored answers another question than the one asked.
+
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { NodeError } from '../model/errors.ts'
+
+interface KnownPath {
+  readonly pattern: RegExp
+  /** Parts of the path that are not fixed: the fewer, the more the path is this one. */
+  readonly variables: number
+  /** Settings of the route of each method. */
+  readonly methods: Map<string, FastifyContextConfig>
+}
+
+/** The path that a URL means, of those that are registered; undefined when it is none. */
+export type FindPath = (url: string) => KnownPath | undefined
+
+/** Answers requests that no route takes. Register before the routes. */
+export function registerPaths(app: FastifyInstance): FindPath {
+  const known = new Map<string, KnownPath>()
+  app.addHook('onRoute', (route) => {
+    const entry = known.get(route.url) ?? knownPath(route.url)
+    for (const method of [route.method].flat()) entry.methods.set(method, route.config ?? {})
+    known.set(route.url, entry)
+  })
+  const findPath = (url: string): KnownPath | undefined => {
+    const path = decodedPath(url)
+    const matching = [...known.values()].filter((entry) => path !== undefined && entry.pattern.test(path))
+    return matching.sort((a, b) => a.variables - b.variables)[0]
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request.url).slice(0, 200)
+    const nearest = findPath(request.url)
+    // An asset that is not there lies under a known path too.
+    if (nearest === undefined || nearest.methods.has(request.method)) {
+      throw new NodeError('RouteNotFound', `There is no route ${path}.`, { hint: 'GET / lists the routes.' })
+    }
+    const methods = [...nearest.methods.keys()].sort()
+    void reply.header('allow', methods.join(', '))
+    throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { candidates: methods })
+  })
+  return findPath
+}
+
+/** The path of a URL with its escapes undone, as routes are matched; a slash that is escaped separates nothing. */
+function decodedPath(url: string): string | undefined {
+  try {
+    return decodeURI(pathOf(url))
+  } catch {
+    return undefined
+  }
+}
+
+/** The path of a request's target, which may be a whole URL. */
+function pathOf(url: string): string {
+  return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split('?')[0] ?? ''
+}
+
+function knownPath(url: string): KnownPath {
+  const pattern = url
+    .replace(/[.]/g, '\\.')
+    .replace(/:[A-Za-z]+/g, '[^/]+')
+    .replace(/\*/g, '.*')
+  return { pattern: new RegExp(`^${pattern}$`), variables: url.split(/[:*]/).length - 1, methods: new Map() }
+}
+
+const NoParameters = Type.Object({}, { additionalProperties: false })
+
+/** Register before the routes. Throws NodeError `InvalidParameter` at each request that breaks the rule. */
+export function registerParameterRules(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (route.config?.looseParameters === true || route.schema?.hide === true) return
+    route.schema = { querystring: NoParameters, ...route.schema }
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(isWellEscaped(request.url) ? undefined : illEscaped())
+  })
+}
+
+function isWellEscaped(url: string): boolean {
+  const query = url.indexOf('?')
+  if (query < 0 || !url.includes('%', query)) return true
+  try {
+    decodeURIComponent(url.slice(query + 1))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function illEscaped(): NodeError {
+  return new NodeError('InvalidParameter', 'The query string has a percent sign that begins no UTF-8 escape.', {
+    hint: "Write % as %25; curl does it with -G --data-urlencode 'query=…'.",
+  })
+}

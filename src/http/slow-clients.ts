@@ -1,0 +1,145 @@
+// Clients that trickle: a body that comes, or an answer that is taken, slower than a rate over a window of 30 s holds
+// memory for nothing. A slow body ends with 408, a slow reader loses its connection.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../lib/clock.ts'
+import type { Limits } from '../lib/limits.ts'
+import { NodeError } from '../model/errors.ts'
+
+const windowMs = 30_000
+const checkEveryMs = 1_000
+
+/** One direction of a transfer, as the watch sees it. */
+interface Direction<T> {
+  readonly movedBytes: (one: T) => number
+  /** Bytes that the system takes all at once: a window is as long as that may last. */
+  readonly pendingBytes: (one: T) => number
+  readonly isOver: (one: T) => boolean
+  /** The delay is the node's, not the client's. */
+  readonly isOurs: (one: T) => boolean
+  readonly end: (one: T) => void
+}
+
+/** Watches transfers in one direction. Pure but for those it ends; the time is the caller's. */
+class SlowTransfers<T> {
+  readonly #bytesPerSecond: number
+  readonly #direction: Direction<T>
+  /** When the window of each began, and how much it had moved by then. */
+  readonly #open = new Map<T, { readonly startedMs: number; readonly bytes: number }>()
+
+  constructor(bytesPerSecond: number, direction: Direction<T>) {
+    this.#bytesPerSecond = bytesPerSecond
+    this.#direction = direction
+  }
+
+  begin(one: T, nowMs: number): void {
+    this.#open.set(one, { startedMs: nowMs, bytes: this.#direction.movedBytes(one) })
+  }
+
+  forget(one: T): void {
+    this.#open.delete(one)
+  }
+
+  /** Ends transfers whose window is over and moved too few bytes. */
+  check(nowMs: number): void {
+    const { movedBytes, pendingBytes, isOver, isOurs, end } = this.#direction
+    for (const [one, { startedMs, bytes }] of this.#open) {
+      const elapsedMs = nowMs - startedMs
+      if (isOver(one)) this.forget(one)
+      else if (elapsedMs >= Math.max(windowMs, (1000 * pendingBytes(one)) / this.#bytesPerSecond)) {
+        const isSlow = (movedBytes(one) - bytes) * 1000 < this.#bytesPerSecond * elapsedMs && !isOurs(one)
+        if (!isSlow) this.begin(one, nowMs)
+        else {
+          this.forget(one)
+          end(one)
+        }
+      }
+    }
+  }
+}
+
+/** Bodies that are still coming. Their readers get NodeError `RequestTimeout`. */
+export function slowBodies(bytesPerSecond: number): SlowTransfers<IncomingMessage> {
+  return new SlowTransfers(bytesPerSecond, {
+    movedBytes: ({ socket }) => socket.bytesRead,
+    pendingBytes: () => 0,
+    isOver: (request) => request.complete || request.destroyed,
+    // Bytes that lie here unread; a request that nobody reads.
+    isOurs: (request) => request.readableLength > 0 || request.listenerCount('error') === 0,
+    end: (request) => request.emit('error', tooSlow(bytesPerSecond)),
+  })
+}
+
+/** Answers that are being sent. Their connections are closed. */
+export function slowReaders(bytesPerSecond: number): SlowTransfers<ServerResponse> {
+  const pendingBytes = ({ socket }: ServerResponse): number => socket?.writableLength ?? 0
+  return new SlowTransfers(bytesPerSecond, {
+    movedBytes: ({ socket }) => (socket === null ? 0 : socket.bytesWritten - socket.writableLength),
+    pendingBytes,
+    isOver: () => false,
+    isOurs: (response) => pendingBytes(response) === 0,
+    end: (response) => response.destroy(),
+  })
+}
+
+/** Watches all bodies from the time the server listens until it closes. */
+export function registerSlowBodies(
+  app: FastifyInstance,
+  { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'bodyRate'> },
+): void {
+  const bodies = slowBodies(limits.bodyRate)
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.raw.complete && hasBody(request.raw)) bodies.begin(request.raw, clock.monotonicMs())
+    done()
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    bodies.forget(request.raw)
+    done()
+  })
+  watch(app, clock, bodies)
+}
+
+/** The function that is told of each answer to watch. */
+export function registerSlowReaders(
+  app: FastifyInstance,
+  { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'answerRate'> },
+): (response: ServerResponse) => void {
+  const readers = slowReaders(limits.answerRate)
+  watch(app, clock, readers)
+  return (response) => {
+    readers.begin(response, clock.monotonicMs())
+    response.once('close', () => readers.forget(response))
+  }
+}
+
+function watch(app: FastifyInstance, clock: Clock, transfers: { check(nowMs: number): void }): void {
+  const stop = new AbortController()
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(checkEveryMs, stop.signal)
+      transfers.check(clock.monotonicMs())
+    }
+  }
+  app.addHook('onListen', (done) => {
+    void run()
+    done()
+  })
+  app.addHook('onClose', (_app, done) => {
+    stop.abort()
+    done()
+  })
+}
+
+/** True when the header announces a body. */
+export function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length']
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+}
+
+function tooSlow(bytesPerSecond: number): NodeError {
+  return new NodeError('RequestTimeout', `The body came slower than ${bytesPerSecond} bytes a second.`, {
+    limit: { name: 'bodyRate', value: bytesPerSecond, unit: 'bytes/s' },
+    hint: 'Send it again; nothing was stored.',
+  })
+}

@@ -1,0 +1,68 @@
+// What the node says of its errors and of its routes: the files of `texts/`, read once at start. They hold words,
+// examples and lists; what they name (kinds, routes, headers) is held against the code by test/docs/texts.test.ts.
+
+import { readFileSync } from 'node:fs'
+import type { ErrorKind } from '../model/error-table.ts'
+import type { ErrorDetails } from '../model/errors.ts'
+
+interface ErrorText {
+  /** When it is given, and what is true then. */
+  readonly meaning: string
+  /** What the caller should do. */
+  readonly fix: string
+  readonly example: Omit<ErrorDetails, 'cause'> & { readonly message: string }
+}
+
+/** One answer that a route may give. */
+export interface AnswerText {
+  readonly about: string
+  /** Names of `responseHeaders`, beside those of every answer. */
+  readonly headers?: readonly string[]
+  /** Media types; `application/json` by default, none for an answer without a body. */
+  readonly media?: readonly string[]
+  readonly example?: unknown
+}
+
+export interface OperationText {
+  readonly id: string
+  /** The role that a process must have to answer; `catalog` stands for a gateway or a replica, none for any. */
+  readonly role?: 'gateway' | 'replica' | 'catalog'
+  /** More than the summary says. */
+  readonly about?: string
+  /** Names of `requestHeaders`. */
+  readonly asks?: readonly string[]
+  /** Example bodies by media type. */
+  readonly bodies?: Readonly<Record<string, unknown>>
+  /** By status. */
+  readonly answers: Readonly<Record<string, AnswerText>>
+  /** Kinds and names of `errorGroups`, beside `errorsOfAll`. */
+  readonly errors: readonly string[]
+}
+
+interface RouteTexts {
+  readonly about: string
+  readonly tags: { readonly name: string; readonly description: string }[]
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly responseHeaders: Readonly<Record<string, string>>
+  /** Any route may give these. */
+  readonly errorsOfAll: readonly ErrorKind[]
+  readonly errorGroups: Readonly<Record<string, readonly string[]>>
+  /** By method and path as the OpenAPI document writes them. */
+  readonly operations: Readonly<Record<string, OperationText>>
+}
+
+// The shape of both files is a matter of the repository, which its tests prove.
+export const errorTexts = read('errors.json') as Readonly<Record<ErrorKind, ErrorText>>
+export const routeTexts = read('operations.json') as RouteTexts
+
+/** The kinds that an operation may give beside those of every route. */
+export function errorsOf({ errors }: Pick<OperationText, 'errors'>): readonly ErrorKind[] {
+  return errors.flatMap((name) => {
+    const group = routeTexts.errorGroups[name]
+    return group === undefined ? [name as ErrorKind] : errorsOf({ errors: group }) // no name of a group is one of a kind
+  })
+}
+
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../texts/${name}`, import.meta.url), 'utf8'))
+}
