@@ -92,13 +92,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'raw states of aggregates pass the gate',
-    from: "export_state: { is: 'one', of: [false], construct: 'EXPORT_STATE' },",
-    to: 'export_state: flag,',
+    from: "of: [false], construct: 'EXPORT_STATE'",
+    to: 'of: [true, false]',
     unit: 'test/engine/tree-grammar.test.ts',
   },
   {
     name: 'a process serves whoever asks',
-    from: '[...read].every((id) => this.#isOpen(id) || caller.mayRead(id))',
+    from: '[...read].every((id) => isOpen(id) || caller.mayRead(id))',
     to: '[...read].every(() => true)',
     unit: 'test/engine/processes.test.ts',
   },
@@ -146,8 +146,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a cut answer is signed as whole',
-    from: 'if (answer.truncated && order.tellsTruncation) parts.push',
-    to: 'if (answer.truncated && !order.tellsTruncation) parts.push',
+    from: 'truncated: truncated && saysTruncated,',
+    to: 'truncated: truncated && !saysTruncated,',
     unit: 'test/http/query.test.ts',
   },
   {

@@ -1,4 +1,4 @@
-// PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}.
+// PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

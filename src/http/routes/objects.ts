@@ -1,4 +1,5 @@
-// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them.
+// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them; and GET …/blocks,
+// the chain as people read it, newest block first.
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,5 +1,5 @@
 // JSON tokens of single values, as deployed Open Data Fabric nodes print them: floats, times, dates, intervals, bytes.
-// Pure; engine/duckdb-cells.ts decides which one a column needs.
+// Pure; engine/duckdb-results.ts decides which one a column needs.
 
 /** Token of a float64: shortest digits, `.0` on integers, exponents outside 1e-5…1e15; NaN and infinities are null. */
 export function float64Token(value: number): string {
@@ -10,7 +10,7 @@ export function float64Token(value: number): string {
     const text = String(value)
     return Number.isInteger(value) ? `${text}.0` : text
   }
-  return exponentToken(value.toExponential())
+  return value.toExponential()
 }
 
 /** Token of a float32: shortest digits that round-trip in 32 bits, exponents outside 1e-6…1e12. */
@@ -18,11 +18,10 @@ export function float32Token(value: number): string {
   if (!Number.isFinite(value)) return 'null'
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
   const shortest = shortestFloat32(value)
-  const magnitude = Math.abs(value)
   const at = shortest.indexOf('e')
   const exponent = Number(shortest.slice(at + 1))
-  if (magnitude > 0 && exponent >= -6 && exponent <= 12) return plainDecimal(shortest.slice(0, at), exponent)
-  return exponentToken(shortest)
+  if (exponent >= -6 && exponent <= 12) return plainDecimal(shortest.slice(0, at), exponent)
+  return shortest
 }
 
 /** `d.ddde±x` with the fewest digits that read back as the same float32. */
@@ -32,11 +31,6 @@ function shortestFloat32(value: number): string {
     if (Math.fround(Number(text)) === value) return text
   }
   return value.toExponential(8)
-}
-
-/** `1e+16` and `1.5e-7` stay; JavaScript already writes the sign and no padding. */
-function exponentToken(text: string): string {
-  return text
 }
 
 /** Plain decimal of `d.ddd` times ten to the `exponent`, always with a point. */

@@ -1,9 +1,11 @@
-// A small lexer of the engine's SQL: enough to find words outside strings, names and comments. Used to quote the bare
-// word `offset` and to name the kind of a statement; the engine's own parser decides everything else.
+// A statement's text, before any parser of the engine sees it: a small lexer, enough to find words outside strings, names
+// and comments; quotes for the bare word `offset`; and the first look: is it one query, and nothing else? (The engine's
+// parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
 
 import { positionAt } from '../json/parser.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
+import { names } from './functions.ts'
 import { notAllowed } from './gate.ts'
 
 export interface SqlToken {
@@ -48,25 +50,23 @@ export function lexSql(sql: string): SqlToken[] {
 }
 
 function tokenAt(sql: string, start: number): SqlToken {
+  const token = (kind: SqlToken['kind'], end: number, text = ''): SqlToken => ({ kind, start, end, text })
   const unit = sql[start] ?? ''
-  if (unit === "'")
-    return { kind: 'string', start, end: quotedEnd(sql, start, { quote: "'", escapes: false }), text: '' }
-  if (unit === '"') return { kind: 'name', start, end: quotedEnd(sql, start, { quote: '"', escapes: false }), text: '' }
-  if (/[eExXbB]/.test(unit) && sql[start + 1] === "'") {
-    const escapes = unit === 'e' || unit === 'E'
-    return { kind: 'string', start, end: quotedEnd(sql, start + 1, { quote: "'", escapes }), text: '' }
-  }
+  if (unit === "'") return token('string', quotedEnd(sql, start))
+  if (unit === '"') return token('name', quotedEnd(sql, start))
+  if (/[eExXbB]/.test(unit) && sql[start + 1] === "'")
+    return token('string', quotedEnd(sql, start + 1, /e/i.test(unit)))
   const tag = match(dollarTag, sql, start)
   if (tag !== undefined) {
     const close = sql.indexOf(tag, start + tag.length)
-    return { kind: 'string', start, end: close < 0 ? sql.length : close + tag.length, text: '' }
+    return token('string', close < 0 ? sql.length : close + tag.length)
   }
   const name = match(word, sql, start)
-  if (name !== undefined) return { kind: 'word', start, end: start + name.length, text: foldAscii(name) }
+  if (name !== undefined) return token('word', start + name.length, foldAscii(name))
   const digits = match(numeral, sql, start)
-  if (digits !== undefined) return { kind: 'number', start, end: start + digits.length, text: '' }
+  if (digits !== undefined) return token('number', start + digits.length)
   const symbol = symbolText(match(operator, sql, start) ?? unit)
-  return { kind: 'symbol', start, end: start + symbol.length, text: symbol }
+  return token('symbol', start + symbol.length, symbol)
 }
 
 /** Operators stop before a comment that begins inside them. */
@@ -103,11 +103,13 @@ function blockComment(sql: string, at: number): { readonly end: number; readonly
   return { end: sql.length, isFair: false }
 }
 
-function quotedEnd(sql: string, open: number, form: { quote: string; escapes: boolean }): number {
+/** Index behind the quoted text that opens at `open`; a doubled quote is part of it. */
+function quotedEnd(sql: string, open: number, escapes = false): number {
+  const quote = sql[open]
   for (let i = open + 1; i < sql.length; i++) {
-    if (form.escapes && sql[i] === '\\') i++
-    else if (sql[i] === form.quote) {
-      if (sql[i + 1] !== form.quote) return i + 1
+    if (escapes && sql[i] === '\\') i++
+    else if (sql[i] === quote) {
+      if (sql[i + 1] !== quote) return i + 1
       i++
     }
   }
@@ -130,12 +132,10 @@ export interface QuotedSql {
 }
 
 /** Words after which an operand begins. */
-const beforeOperand = new Set(
-  (
-    'and between by case distinct else escape except exclude glob groups having ilike in like not on or ' +
-    'qualify range returning rows select similar then using when where'
-  ).split(' '),
-)
+const beforeOperand = names(`
+  and between by case distinct else escape except exclude glob groups having ilike in like not on or qualify range
+  returning rows select similar then using when where
+`)
 
 /** Quotes every bare `offset` that can only be meant as a column. */
 export function quoteOffsetWord(sql: string): QuotedSql {
@@ -204,41 +204,32 @@ function isOrNot(token: SqlToken | undefined): boolean {
 
 /** Place in the text as sent of a byte offset in the quoted text. */
 export function positionOfByte(sql: QuotedSql, byteOffset: number): TextPosition {
-  let bytes = 0
-  let index = 0
-  for (const character of sql.text) {
-    if (bytes >= byteOffset) break
-    const point = character.codePointAt(0) ?? 0
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
-    index += character.length
-  }
-  return originalPosition(sql, index)
+  return originalPosition(sql, byteOffset, (point) => (point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4))
 }
 
 /** Place in the text as sent of an offset in code points in the quoted text. */
 export function positionOfCodePoint(sql: QuotedSql, offset: number): TextPosition {
-  let points = 0
-  let index = 0
-  for (const character of sql.text) {
-    if (points >= offset) break
-    points++
-    index += character.length
-  }
-  return originalPosition(sql, index)
+  return originalPosition(sql, offset, () => 1)
 }
 
-function originalPosition(sql: QuotedSql, index: number): TextPosition {
+/** `sizeOf` tells how much of the offset a code point takes. */
+function originalPosition(sql: QuotedSql, offset: number, sizeOf: (codePoint: number) => number): TextPosition {
+  let passed = 0
+  let index = 0
+  for (const character of sql.text) {
+    if (passed >= offset) break
+    passed += sizeOf(character.codePointAt(0) ?? 0)
+    index += character.length
+  }
   const before = sql.inserted.filter((at) => at < index).length
   return positionAt(sql.original, index - before)
 }
 
-const refusedWords = new Set(
-  (
-    'alter analyze attach begin call checkpoint comment commit copy create deallocate delete describe desc detach do ' +
-    'drop end execute explain export force grant import insert install load merge pragma prepare reindex release reset ' +
-    'revoke rollback savepoint set show start summarize truncate update use vacuum'
-  ).split(' '),
-)
+const refusedWords = names(`
+  alter analyze attach begin call checkpoint comment commit copy create deallocate delete describe desc detach do
+  drop end execute explain export force grant import insert install load merge pragma prepare reindex release reset
+  revoke rollback savepoint set show start summarize truncate update use vacuum
+`)
 
 /**
  * Throws NodeError `SqlSyntax` for an empty text or one with NUL, `SqlValue` for a number beyond a double, and

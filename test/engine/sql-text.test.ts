@@ -1,7 +1,8 @@
-// Where the bare word `offset` is a column and where it is the clause; how places map back.
+// What is read in the text of a statement: where the bare word `offset` is a column and where it is the clause, how places
+// map back, names of datasets that lack their quotes (the engine says "syntax error"; we say what to write).
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { positionOfByte, positionOfCodePoint, quoteOffsetWord } from '../../src/engine/lexer.ts'
+import { positionOfByte, positionOfCodePoint, quoteOffsetWord, unquotedNameHint } from '../../src/engine/sql-text.ts'
 
 describe('the column', () => {
   test.each([
@@ -130,23 +131,11 @@ describe('places', () => {
   })
 
   test('every place of a quoted text maps to the same character of the text as sent', () => {
-    const piece = fc.constantFrom(
-      'select ',
-      'offset',
-      ', ',
-      'é',
-      '😀',
-      ' + ',
-      '"x"',
-      "'offset'",
-      ' from t',
-      '\n',
-      '(',
-      ')',
-    )
+    const pieces = ['select ', 'offset', ', ', 'é', '😀', ' + ', '"x"', "'offset'", ' from t', '\n', '(', ')']
+    const piece = fc.constantFrom(...pieces)
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
-        const sql = quoteOffsetWord(pieces.join(''))
+      fc.property(fc.array(piece, { maxLength: 20 }), (chosen) => {
+        const sql = quoteOffsetWord(chosen.join(''))
         expect(sql.text.length).toBe(sql.original.length + sql.inserted.length)
         let bytes = 0
         let index = 0
@@ -160,5 +149,47 @@ describe('places', () => {
         }
       }),
     )
+  })
+})
+
+describe('a name without quotes', () => {
+  test.each([
+    ['select * from lab/readings-v1', 'lab/readings-v1'],
+    ['select a\nFROM lab/readings where a > 1', 'lab/readings'],
+    ['select * from lab.readings-v1', 'lab/readings-v1'],
+    ['select * from my-lab.readings', 'my-lab/readings'],
+    ['select * from "a/b" x join com.example.eth-usd/v2 y using (id)', 'com.example.eth-usd/v2'],
+    ['summarize lab/readings', 'lab/readings'],
+  ])('is quoted in the hint: %s', (sql, name) => {
+    expect(unquotedNameHint(sql)).toContain(`"${name}"`)
+  })
+
+  test.each([
+    'select * from "lab/readings-v1"',
+    'select * from lab."readings-v1"',
+    'select a / b from lab.readings',
+    'select a-b from lab.readings',
+    "select 'from lab/readings-v1'",
+    'select 1 -- from lab/readings',
+    'select /* from lab/readings */ 1 from x',
+    'select * from range(3)',
+  ])('is not seen where there is none: %s', (sql) => {
+    expect(unquotedNameHint(sql)).toBeUndefined()
+  })
+
+  test('is looked for in any text, in time that grows with it', () => {
+    const part = fc.constantFrom('from ', 'lab', '/', '-', '.', 'a-', "'", '"', '--', '/*', '\n', 'join ')
+    fc.assert(fc.property(fc.array(part, { maxLength: 200 }), (parts) => void unquotedNameHint(parts.join(''))))
+    for (const text of [
+      'from '.repeat(10_000),
+      `from ${'a-'.repeat(30_000)}`,
+      `from ${'a.'.repeat(30_000)}`,
+      "'".repeat(60_000),
+      '/*'.repeat(30_000),
+    ]) {
+      const startMs = performance.now()
+      unquotedNameHint(text)
+      expect(performance.now() - startMs).toBeLessThan(1_000)
+    }
   })
 })

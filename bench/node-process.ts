@@ -1,6 +1,6 @@
 // A node as a process of its own, to be killed at any moment. The same data directory can be started again and again.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface NodeProcess {
@@ -9,8 +9,6 @@ export interface NodeProcess {
   readonly token: string
   /** From spawning the process to its being ready. */
   readonly readyMs: number
-  /** True while the process has not ended. */
-  isAlive(): boolean
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
   /** Stops it in order (its standard input is closed); resolves with the exit code. */
@@ -19,12 +17,12 @@ export interface NodeProcess {
 
 export type NodeOptions = Readonly<Record<string, unknown>> & { readonly data: string }
 
-const sources = new URL('../../src/', import.meta.url)
+const sources = new URL('../src/', import.meta.url)
 
 /** Starts a node with `options` (flags without dashes). Rejects with what it wrote to standard error if it ends before it is ready. */
 export async function startNodeProcess(
   options: NodeOptions,
-  launch: { readonly execArgv?: readonly string[]; readonly onSpawn?: (process: ChildProcess) => void } = {},
+  launch: { readonly execArgv?: readonly string[] } = {},
 ): Promise<NodeProcess> {
   const startedMs = performance.now()
   const child = spawn(
@@ -37,7 +35,6 @@ export async function startNodeProcess(
     ],
     { stdio: ['pipe', 'pipe', 'pipe'] },
   )
-  launch.onSpawn?.(child)
   const ended = once(child, 'exit')
   const errors: string[] = []
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -61,7 +58,6 @@ export async function startNodeProcess(
     ...ready,
     pid: child.pid ?? 0,
     readyMs: performance.now() - startedMs,
-    isAlive: () => child.exitCode === null && child.signalCode === null,
     kill: async () => {
       child.kill('SIGKILL')
       await ended

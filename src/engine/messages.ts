@@ -1,5 +1,6 @@
-// What goes into the engine and comes out of it: statements and what the gate found in them, tables, jobs, answers,
-// options; who asks. engine.ts is the door.
+// What goes into the engine and comes out of it (statements and what the gate found in them, tables, jobs, answers, who
+// asks), the same as it travels between parent and child (v8 serialisation: bytes travel as bytes), and the lists of
+// slices, which travel once: later jobs send what a list grew by. engine.ts is the door.
 
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -8,7 +9,20 @@ import type { ErrorKind } from '../model/error-table.ts'
 import type { ErrorDetails, TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { DataSchema } from '../model/schema.ts'
-import type { Stability } from './stability.ts'
+
+/** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
+export const engineVersion = '1.5.6'
+
+/**
+ * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
+ * were left out says so (docs/decisions/query-output.md).
+ */
+export const normalizerVersion = 2
+
+export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
+
+/** The class of a statement (stability.ts). */
+export type Stability = 'exact' | 'pinned'
 
 /** A construct of a statement and where it stands. */
 export interface Construct {
@@ -63,7 +77,8 @@ export interface EngineJob {
   readonly tables: readonly EngineTable[]
   /** Refuse volatile statements and give every other a total order. */
   readonly reproducible: boolean
-  readonly dataFormat: 'JsonAos' | 'JsonAoa' | 'JsonSoa'
+  /** Name of an output format. */
+  readonly dataFormat: string
   readonly wantSchema: boolean
   /** Order of keys in objects of a row: as the columns stand, or sorted by UTF-8 bytes. */
   readonly keyOrder: 'column' | 'canonical'
@@ -125,7 +140,7 @@ export interface EngineOptions {
   readonly clock: Clock
 }
 
-/** A table whose list of files is sent once to each process (file-lists.ts). */
+/** A table whose list of files is sent once to each process (`SentLists`). */
 export interface PlainTable {
   readonly parts: readonly string[]
   readonly schema: EngineTable['schema']
@@ -152,13 +167,14 @@ export interface ChildSettings {
   readonly dataRoots: readonly string[]
 }
 
+/** A process is sent one `analyze` or `run` at a time. */
 export type ToChild =
   | { readonly kind: 'settings'; readonly settings: ChildSettings }
-  | { readonly kind: 'analyze'; readonly id: number; readonly sql: string }
-  | { readonly kind: 'run'; readonly id: number; readonly job: PlainJob }
+  | { readonly kind: 'analyze'; readonly sql: string }
+  | { readonly kind: 'run'; readonly job: PlainJob }
   | { readonly kind: 'interrupt' }
   /** Whether the rest of an answer is to be sent. */
-  | { readonly kind: 'rest'; readonly id: number; readonly wanted: boolean }
+  | { readonly kind: 'rest'; readonly wanted: boolean }
 
 export interface PlainError {
   readonly kind: ErrorKind
@@ -177,10 +193,9 @@ export interface PlainError {
 export type FromChild =
   | { readonly kind: 'ready' }
   | { readonly kind: 'unusable'; readonly reason: string }
-  | { readonly kind: 'analysis'; readonly id: number; readonly analysis: Analysis }
+  | { readonly kind: 'analysis'; readonly analysis: Analysis }
   | {
       readonly kind: 'answer'
-      readonly id: number
       readonly rows: number
       readonly truncated: boolean
       readonly stability: Stability
@@ -188,8 +203,8 @@ export type FromChild =
       readonly dataBytes: number
       readonly first: Uint8Array
     }
-  | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'failed'; readonly id: number; readonly error: PlainError }
+  | { readonly kind: 'piece'; readonly bytes: Uint8Array }
+  | { readonly kind: 'failed'; readonly error: PlainError }
   | { readonly kind: 'overgrown' }
   /** Before an answer: memory did not come back, so the next query should find a fresh process. */
   | { readonly kind: 'worn' }
@@ -197,6 +212,7 @@ export type FromChild =
 /** Paths that a process holds before it is told to forget them all: some tens of megabytes. */
 const keptPaths = 200_000
 
+/** The parent's end of the lists, one per process. */
 export class SentLists {
   /** Name of a list → paths sent. */
   readonly #sent = new Map<string, number>()
@@ -248,6 +264,7 @@ export interface HeldTable {
   files(): readonly string[]
 }
 
+/** The lists that a process holds. */
 export class HeldLists {
   readonly #lists = new Map<string, string[]>()
 
