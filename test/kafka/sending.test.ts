@@ -4,10 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka, createProducer } from '../../src/log/kafka/client.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'
@@ -142,15 +139,5 @@ describe.skipIf(noKafka)('appending', () => {
     const most = new Uint8Array(1_048_000).fill(7)
     expect(await log.append(0, [most])).toBe(0)
     expect((await log.get(0, 0))?.length).toBe(most.length)
-  })
-
-  test('does not take for stored what the client has sent to no partition', async () => {
-    // The client knows one partition of the topic; a message for another one it drops without a word.
-    const { records } = topicNames(must(options.topicPrefix, 'a prefix'))
-    const producer = createProducer(createKafka(options.connection, silentLogger))
-    await producer.connect()
-    const results = await producer.send({ topic: records, messages: [{ partition: 5, value: 'lost' }] })
-    await producer.disconnect()
-    expect(results).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type FileSystem, hasCode, makeDurableDirectory, nodeFileSystem, readText } from '../../disk/files.ts'
 import { SpaceReserve } from '../../disk/space.ts'
 import { assert, must } from '../../lib/assert.ts'
-import { copyBytes, utf8 } from '../../lib/bytes.ts'
+import { copyBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
@@ -14,7 +14,7 @@ import type { EventLog, LogEntry } from '../event-log.ts'
 import { prepareContract } from '../messages.ts'
 import { checkInRange, Tail, truncated } from '../tail.ts'
 import { type LogIdentity, maxMessageBytes, newIdentityText, parseIdentity, withoutIdentity } from './frame.ts'
-import { listSegments, recoverLog } from './recover-log.ts'
+import { listSegments, recoverLog, writeText } from './recover-log.ts'
 import { SegmentWriter } from './segment-writer.ts'
 
 const MiB = 1024 * 1024
@@ -301,13 +301,7 @@ async function readOrMakeIdentity(files: FileSystem, directory: string): Promise
   if (held !== undefined) return parseIdentity(held)
   if ((await listSegments({ files, directory })).length > 0) throw withoutIdentity()
   const text = newIdentityText()
-  const file = await files.open(`${path}.new`, 'create')
-  try {
-    await file.write(utf8(text), 0)
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
+  await writeText(files, `${path}.new`, text)
   await files.rename(`${path}.new`, path)
   await files.syncDirectory(directory)
   return parseIdentity(text)

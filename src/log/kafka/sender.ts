@@ -342,7 +342,8 @@ export class TopicWriter {
       return { unsent: error }
     }
     try {
-      return await within(attemptMs, clock, produce(leader, { topic, partition }, messages))
+      const values = messages.map((value) => ({ value }))
+      return await within(attemptMs, clock, produce(leader, { topic, partition, acks: 'all' }, values))
     } catch (error) {
       this.#isStale = true
       this.#checkedAtMs = Number.NEGATIVE_INFINITY
