@@ -3,8 +3,10 @@
 
 import { readFileSync } from 'node:fs'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
+import { isLoopback } from './lib/loopback.ts'
 import { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
+import { outputFormatNames } from './outputs/formats.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -91,7 +93,7 @@ const fixedOptions: readonly OptionRow[] = [
     name: 'default-data-format',
     type: 'text',
     default: 'JsonAoa',
-    values: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+    values: outputFormatNames,
     text: 'data format of /query when the request names none',
   },
   { name: 'cut-open-age', type: 'duration-ms', default: 1000, text: 'age of open rows that ends a block' },
@@ -160,7 +162,7 @@ export interface Config {
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: 'JsonAoa' | 'JsonAos' | 'JsonSoa'
+  readonly defaultDataFormat: string
   readonly cut: {
     readonly openAgeMs: number
     readonly waitAgeMs: number
@@ -257,7 +259,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     allowedHosts: list('allowed-hosts') ?? [],
     corsOrigins: list('cors-origins'),
     trustedSigners: list('trusted-signers') ?? [],
-    defaultDataFormat: text('default-data-format') as Config['defaultDataFormat'], // checked against its values
+    defaultDataFormat: text('default-data-format'),
     cut: {
       openAgeMs: number('cut-open-age'),
       waitAgeMs: number('cut-wait-age'),
@@ -360,10 +362,6 @@ function parseListen(text: string): { host: string; port: number } {
   if (match === null || port > 65_535) throw invalid(`Option 'listen' is '${text}'; expected host:port.`)
   const host = (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, '')
   return { host: host === '' ? '127.0.0.1' : host, port }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 function readConfigFile(path: string): RawValues {

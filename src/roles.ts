@@ -2,7 +2,7 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { availableParallelism, totalmem } from 'node:os'
-import { openBuildNotes } from './builder/build-notes.ts'
+import { openBuildNotes } from './builder/poison.ts'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
@@ -10,7 +10,7 @@ import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
-import { FloorHalts } from './gateway/floor-halts.ts'
+import { FloorHalts } from './gateway/log-watch.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'

@@ -6,11 +6,16 @@ import { type CommitRecord, logPositionKind, logPositionText, type NameRecord } 
 import { sha3Hash } from '../ids/multihash.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
-import { buildSlice, type SliceDeps } from './build-slice.ts'
-import { type BuiltSlice, sliceWriterName } from './built-slice.ts'
-import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './chain-tip.ts'
-import { creationEvents, pushSource, sourceName } from './creation.ts'
-import type { BlockPlan, CreationPlan, DataPlan } from './dataset-state.ts'
+import { buildSlice, type BuiltSlice, type SliceDeps, sliceWriterName } from './build-slice.ts'
+import {
+  type BlockPlan,
+  creationEvents,
+  type CreationPlan,
+  type DataPlan,
+  pushSource,
+  sourceName,
+} from './dataset-state.ts'
+import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './load-dataset.ts'
 
 /** What one commit stores, and the tip after it. */
 export interface BuiltCommit {

@@ -1,4 +1,4 @@
-// The builder role: reads the log, folds it into blocks, commits them (design.md, decisions 3 to 9). One partition
+// The builder role: reads the log, folds it into blocks, commits them (docs/spec/protocol.md). One partition
 // builder per partition that this process has; builders of several processes share the partitions, and whatever they
 // believe, may build the same one side by side.
 
@@ -10,15 +10,13 @@ import type { PartitionShare } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { BuildNotes } from './build-notes.ts'
-import { BuildTurns } from './build-turns.ts'
-import type { Compressor } from './built-slice.ts'
-import { ClockWatch } from './clock-watch.ts'
-import { followShare } from './follow-share.ts'
-import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
-import { HeldPartitions } from './held-partitions.ts'
-import { NameIndex } from './name-index.ts'
+import { followShare, HeldPartitions } from './assignment.ts'
+import type { Compressor } from './build-slice.ts'
+import { BuildTurns, NameIndex } from './committer.ts'
+import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { Partition } from './partition.ts'
+import { RowMemory } from './rows.ts'
+import type { BuildNotes } from './poison.ts'
 import { declareLog } from './resume.ts'
 
 const openBytesFreshMs = 100
@@ -103,7 +101,8 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const budget = new BlockBudget(options.blocksPerSecond)
   const watch = new ClockWatch(clock)
   const hasJumped = (): boolean => watch.hasJumped()
-  const shared = { ...deps, names: new NameIndex(store), turns: new BuildTurns(), mayCut: () => !hasJumped() }
+  const own = { names: new NameIndex(store), turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new HeldPartitions((number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })
@@ -163,13 +162,11 @@ function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
 }
 
 function haltsOf(partition: Partition): BuilderHalt[] {
-  const { number, halt, haltedSlots } = partition
-  const datasets = haltedSlots.map(({ id, halt: stopped }) => ({
-    partition: number,
-    dataset: id,
-    reason: stopped?.reason ?? '',
-    what: stopped?.what ?? '',
-    ...(stopped?.message === undefined ? {} : { message: stopped.message }),
-  }))
+  const { number, halt, haltedWorkers } = partition
+  const datasets = haltedWorkers.flatMap(({ id, halted }): BuilderHalt[] => {
+    if (halted === undefined) return []
+    const { reason, what, message } = halted
+    return [{ partition: number, dataset: id, reason, what, ...(message === undefined ? {} : { message }) }]
+  })
   return halt === undefined ? datasets : [{ partition: number, ...halt }, ...datasets]
 }

@@ -1,14 +1,19 @@
 // What the fold knows of one dataset: positions and counts, never rows; and the plans that it hands to the builder.
 // The state is mutable and belongs to the fold; everything in a plan is a snapshot.
 
-import type { BatchOutcome, CheckpointContent, OpenAttempt } from '../chain/checkpoint.ts'
+import {
+  type BatchOutcome,
+  type CheckpointContent,
+  firstIdGroup,
+  type IdGroup,
+  idsRemembered,
+  type KnownId,
+  type OpenAttempt,
+} from '../chain/checkpoint.ts'
 import { assert } from '../lib/assert.ts'
 import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { DatasetId } from '../model/events.ts'
-import type { DataSchema, Vocabulary } from '../model/schema.ts'
-import { creationEvents, vocabularyOf } from './creation.ts'
-import { emptyIdMemory, type IdMemory, restoreIdMemory } from './id-memory.ts'
-import type { PayloadSummary } from './payload.ts'
+import type { AddPushSource, DatasetId, Hash, MetadataEvent, SetVocab } from '../model/events.ts'
+import { type DataSchema, type DataType, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 
 /** Rows of one message (or of all parts of a large batch) that a block takes. */
 export interface RowSource {
@@ -91,6 +96,21 @@ export interface DataPlan extends PlanBase {
   /** Logged bytes of the rows. */
   readonly payloadBytes: number
   readonly checkpoint: CheckpointPlan
+}
+
+export interface PayloadColumn {
+  readonly name: string
+  /** Without Option. */
+  readonly type: DataType
+  readonly hasNulls: boolean
+}
+
+/** What the fold learns of a payload: columns and counts, never rows. A pure function of the payload's bytes. */
+export interface PayloadSummary {
+  readonly columns: readonly PayloadColumn[]
+  readonly rows: number
+  /** Why the payload is unusable. */
+  readonly fault?: string
 }
 
 /** All of a rows message, or of a large batch once its last part has come. */
@@ -191,4 +211,125 @@ export function stateBytes(state: DatasetState): number {
 export function planBytes(plan: BlockPlan): number {
   if (plan.kind === 'creation') return 4096
   return 4096 + plan.checkpoint.outcomes.length * 400 + plan.sources.length * 200
+}
+
+/** Name of the one push source and of the source state of every dataset. */
+export const sourceName = 'default'
+const systemColumnCount = 3
+
+/** The system column names that `header` asks for. */
+export function vocabularyOf(header: CreateHeader): Vocabulary {
+  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = header.vocab ?? {}
+  return {
+    offsetColumn: offsetColumn ?? defaultVocabulary.offsetColumn,
+    operationTypeColumn: operationTypeColumn ?? defaultVocabulary.operationTypeColumn,
+    systemTimeColumn: systemTimeColumn ?? defaultVocabulary.systemTimeColumn,
+    eventTimeColumn: eventTimeColumn ?? defaultVocabulary.eventTimeColumn,
+  }
+}
+
+/**
+ * The push source of a dataset with this schema: its read schema is the event-time column and the user columns, so
+ * that a copy's ingest keeps event times and knows every column.
+ */
+export function pushSource(schema: DataSchema | undefined): AddPushSource {
+  const read = schema === undefined ? {} : { schema: { fields: schema.fields.slice(systemColumnCount) } }
+  return { kind: 'AddPushSource', sourceName, read: { kind: 'NdJson', ...read }, merge: { kind: 'Append' } }
+}
+
+/** Seed, SetInfo?, SetLicense?, SetAttachments?, SetVocab?, SetDataSchema?, AddPushSource. */
+export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
+  const events: MetadataEvent[] = [{ kind: 'Seed', datasetId: header.dataset, datasetKind: 'Root' }]
+  const { info, license, attachments, schema } = header
+  if (info?.description !== undefined || info?.keywords !== undefined) events.push({ kind: 'SetInfo', ...info })
+  if (license !== undefined) events.push({ kind: 'SetLicense', ...license })
+  if (attachments !== undefined && attachments.length > 0) {
+    events.push({ kind: 'SetAttachments', attachments: { kind: 'Embedded', items: attachments } })
+  }
+  const vocabulary = setVocabulary(header)
+  if (vocabulary !== undefined) events.push(vocabulary)
+  if (schema !== undefined) events.push({ kind: 'SetDataSchema', schema })
+  events.push(pushSource(schema))
+  return events
+}
+
+/** The names that differ from the defaults; undefined when none does: an event that changes nothing is none. */
+function setVocabulary(header: CreateHeader): SetVocab | undefined {
+  const vocabulary = vocabularyOf(header)
+  const different: { -readonly [name in keyof Vocabulary]?: string } = {}
+  if (vocabulary.offsetColumn !== defaultVocabulary.offsetColumn) different.offsetColumn = vocabulary.offsetColumn
+  if (vocabulary.operationTypeColumn !== defaultVocabulary.operationTypeColumn) {
+    different.operationTypeColumn = vocabulary.operationTypeColumn
+  }
+  if (vocabulary.systemTimeColumn !== defaultVocabulary.systemTimeColumn) {
+    different.systemTimeColumn = vocabulary.systemTimeColumn
+  }
+  if (vocabulary.eventTimeColumn !== defaultVocabulary.eventTimeColumn) {
+    different.eventTimeColumn = vocabulary.eventTimeColumn
+  }
+  return Object.keys(different).length === 0 ? undefined : { kind: 'SetVocab', ...different }
+}
+
+/** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */
+export interface IdMemory {
+  readonly known: Map<string, Hash>
+  groups: IdGroup[]
+  open: KnownId[]
+  /** Ids in `groups`. */
+  grouped: number
+}
+
+export function emptyIdMemory(): IdMemory {
+  return { known: new Map(), groups: [], open: [], grouped: 0 }
+}
+
+/** The memory that `groups` (oldest first) leave at block time `timeMs`. */
+export function restoreIdMemory(groups: readonly IdGroup[], timeMs: number): IdMemory {
+  const memory = emptyIdMemory()
+  memory.groups = groups.filter((group) => group.ids.length > 0)
+  for (const group of groups) memory.grouped += group.ids.length
+  // Forget first: an id may be in an old group that is forgotten and in a newer one that is not.
+  forget(memory, timeMs)
+  for (const group of memory.groups) for (const { id, bodyHash } of group.ids) memory.known.set(id, bodyHash)
+  return memory
+}
+
+/** Remembers a keyed batch of the open block. */
+export function rememberId(memory: IdMemory, id: string, bodyHash: Hash): void {
+  memory.known.set(id, bodyHash)
+  memory.open.push({ id, bodyHash })
+}
+
+/**
+ * Ends the open block as checkpoint `number` with block time `timeMs`; returns the ids that the checkpoint holds:
+ * its own, every 64th those of the 63 before it too, every 4,096th those of the 4,095 before it.
+ */
+export function endIdGroup(memory: IdMemory, number: number, timeMs: number): readonly IdGroup[] {
+  if (memory.open.length > 0) {
+    memory.groups.push({ number, timeMs, ids: memory.open })
+    memory.grouped += memory.open.length
+    memory.open = []
+  }
+  forget(memory, timeMs)
+  const first = firstIdGroup(number)
+  let at = memory.groups.length
+  while (at > 0 && (memory.groups[at - 1]?.number ?? -1) >= first) at--
+  return memory.groups.slice(at)
+}
+
+/** Forgets, oldest first, what is neither among the last 10,000 nor younger than 7 days, and all beyond 1,000,000. */
+function forget(memory: IdMemory, timeMs: number): void {
+  let whole = 0
+  for (const [index, group] of memory.groups.entries()) {
+    const excess = Math.min(group.ids.length, memory.grouped - idsRemembered(timeMs - group.timeMs))
+    if (excess <= 0) break
+    for (const { id } of group.ids.slice(0, excess)) memory.known.delete(id)
+    memory.grouped -= excess
+    if (excess < group.ids.length) {
+      memory.groups[index] = { ...group, ids: group.ids.slice(excess) }
+      break
+    }
+    whole = index + 1
+  }
+  if (whole > 0) memory.groups.splice(0, whole)
 }

@@ -1,13 +1,22 @@
 // What became of a batch: found in the checkpoint of the block that consumed its log position.
 
-import { idPrefix } from '../chain/checkpoint-scan.ts'
-import { type BatchOutcome, findCommitted, findOutcome } from '../chain/checkpoint.ts'
+import { idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
+import {
+  type BatchOutcome,
+  type CheckpointContent,
+  findCommitted,
+  findOutcome,
+  idsRemembered,
+  olderIds,
+} from '../chain/checkpoint.ts'
+import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
-import type { Hash } from '../model/events.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'
-import { KnownIds } from './known-ids.ts'
+import { IdSet } from './id-set.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
@@ -64,5 +73,132 @@ export class Outcomes {
       if (known !== undefined && outcome !== undefined) return { bodyHash: known.bodyHash, decided: { outcome, block } }
     }
     return undefined
+  }
+}
+
+/** Further behind, the checkpoints that repeat earlier ids are the shorter way. */
+const stepsMost = 64
+/** Ids that are added in a few milliseconds. */
+const idsAtOnce = 8_192
+const setBytes = 500
+
+interface HeldSet {
+  readonly ids: IdSet
+  /** The set is being brought up to date. */
+  turn: Promise<void> | undefined
+  bytes: number
+}
+
+export class KnownIds {
+  readonly #checkpoints: Checkpoints
+  readonly #bytesMost: number
+  /** Least recently asked for first. */
+  readonly #sets = new Map<DatasetId, HeldSet>()
+  #bytes = 0
+
+  constructor(checkpoints: Checkpoints, bytesMost: number) {
+    this.#checkpoints = checkpoints
+    this.#bytesMost = bytesMost
+  }
+
+  /** The ids that the dataset remembers at the chain's head. Throws HaltError `ChainBroken`. */
+  async of(chain: DatasetChain): Promise<IdSet> {
+    const { id } = chain.name
+    const held = this.#sets.get(id) ?? { ids: new IdSet(), turn: undefined, bytes: 0 }
+    this.#sets.delete(id)
+    this.#sets.set(id, held)
+    while (held.ids.next < chain.dataCount) {
+      held.turn ??= this.#advance(held.ids, chain).finally(() => {
+        held.turn = undefined
+        this.#count(id, held)
+      })
+      await held.turn
+    }
+    return held.ids
+  }
+
+  /** All but the newest may be dropped. */
+  #count(id: DatasetId, held: HeldSet): void {
+    if (this.#sets.get(id) !== held) return
+    const bytes = setBytes + held.ids.bytes
+    this.#bytes += bytes - held.bytes
+    held.bytes = bytes
+    for (const [oldest, { bytes: freed }] of this.#sets) {
+      if (this.#bytes <= this.#bytesMost || this.#sets.size === 1) return
+      this.#sets.delete(oldest)
+      this.#bytes -= freed
+    }
+  }
+
+  async #advance(ids: IdSet, chain: DatasetChain): Promise<void> {
+    const to = chain.dataCount
+    const timeMs = chain.dataTimeMs(to - 1)
+    if (to - ids.next > stepsMost || ids.next === 0) await this.#readBack(ids, chain, { to, timeMs })
+    for (let number = ids.next; number < to; number = ids.next) {
+      const content = await this.#checkpoints.of(chain.name, checkpointOf(chain, number))
+      for (const { id } of content.ids.flatMap((group) => group.ids)) ids.add(idPrefix(id), number)
+      ids.next = number + 1
+    }
+    ids.forget(timeMs, (number) => chain.dataTimeMs(number))
+  }
+
+  /** Takes in all that is new, from as few checkpoints as hold it: newest first, as their links go. */
+  async #readBack(ids: IdSet, chain: DatasetChain, head: { to: number; timeMs: number }): Promise<void> {
+    const runs: Run[] = []
+    let count = 0
+    for (let hash: Hash | undefined = checkpointOf(chain, head.to - 1); hash !== undefined; ) {
+      const run = new Run(ids.next)
+      const content: CheckpointContent = await this.#checkpoints.read(chain.name, hash, run.take)
+      runs.push(run)
+      count += run.count
+      const isAll = run.reaches || count >= idsRemembered(head.timeMs - (run.oldestMs ?? head.timeMs))
+      hash = isAll ? undefined : olderIds(content)
+    }
+    for (const run of runs.reverse()) await run.addTo(ids)
+    ids.next = head.to
+  }
+}
+
+/** Hash of checkpoint `number`: it belongs to the AddData block of that number. */
+function checkpointOf(chain: DatasetChain, number: number): Hash {
+  return must(chain.dataBlock(number)?.checkpoint, 'a block with data has a checkpoint')
+}
+
+/** What one checkpoint holds of the ids from checkpoint `first` on. */
+class Run {
+  readonly #first: number
+  #words = new Uint32Array(96)
+  count = 0
+  oldestMs: number | undefined
+  /** It has been read to ids that were there before. */
+  reaches = false
+
+  constructor(first: number) {
+    this.#first = first
+  }
+
+  readonly take: TakeId = ({ number, timeMs }, high, low) => {
+    this.oldestMs ??= timeMs
+    if (number < this.#first) {
+      this.reaches = true
+      return
+    }
+    const at = 3 * this.count++
+    if (at === this.#words.length) {
+      const grown = new Uint32Array(2 * at)
+      grown.set(this.#words)
+      this.#words = grown
+    }
+    this.#words[at] = high
+    this.#words[at + 1] = low
+    this.#words[at + 2] = number
+  }
+
+  async addTo(ids: IdSet): Promise<void> {
+    const words = this.#words
+    for (let at = 0; at < 3 * this.count; at += 3) {
+      ids.add({ high: words[at] ?? 0, low: words[at + 1] ?? 0 }, words[at + 2] ?? 0)
+      if (at % (3 * idsAtOnce) === 0 && at > 0) await nextTurn()
+    }
   }
 }

@@ -2,7 +2,7 @@
 // commands/ingest.ts sends while the input goes on.
 
 import type { Readable } from 'node:stream'
-import { type Clock, systemClock } from '../index.ts'
+import { systemClock } from '../index.ts'
 
 /** A batch is sent at this size even where its rows are few. */
 const mostBytes = 8 * 1024 * 1024
@@ -15,7 +15,6 @@ export interface CutOptions {
   readonly mostAgeMs: number
   /** Line ends within quotes belong to a cell. */
   readonly isCsv: boolean
-  readonly clock?: Clock
 }
 
 export interface CutBatch {
@@ -29,7 +28,6 @@ export interface CutBatch {
 
 /** Batches of the lines of `input`, none without a row; while one is being sent nothing more is read. */
 export async function* cutInput(input: Readable, options: CutOptions): AsyncGenerator<CutBatch> {
-  const clock = options.clock ?? systemClock
   const lines = new Lines(options.isCsv)
   const chunks = input[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   let next: Promise<IteratorResult<Uint8Array>> | undefined
@@ -37,24 +35,24 @@ export async function* cutInput(input: Readable, options: CutOptions): AsyncGene
   let firstAtMs: number | undefined
   for (;;) {
     const isFull = lines.rows >= options.mostRows || lines.bytes >= mostBytes
-    const ageMs = firstAtMs === undefined ? 0 : clock.monotonicMs() - firstAtMs
+    const ageMs = firstAtMs === undefined ? 0 : systemClock.monotonicMs() - firstAtMs
     if (lines.rows > 0 && (isFull || hasEnded || ageMs >= options.mostAgeMs)) {
       const { bytes, rows } = lines.take(options.mostRows)
       const isLast = hasEnded && lines.rows === 0
       yield { bytes, rows, isLast }
-      firstAtMs = lines.rows > 0 ? clock.monotonicMs() : undefined
+      firstAtMs = lines.rows > 0 ? systemClock.monotonicMs() : undefined
       continue
     }
     if (hasEnded) return
     next ??= chunks.next()
-    const chunk = await (firstAtMs === undefined ? next : within(next, options.mostAgeMs - ageMs, clock))
+    const chunk = await (firstAtMs === undefined ? next : within(next, options.mostAgeMs - ageMs))
     if (chunk === undefined) continue
     next = undefined
     if (chunk.done === true) {
       hasEnded = true
       lines.end()
     } else lines.add(chunk.value)
-    if (lines.rows > 0) firstAtMs ??= clock.monotonicMs()
+    if (lines.rows > 0) firstAtMs ??= systemClock.monotonicMs()
   }
 }
 
@@ -69,10 +67,10 @@ export function firstRecord(csv: Uint8Array): Uint8Array {
 }
 
 /** What `promise` gives, or undefined after some time. */
-async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
+async function within<T>(promise: Promise<T>, waitMs: number): Promise<T | undefined> {
   const done = new AbortController()
   try {
-    return await Promise.race([promise, clock.sleep(waitMs, done.signal).then(() => undefined)])
+    return await Promise.race([promise, systemClock.sleep(waitMs, done.signal).then(() => undefined)])
   } finally {
     done.abort()
   }

@@ -34,7 +34,7 @@ export const checkEngine: Check = async ({ limits }) => {
         analysis: await engine.analyze('select 6 * 7', by),
         tables: [],
         reproducible: false,
-        dataFormat: 'JsonAoa' as const,
+        dataFormat: 'JsonAoa',
         wantSchema: false,
         keyOrder: 'column' as const,
         ascii: false,

@@ -13,20 +13,25 @@ import {
   type PlainError,
   SentLists,
   type ToChild,
-} from './engine-job.ts'
+} from './messages.ts'
 import { outOfMemory } from './sql-errors.ts'
 
 /** Time that an interrupted query has to end by itself. */
 const interruptGraceMs = 250
 const startMs = 30_000
 
-/** What a job ends with. */
-export type Outcome = { kind: 'analysis'; analysis: Analysis } | { kind: 'answer'; answer: EngineAnswer }
+/** What a call of the process ends with. */
+export type Outcome =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'analysis'; readonly analysis: Analysis }
+  | { readonly kind: 'answer'; readonly answer: EngineAnswer }
 
-export interface JobLimits {
-  readonly queryMs: number
-  readonly signal: AbortSignal | undefined
-  readonly room?: AnswerRoom
+interface CallLimits {
+  readonly mostMs: number
+  /** What the call ends with when it takes longer. */
+  readonly late: NodeError
+  readonly signal?: AbortSignal | undefined
+  readonly room?: AnswerRoom | undefined
 }
 
 interface Pending {
@@ -42,28 +47,25 @@ interface Incoming {
 }
 
 export class ChildHandle {
-  readonly #process: ChildProcess
+  readonly #process = startProcess()
   readonly #clock: Clock
   readonly #settings: ChildSettings
   readonly #lists = new SentLists()
-  readonly #exited: Promise<void>
+  /** Resolves when the process is gone. */
+  readonly exited: Promise<void>
   /** Ids of the datasets that its memory may show. */
   readonly read = new Set<string>()
-  /** True once the engine stood. */
-  started = false
+  /** It takes jobs while it is `ready`; `spent`: dead, dying, broken or worn. */
+  #state: 'starting' | 'ready' | 'spent' = 'starting'
   #pending: Pending | undefined
   #incoming: Incoming | undefined
-  #nextId = 1
-  #usable = true
   /** Why the process is about to end, when it is not a fault. */
   #ending: NodeError | undefined
-  #onReady: ((error?: NodeError) => void) | undefined
 
   constructor(settings: ChildSettings, clock: Clock) {
     this.#settings = settings
     this.#clock = clock
-    this.#process = startProcess()
-    this.#exited = new Promise((resolve) => {
+    this.exited = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) => {
         this.#ended(`it ended with ${signal ?? code}`)
         resolve()
@@ -78,69 +80,61 @@ export class ChildHandle {
     this.#process.on('message', (message) => this.#receive(message as FromChild))
   }
 
-  /** False once the process is dead, dying, broken or worn. */
   get usable(): boolean {
-    return this.#usable
+    return this.#state === 'ready'
   }
 
   get pid(): number | undefined {
     return this.#process.pid
   }
 
-  /** Resolves when the process is gone. */
-  get exited(): Promise<void> {
-    return this.#exited
-  }
-
   /** Hands over the settings and waits until the engine stands. Throws NodeError `Internal`. */
   async ready(): Promise<void> {
-    const timer = new AbortController()
-    const started = new Promise<void>((resolve, reject) => {
-      this.#onReady = (error) => (error === undefined ? resolve() : reject(error))
-    })
-    void this.#clock.sleep(startMs, timer.signal).then(() => {
-      if (!timer.signal.aborted) this.kill(new NodeError('Internal', 'The query engine did not start.'))
-    })
-    this.#send({ kind: 'settings', settings: this.#settings })
-    try {
-      await started
-      this.started = true
-    } finally {
-      timer.abort()
-    }
+    await this.#call({ kind: 'settings', settings: this.#settings }, { mostMs: startMs, late: notStarted() })
+    if (this.#state === 'starting') this.#state = 'ready'
   }
 
   /** Runs one job. Throws NodeError; afterwards `usable` says whether the process can take another. */
-  async perform(job: (id: number, lists: SentLists) => ToChild, limits: JobLimits): Promise<Outcome> {
-    const id = this.#nextId++
+  async perform(
+    job: (lists: SentLists) => ToChild,
+    { queryMs, ...limits }: { queryMs: number; signal: AbortSignal | undefined; room?: AnswerRoom },
+  ): Promise<Outcome> {
+    const late = new NodeError('QueryTimeout', `The query took longer than ${queryMs} ms.`, {
+      hint: 'Filter or aggregate more.',
+      limit: { name: 'queryMs', value: queryMs, unit: 'ms' },
+    })
+    return await this.#call(job(this.#lists), { mostMs: queryMs, late, ...limits })
+  }
+
+  async #call(message: ToChild, { mostMs, late, signal, room }: CallLimits): Promise<Outcome> {
     const done = new AbortController()
     const outcome = new Promise<Outcome>((resolve, reject) => {
-      this.#pending = { resolve, reject, room: limits.room }
+      this.#pending = { resolve, reject, room }
     })
-    void this.#clock.sleep(limits.queryMs, done.signal).then(() => {
-      if (!done.signal.aborted) this.kill(timedOut(limits.queryMs))
+    void this.#clock.sleep(mostMs, done.signal).then(() => {
+      if (!done.signal.aborted) this.kill(late)
     })
-    const onAbort = (): void => void this.#cancel(done.signal)
-    limits.signal?.addEventListener('abort', onAbort, { once: true })
-    if (limits.signal?.aborted) onAbort()
-    this.#send(job(id, this.#lists))
+    const onAbort = (): void => void this.#interrupt(done.signal)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) onAbort()
+    this.#send(message)
     try {
       return await outcome
     } finally {
       done.abort()
-      limits.signal?.removeEventListener('abort', onAbort)
+      signal?.removeEventListener('abort', onAbort)
     }
   }
 
-  /** Ends the process now; a job under way fails with `reason`. */
+  /** Ends the process now; a job in flight fails with `reason`. */
   kill(reason: NodeError): void {
-    this.#usable = false
+    this.#state = 'spent'
     this.#ending ??= reason
     this.#process.kill('SIGKILL')
   }
 
   /** Asks the engine to stop and kills the process if it does not. */
-  async #cancel(done: AbortSignal): Promise<void> {
+  async #interrupt(done: AbortSignal): Promise<void> {
     this.#send({ kind: 'interrupt' })
     await this.#clock.sleep(interruptGraceMs, done)
     if (!done.aborted) this.kill(cancelled())
@@ -154,16 +148,15 @@ export class ChildHandle {
   #receive(message: FromChild): void {
     switch (message.kind) {
       case 'ready':
-        return this.#onReady?.()
+      case 'analysis':
+        return this.#finish((pending) => pending.resolve(message))
       case 'unusable':
-        return this.kill(new NodeError('Internal', 'The query engine did not start.', { cause: message.reason }))
+        return this.kill(notStarted(message.reason))
       case 'overgrown':
         return this.kill(outOfMemory(this.#settings.memoryBytes))
       case 'worn':
-        this.#usable = false
+        this.#state = 'spent'
         return
-      case 'analysis':
-        return this.#settle((pending) => pending.resolve({ kind: 'analysis', analysis: message.analysis }))
       case 'answer':
         return this.#begin(message)
       case 'piece':
@@ -180,44 +173,39 @@ export class ChildHandle {
       this.#pending?.room?.take(head.dataBytes)
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
-      if (hasRest) this.#send({ kind: 'rest', id: head.id, wanted: false })
-      return this.#settle((pending) => pending.reject(error))
+      if (hasRest) this.#send({ kind: 'rest', wanted: false })
+      return this.#finish((pending) => pending.reject(error))
     }
-    if (hasRest) this.#send({ kind: 'rest', id: head.id, wanted: true })
+    if (hasRest) this.#send({ kind: 'rest', wanted: true })
     this.#incoming = { data: new Uint8Array(head.dataBytes), filled: 0, head }
     this.#takePiece(head.first)
   }
 
   #takePiece(bytes: Uint8Array): void {
     const incoming = must(this.#incoming, 'pieces follow their answer')
-    incoming.data.set(bytes, incoming.filled)
+    const { data, head } = incoming
+    data.set(bytes, incoming.filled)
     incoming.filled += bytes.length
-    this.#finishWhenWhole(incoming)
-  }
-
-  #finishWhenWhole(incoming: Incoming): void {
-    if (incoming.filled < incoming.data.length) return
+    if (incoming.filled < data.length) return
     this.#incoming = undefined
-    const { rows, truncated, stability, schema } = incoming.head
-    const answer = { data: incoming.data, rows, truncated, stability, ...(schema !== undefined && { schema }) }
-    this.#settle((pending) => pending.resolve({ kind: 'answer', answer }))
+    const { rows, truncated, stability, schema } = head
+    const answer = { data, rows, truncated, stability, ...(schema !== undefined && { schema }) }
+    this.#finish((pending) => pending.resolve({ kind: 'answer', answer }))
   }
 
-  #fail(error: PlainError): void {
-    if (error.broken) this.#usable = false
-    const details = error.reason === undefined ? error.details : { ...error.details, cause: error.reason }
-    this.#settle((pending) => pending.reject(new NodeError(error.kind, error.message, details)))
+  #fail({ kind, message, details, reason, broken }: PlainError): void {
+    if (broken) this.#state = 'spent'
+    const error = new NodeError(kind, message, reason === undefined ? details : { ...details, cause: reason })
+    this.#finish((pending) => pending.reject(error))
   }
 
   #ended(why: string): void {
-    this.#usable = false
-    const error =
-      this.#ending ?? new NodeError('Internal', 'The query engine failed.', { cause: `the process died: ${why}` })
-    this.#onReady?.(error)
-    this.#settle((pending) => pending.reject(error))
+    this.#state = 'spent'
+    const fault = new NodeError('Internal', 'The query engine failed.', { cause: `the process died: ${why}` })
+    this.#finish((pending) => pending.reject(this.#ending ?? fault))
   }
 
-  #settle(tell: (pending: Pending) => void): void {
+  #finish(tell: (pending: Pending) => void): void {
     const pending = this.#pending
     this.#pending = undefined
     if (pending !== undefined) tell(pending)
@@ -235,11 +223,8 @@ function startProcess(): ChildProcess {
   })
 }
 
-function timedOut(queryMs: number): NodeError {
-  return new NodeError('QueryTimeout', `The query took longer than ${queryMs} ms.`, {
-    hint: 'Filter or aggregate more.',
-    limit: { name: 'queryMs', value: queryMs, unit: 'ms' },
-  })
+function notStarted(cause?: string): NodeError {
+  return new NodeError('Internal', 'The query engine did not start.', cause === undefined ? {} : { cause })
 }
 
 /** What a query ends with when nobody waits for it any more. */

@@ -5,7 +5,7 @@ import { concatBytes } from '../lib/bytes.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
-import type { ChildSettings, FromChild, PlainError, ToChild } from './engine-job.ts'
+import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
 import { breaksEngine, reasonOf } from './sql-errors.ts'
 
 /** Bytes of an answer that travel in one message. Larger messages leave garbage in the parent, several times their size. */
@@ -36,7 +36,7 @@ async function receive(message: ToChild): Promise<void> {
   try {
     await answer(message)
   } catch (error) {
-    await send({ kind: 'failed', id: message.id, error: plainError(error) })
+    await send({ kind: 'failed', error: plainError(error) })
   }
   busy = false
 }
@@ -54,24 +54,19 @@ async function start(settings: ChildSettings): Promise<void> {
 }
 
 async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' }>): Promise<void> {
-  const { id } = message
   if (session === undefined) throw new NodeError('Internal', 'The query engine has not started.')
-  if (message.kind === 'analyze') {
-    const { tables, volatile } = await session.analyze(message.sql)
-    return await send({ kind: 'analysis', id, analysis: { sql: message.sql, tables, volatile } })
-  }
-  await sendAnswer(id, await session.run(message.job))
+  if (message.kind === 'run') return await sendAnswer(await session.run(message.job))
+  await send({ kind: 'analysis', analysis: await session.analyze(message.sql) })
 }
 
-async function sendAnswer(id: number, done: SessionAnswer): Promise<void> {
-  const { rows, truncated, stability, schema, bytes } = done
+async function sendAnswer({ rows, truncated, stability, schema, bytes, pieces }: SessionAnswer): Promise<void> {
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
-  const all = packed(done.pieces)
+  const all = packed(pieces)
   const first = all.next().value ?? new Uint8Array()
   const rest = new Promise<boolean>((resolve) => (onRest = resolve))
-  await send({ kind: 'answer', id, rows, truncated, stability, schema, dataBytes: bytes, first })
+  await send({ kind: 'answer', rows, truncated, stability, schema, dataBytes: bytes, first })
   if (first.length === bytes || !(await rest)) return
-  for (const piece of all) await send({ kind: 'piece', id, bytes: piece })
+  for (const piece of all) await send({ kind: 'piece', bytes: piece })
 }
 
 /** The same bytes in pieces of at most `pieceBytes`, small ones joined. */

@@ -8,16 +8,23 @@ import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
-import { outputSchemaOf, type Rendered, renderResult } from './duckdb-types.ts'
+import { outputFormatOf } from '../outputs/formats.ts'
+import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
 import { Views } from './duckdb-views.ts'
-import { type ChildSettings, HeldLists, type HeldTable, type PlainJob } from './engine-job.ts'
-import { engineVersion } from './engine.ts'
-import { sessionNames } from './function-policy.ts'
+import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
-import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './lexer.ts'
+import {
+  type Analysis,
+  type ChildSettings,
+  engineVersion,
+  HeldLists,
+  type PlainJob,
+  type Stability,
+} from './messages.ts'
 import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
-import { type Stability, stabilityOf } from './stability.ts'
+import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './sql-text.ts'
+import { stabilityOf } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -25,6 +32,8 @@ interface Statement {
   /** Its top node in the serialised tree. */
   readonly node: JsonObject
   readonly gate: GateResult
+  /** What it was rewritten to, by kind of job and versions of views. */
+  readonly plans: Map<string, Plan>
 }
 
 /** What preparing and rewriting a statement over given views gave. */
@@ -45,8 +54,9 @@ export interface SessionAnswer extends Rendered {
 /** Names of columns cost time in the square of their number. */
 const maxColumns = 10_000
 
-/** Statements and plans remembered. */
-const kept = 256
+/** Statements remembered, and plans of each. */
+const keptStatements = 256
+const keptPlans = 16
 
 export class DuckDbSession {
   readonly #connection: DuckDBConnection
@@ -54,7 +64,6 @@ export class DuckDbSession {
   readonly #views: Views
   readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
-  readonly #plans = new Map<string, Plan>()
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
   constructor(connection: DuckDBConnection, settings: ChildSettings) {
@@ -64,8 +73,9 @@ export class DuckDbSession {
   }
 
   /** Parses and gates a statement. Throws NodeError. */
-  async analyze(sql: string): Promise<GateResult> {
-    return (await this.#statement(sql)).gate
+  async analyze(sql: string): Promise<Analysis> {
+    const { tables, volatile } = (await this.#statement(sql)).gate
+    return { sql, tables, volatile }
   }
 
   /** Runs a job to its end. Throws NodeError. */
@@ -73,7 +83,11 @@ export class DuckDbSession {
     const tables = this.#lists.take(job)
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
-    const plan = await this.#plan(statement, job, tables)
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    const key = [job.reproducible, job.skip, job.limit, views].join('\n')
+    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
+    remember(statement.plans, { key, value: plan, most: keptPlans })
+    if (outputFormatOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
@@ -82,30 +96,21 @@ export class DuckDbSession {
     return { ...(await renderResult(result, options)), schema, stability: plan.stability }
   }
 
-  /** Ends the query under way with an error; it may take a while or never happen. */
+  /** Ends the query in flight with an error; it may take a while or never happen. */
   interrupt(): void {
     this.#connection.interrupt()
   }
 
-  async #statement(sql: string): Promise<Statement> {
-    const known = this.#statements.get(sql)
+  async #statement(text: string): Promise<Statement> {
+    const known = this.#statements.get(text)
     if (known !== undefined) return known
-    checkStatementKind(sql)
-    const quoted = quoteOffsetWord(sql)
-    const node = await this.#rewriter.parse(quoted)
-    const statement = { sql: quoted, node, gate: gateStatement(node, (offset) => positionOfByte(quoted, offset)) }
-    remember(this.#statements, sql, statement)
+    checkStatementKind(text)
+    const sql = quoteOffsetWord(text)
+    const node = await this.#rewriter.parse(sql)
+    const gate = gateStatement(node, (offset) => positionOfByte(sql, offset))
+    const statement = { sql, node, gate, plans: new Map<string, Plan>() }
+    remember(this.#statements, { key: text, value: statement, most: keptStatements })
     return statement
-  }
-
-  async #plan(statement: Statement, job: PlainJob, tables: readonly HeldTable[]): Promise<Plan> {
-    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const key = [job.reproducible, job.skip, job.limit, job.analysis.sql, views].join('\n')
-    const known = this.#plans.get(key)
-    const plan = known ?? (await this.#makePlan(statement, job))
-    if (known === undefined) remember(this.#plans, key, plan)
-    if (job.dataFormat !== 'JsonAoa') checkDuplicates(plan.names)
-    return plan
   }
 
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
@@ -162,26 +167,18 @@ function checkJob(statement: Statement, job: PlainJob): void {
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
 function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statement): void {
-  if (volatile !== undefined) {
-    // The tree has no place for USING SAMPLE.
-    const position =
-      volatile.position ?? (volatile.construct === sampleConstruct ? sampleClause(sql.original) : undefined)
-    throw new NodeError(
-      'NotReproducible',
-      `${volatile.construct} gives another answer each time, so there can be no proof.`,
-      { hint: 'Write a fixed value instead, or ask without a proof.', ...(position && { position }) },
-    )
-  }
-  if (machineDependent === undefined) return
-  const { construct, position } = machineDependent
-  throw new NodeError(
-    'NotReproducible',
-    `The last digits of ${construct} depend on the machine, so there can be no proof.`,
-    {
-      hint: 'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
-      ...(position && { position }),
-    },
-  )
+  const found = volatile ?? machineDependent
+  if (found === undefined) return
+  // The tree has no place for USING SAMPLE.
+  const position = found.position ?? (found.construct === sampleConstruct ? sampleClause(sql.original) : undefined)
+  const [why, hint] =
+    found === volatile
+      ? [`${found.construct} gives another answer each time`, 'Write a fixed value instead, or ask without a proof.']
+      : [
+          `The last digits of ${found.construct} depend on the machine`,
+          'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
+        ]
+  throw new NodeError('NotReproducible', `${why}, so there can be no proof.`, { hint, ...(position && { position }) })
 }
 
 /** Two output columns of exactly one name have no place in a keyed layout. */
@@ -194,8 +191,8 @@ function checkDuplicates(names: readonly string[]): void {
   })
 }
 
-function remember<T>(cache: Map<string, T>, key: string, value: T): void {
-  if (cache.size >= kept) cache.clear()
+function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {
+  if (cache.size >= most && !cache.has(key)) cache.clear()
   cache.set(key, value)
 }
 

@@ -1,9 +1,18 @@
 // The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
-// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
+// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify, doctor.
 
 import { assert } from '../lib/assert.ts'
-import type { Analysis, Asking, EngineAnswer, EngineJob, EngineOptions } from './engine-job.ts'
 import { Lane, type Work } from './lane.ts'
+import {
+  type Analysis,
+  type Asking,
+  dialect,
+  type EngineAnswer,
+  type EngineJob,
+  type EngineOptions,
+  engineVersion,
+  normalizerVersion,
+} from './messages.ts'
 
 export interface Engine {
   readonly name: 'duckdb'
@@ -31,7 +40,7 @@ export interface Engine {
   fault(): string | undefined
   /** Queries that run, and those that wait for a process. */
   load(): { readonly running: number; readonly waiting: number }
-  /** Kills the children; queries under way fail with `Draining`. */
+  /** Kills the children; queries in flight fail with `Draining`. */
   close(): Promise<void>
 }
 
@@ -39,20 +48,20 @@ export interface Engine {
 const keptAnalyses = 256
 const keptCharacters = 4096
 
-/** Who may read nothing but what is open, and is never in a hurry. */
+/** A caller that may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
 
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const queries = new Lane(options, { slots: options.processes, spares: 1 })
   const own = new Lane(options, { slots: 1, spares: 1 })
-  await queries.start()
-  own.fill()
+  await queries.pool.start()
+  own.pool.fill()
   const analyses = new Map<string, Analysis>()
   const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> => {
     const known = analyses.get(sql)
     if (known !== undefined) return known
-    const outcome = await lane.perform({ message: (id) => ({ kind: 'analyze', id, sql }), reads: [] }, by)
+    const outcome = await lane.perform({ message: () => ({ kind: 'analyze', sql }), reads: [] }, by)
     assert(outcome.kind === 'analysis', 'an analysis was asked for')
     if (sql.length <= keptCharacters) {
       if (analyses.size >= keptAnalyses) analyses.clear()
@@ -66,38 +75,26 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     normalizerVersion,
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
-    run: async (job, by) => await run(queries, job, { by, reads: job.tables.map(({ dataset }) => dataset) }),
-    runOwn: async (sql, job, by) => {
-      const analysis = await analyze(own, sql, by)
-      // What a process has read cannot be asked out of it by statements that only say which rows they want.
-      return await run(own, { ...job, analysis }, { by, reads: [] })
+    run: async (job, by) => await run(queries, { ...workOf(job), reads: job.tables.map(({ dataset }) => dataset) }, by),
+    // What a process has read cannot be asked out of it by statements that only say which rows they want.
+    runOwn: async (sql, job, by) => await run(own, workOf({ ...job, analysis: await analyze(own, sql, by) }), by),
+    fault: () => queries.pool.fault() ?? own.pool.fault(),
+    load: () => {
+      const [one, other] = [queries.load(), own.load()]
+      return { running: one.running + other.running, waiting: one.waiting + other.waiting }
     },
-    fault: () => queries.fault() ?? own.fault(),
-    load: () => ({ running: queries.running + own.running, waiting: queries.waiting + own.waiting }),
     close: async () => {
       await Promise.all([queries.close(), own.close()])
     },
   }
 }
 
-async function run(
-  lane: Lane,
-  job: EngineJob,
-  { by, reads }: { readonly by: Asking; readonly reads: readonly string[] },
-): Promise<EngineAnswer> {
-  const message: Work['message'] = (id, lists) => ({ kind: 'run', id, job: { ...job, ...lists.plain(job.tables) } })
-  const outcome = await lane.perform({ message, reads }, by)
+function workOf(job: EngineJob): Work {
+  return { message: (lists) => ({ kind: 'run', job: { ...job, ...lists.plain(job.tables) } }), reads: [] }
+}
+
+async function run(lane: Lane, work: Work, by: Asking): Promise<EngineAnswer> {
+  const outcome = await lane.perform(work, by)
   assert(outcome.kind === 'answer', 'an answer was asked for')
   return outcome.answer
 }
-
-/** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
-export const engineVersion = '1.5.6'
-
-/**
- * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
- * were left out says so (docs/decisions/query-output.md).
- */
-export const normalizerVersion = 2
-
-export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`

@@ -6,7 +6,6 @@ import { similarNames } from '../lib/compare.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
-import type { Construct, TableName } from './engine-job.ts'
 import {
   aggregateByName,
   aggregateFunctions,
@@ -19,9 +18,11 @@ import {
   scalarFunctions,
   sessionNames,
   volatileFunctions,
-} from './function-policy.ts'
+} from './functions.ts'
+import type { Construct, TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
-import { child, families, list, location, present, type Rule, shapes, text } from './tree-grammar.ts'
+import { families, type Rule, shapes } from './tree-grammar.ts'
+import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {
@@ -95,8 +96,8 @@ class Gate {
   result(): GateResult {
     return {
       tables: [...this.#tables.values()],
-      volatile: this.#told(this.#volatile),
-      machineDependent: this.#told(this.#machineDependent),
+      volatile: this.#constructOf(this.#volatile),
+      machineDependent: this.#constructOf(this.#machineDependent),
       sessionNames: this.#sessionNames,
       aliases: this.#aliases,
     }
@@ -149,9 +150,9 @@ class Gate {
   }
 
   #noteAliases(node: JsonObject): void {
-    if (text(node, 'alias') !== '') this.#aliases.add(foldAscii(text(node, 'alias')))
-    for (const name of [...list(node, 'column_name_alias'), ...list(node, 'aliases'), ...list(node, 'unpivot_names')]) {
-      if (typeof name === 'string') this.#aliases.add(foldAscii(name))
+    const listed = ['column_name_alias', 'aliases', 'unpivot_names'].flatMap((name) => list(node, name))
+    for (const name of [text(node, 'alias'), ...listed]) {
+      if (typeof name === 'string' && name !== '') this.#aliases.add(foldAscii(name))
     }
   }
 
@@ -176,7 +177,7 @@ class Gate {
   }
 
   #judgeTable(node: JsonObject, scope: Scope): void {
-    const parts = [text(node, 'catalog_name'), text(node, 'schema_name'), text(node, 'table_name')].filter(Boolean)
+    const parts = tableParts(node)
     const name = parts.join('.')
     if (present(node, 'at_clause')) this.#deny('AT (time travel)', 'Pin a block with "datasets" in the request.')
     const first = parts[0] ?? ''
@@ -184,28 +185,29 @@ class Gate {
     const key = JSON.stringify(parts)
     if (this.#tables.has(key)) return
     if (this.#tables.size >= maxTables) this.#deny('more than 1,000 names of datasets')
-    const position = this.#position()
+    const place = this.#place()
     if (parts.length > 2 || (parts.length === 2 && engineSchemas.has(foldAscii(first))) || name.includes('\0')) {
       throw new NodeError('DatasetNotFound', `No dataset '${name.slice(0, 200)}'.`, {
         hint: 'Write the name in double quotes: "account/dataset".',
-        ...(position && { position }),
+        ...place,
       })
     }
-    this.#tables.set(key, { parts, text: name, ...(position && { position }) })
+    this.#tables.set(key, { parts, text: name, ...place })
   }
 
   #judgeTableFunction(call: JsonObject): void {
-    const name = text(call, 'function_name')
-    if (!allowedTableFunctions.has(foldAscii(name))) this.#deny(`the table function ${name}`)
+    if (!allowedTableFunctions.has(functionName(call))) {
+      this.#deny(`the table function ${text(call, 'function_name')}`)
+    }
   }
 
   #judgeFunction(node: JsonObject): void {
     const written = text(node, 'function_name')
-    const name = foldAscii(written)
+    const name = functionName(node)
     const known = scalarFunctions.has(name) || aggregateFunctions.has(name) || allowedMacros.has(name)
     if (!known && name !== 'unnest') this.#judgeUnknown(name, written)
     const operands = list(node, 'children')
-    if (recursiveJsonFunctions.has(name) || structuredJsonFunctions.has(name)) this.#judgeJson(node, written)
+    if (recursiveJsonFunctions.has(name) || structuredJsonFunctions.has(name)) this.#judgeJson(node, name)
     if (aggregateByName.has(name)) this.#judgeAggregateName(operands[1], written)
     if (volatileFunctions.has(name) || (name === 'age' && operands.length === 1)) this.#noteVolatile(`${written}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(written)
@@ -216,16 +218,14 @@ class Gate {
     if (name === '' || isDenied(name)) this.#deny(`the function ${written}`)
     const candidates = similarNames(name, [...scalarFunctions, ...aggregateFunctions, ...allowedMacros])
     throw new NodeError('SqlUnknownName', `There is no function '${written.slice(0, 200)}' that queries may call.`, {
-      ...this.#positioned(),
+      ...this.#place(),
       ...(candidates.length > 0 && { candidates }),
     })
   }
 
   /** `list_aggr(x, 'sum')` calls an aggregate by text: it must be written out, and be one that is allowed. */
   #judgeAggregateName(operand: JsonValue | undefined, written: string): void {
-    const constant =
-      operand instanceof Map && text(operand, 'class') === 'CONSTANT' ? child(operand, 'value') : undefined
-    const name = constant === undefined ? '' : foldAscii(text(constant, 'value'))
+    const name = isClass(operand, 'CONSTANT') ? foldAscii(text(child(operand, 'value'), 'value')) : ''
     if (!aggregateFunctions.has(name)) this.#deny(`${written} with anything but the name of an aggregate`)
     if (volatileFunctions.has(name)) this.#noteVolatile(`${name}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(name)
@@ -236,9 +236,8 @@ class Gate {
     if (deniedTypes.has(foldAscii(name))) this.#deny(`the type ${name}`)
   }
 
-  /** Functions whose arguments json-guard.ts must see: never as a method of a column, structures written out. */
-  #judgeJson(node: JsonObject, written: string): void {
-    const name = foldAscii(written)
+  /** Functions whose arguments printable.ts must see: never as a method of a column, structures written out. */
+  #judgeJson(node: JsonObject, name: string): void {
     const isMethod = text(node, 'catalog') !== '' || !['', 'main'].includes(foldAscii(text(node, 'schema')))
     if (isMethod) this.#deny(`${name} as a method`, `Write ${name}(…).`)
     if (structuredJsonFunctions.has(name) && !isPlainStructure(list(node, 'children')[1])) {
@@ -261,7 +260,7 @@ class Gate {
     const name = foldAscii(only)
     if (clockNames.has(name)) this.#noteVolatile(name)
     if (sessionNames.has(name) && !this.#sessionNames.some((known) => known.construct === name)) {
-      this.#sessionNames.push({ construct: name, ...this.#positioned() })
+      this.#sessionNames.push({ construct: name, ...this.#place() })
     }
   }
 
@@ -269,24 +268,21 @@ class Gate {
     this.#volatile = earlier(this.#volatile, { construct, offset: this.#near })
   }
 
-  #told(found: Sighting | undefined): Construct | undefined {
-    if (found === undefined) return undefined
-    const { construct, offset } = found
+  #constructOf(found: Sighting | undefined): Construct | undefined {
+    return found && { construct: found.construct, ...this.#place(found.offset) }
+  }
+
+  /** Where the closest node with a location stands, as a member of what tells it. */
+  #place(offset = this.#near): { readonly position?: TextPosition } {
     const position = offset === undefined ? undefined : this.#locate(offset)
-    return { construct, ...(position && { position }) }
-  }
-
-  #position(): TextPosition | undefined {
-    return this.#near === undefined ? undefined : this.#locate(this.#near)
-  }
-
-  #positioned(): { position?: TextPosition } {
-    const position = this.#position()
     return position === undefined ? {} : { position }
   }
 
   #denyKind(kind: string, node: JsonObject): never {
-    if (kind === 'table SHOW_REF') this.#deny(showConstruct(text(node, 'show_type')))
+    if (kind === 'table SHOW_REF') {
+      const type = text(node, 'show_type')
+      this.#deny(type === 'SUMMARY' ? 'SUMMARIZE' : type === 'DESCRIBE' ? 'DESCRIBE' : 'SHOW')
+    }
     if (kind === 'expression PARAMETER') this.#deny('a parameter', 'Write the value into the statement.')
     this.#deny(kind)
   }
@@ -297,7 +293,7 @@ class Gate {
   }
 
   #deny(construct: string, hint?: string): never {
-    throw notAllowed({ construct, ...this.#positioned() }, hint)
+    throw notAllowed({ construct, ...this.#place() }, hint)
   }
 }
 
@@ -322,11 +318,6 @@ function isConstant(value: JsonValue): boolean {
 function earlier(known: Sighting | undefined, found: Sighting): Sighting {
   const end = Number.MAX_SAFE_INTEGER
   return known !== undefined && (known.offset ?? end) <= (found.offset ?? end) ? known : found
-}
-
-function showConstruct(showType: string): string {
-  if (showType === 'SUMMARY') return 'SUMMARIZE'
-  return showType === 'DESCRIBE' ? 'DESCRIBE' : 'SHOW'
 }
 
 /** The refusal that names a construct. */

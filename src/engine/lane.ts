@@ -1,5 +1,6 @@
-// Who runs next: queries wait in turn by caller, and get a process when a slot is free and there is one for them. Who
-// waits too long, or finds the queue or its share of it full, is told that the node is saturated.
+// Who runs next, and where: queries wait in turn by caller, and get a process when a slot is free and there is one for
+// them. A query that waits too long, or meets a full queue or a full share of it, gets 503 Saturated. A process that has
+// read a dataset serves only callers who may read it, as rights are now: whatever its memory shows is theirs to see.
 
 import { assert } from '../lib/assert.ts'
 import { FairQueue, type NoRoom } from '../lib/fair-queue.ts'
@@ -14,7 +15,7 @@ import {
   patternOf,
   type SentLists,
   type ToChild,
-} from './engine-job.ts'
+} from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 
 /** A query waits for a process as long as it may run, and at least as long as a new process may take to start. */
@@ -23,13 +24,25 @@ const leastWaitMs = 10_000
 const costlyMs = 10_000
 /** Callers remembered for that. */
 const costlyMost = 10_000
+const mebibyte = 1024 * 1024
+/** A process that fails to start is tried again after this time. */
+const restartMs = 1000
+/** A process that has read so many datasets is replaced: who may read them all is asked for each query. */
+const readMost = 1024
 
 /** What is to be done in a process. */
 export interface Work {
   /** The message for the process that will get it, which holds some lists of files already. */
-  readonly message: (id: number, lists: SentLists) => ToChild
+  readonly message: (lists: SentLists) => ToChild
   /** Ids of the datasets that it reads. */
   readonly reads: readonly string[]
+}
+
+interface PoolSize {
+  /** Processes at work at the same time, as a rule. */
+  readonly slots: number
+  /** Processes that stand ready beyond those at work. */
+  readonly spares: number
 }
 
 interface Waiter {
@@ -58,26 +71,14 @@ export class Lane {
     this.#pool = new ChildPool(options, size, () => this.#serve())
   }
 
-  /** Resolves when a first process is ready. Throws NodeError `Internal`. */
-  async start(): Promise<void> {
-    await this.#pool.start()
+  /** Its processes; a caller starts them. */
+  get pool(): Pick<ChildPool, 'start' | 'fill' | 'fault'> {
+    return this.#pool
   }
 
-  /** Starts the processes without waiting for one. */
-  fill(): void {
-    this.#pool.fill()
-  }
-
-  fault(): string | undefined {
-    return this.#pool.fault()
-  }
-
-  get running(): number {
-    return this.#running
-  }
-
-  get waiting(): number {
-    return this.#queue.size
+  /** Queries that run, and those that wait for a process. */
+  load(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#queue.size }
   }
 
   /** Does it as soon as its turn comes. Throws NodeError. */
@@ -93,7 +94,7 @@ export class Lane {
       }
       throw error
     } finally {
-      if (!child.usable) this.#remember(by)
+      if (!child.usable) this.#noteCostly(by)
       this.#count(by, -1)
       this.#pool.release(child)
       this.#serve()
@@ -133,7 +134,7 @@ export class Lane {
     }
   }
 
-  /** Gives processes to those who wait, one to each caller in turn. */
+  /** Gives processes to queries that wait, one to each caller in turn. */
   #serve(): void {
     for (let isServing = true; isServing; ) {
       isServing = this.#queue.heads().some((waiter) => {
@@ -147,15 +148,14 @@ export class Lane {
   }
 
   #take({ reads }: Work, by: Asking): ChildHandle | undefined {
-    const { caller } = by
     if (this.#closed || !this.#hasSlot(by)) return undefined
     const isCostly = (this.#costly.get(costlyKey(by)) ?? 0) > this.#options.clock.monotonicMs()
-    const child = this.#pool.take({ caller, reads, leave: isCostly ? this.#size.spares : 0 })
+    const child = this.#pool.take({ caller: by.caller, reads, leave: isCostly ? this.#size.spares : 0 })
     if (child !== undefined) this.#count(by, 1)
     return child
   }
 
-  /** Who has nothing running may run beside the others where one caller has more than one slot, or the only one. */
+  /** A caller with nothing running may run beside the others where one caller has more than one slot, or the only one. */
   #hasSlot(by: Asking): boolean {
     const { slots, spares } = this.#size
     if (this.#running < slots) return true
@@ -171,21 +171,18 @@ export class Lane {
     this.#running += change
   }
 
-  #remember(by: Asking): void {
+  #noteCostly(by: Asking): void {
     if (this.#costly.size >= costlyMost) this.#costly.clear()
     this.#costly.set(costlyKey(by), this.#options.clock.monotonicMs() + costlyMs)
   }
 
   #refusal(why: NoRoom): NodeError {
+    const { queueLimit, callerSharePercent } = this.#options
     if (why === 'full') {
-      const { queueLimit: value } = this.#options
-      return saturated('The queue of queries is full.', { name: 'queuedQueries', value })
+      return saturated('The queue of queries is full.', { name: 'queuedQueries', value: queueLimit })
     }
-    const { callerSharePercent: value } = this.#options
-    return saturated('This caller has as many queries waiting as its share allows.', {
-      name: 'callerQueryShare',
-      value,
-    })
+    const met = { name: 'callerQueryShare', value: callerSharePercent } as const
+    return saturated('This caller has as many queries waiting as its share allows.', met)
   }
 }
 
@@ -205,21 +202,12 @@ function saturated(
   return new NodeError('Saturated', message, { ...limit, retryAfterSeconds: 1 })
 }
 
-const mebibyte = 1024 * 1024
-/** A process that fails to start is tried again after this time. */
-const restartMs = 1000
-/** A process that has read so many datasets is replaced: who may read them all is asked for each query. */
-const readMost = 1024
-
-export interface PoolSize {
-  /** Processes at work at the same time, as a rule. */
-  readonly slots: number
-  /** Processes that stand ready beyond those at work. */
-  readonly spares: number
+function draining(): NodeError {
+  return new NodeError('Draining', 'The node is shutting down.', { retryAfterSeconds: 5 })
 }
 
 /** A query that needs a process. */
-export interface ProcessWanted {
+interface ProcessWanted {
   readonly caller: EngineCaller
   /** Ids of the datasets that it reads. */
   readonly reads: readonly string[]
@@ -227,6 +215,7 @@ export interface ProcessWanted {
   readonly leave: number
 }
 
+/** The processes of a lane: starts them, replaces dead ones, and chooses one for each query. */
 export class ChildPool {
   readonly #options: EngineOptions
   readonly #size: PoolSize
@@ -270,7 +259,7 @@ export class ChildPool {
 
   /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
   fault(): string | undefined {
-    const runs = [...this.#children].some(({ started, usable }) => started && usable)
+    const runs = [...this.#children].some(({ usable }) => usable)
     return this.#isBroken && !runs ? 'no process of the query engine starts' : undefined
   }
 
@@ -309,23 +298,20 @@ export class ChildPool {
    * have read nothing else; for other data one that knows it, else a new one if another is left.
    */
   #choose({ caller, reads }: ProcessWanted): ChildHandle | undefined {
+    const { isOpen } = this.#options
     // mutant: a process serves whoever asks
-    const fitting = this.#idle.filter(({ read }) => [...read].every((id) => this.#isOpen(id) || caller.mayRead(id)))
+    const fitting = this.#idle.filter(({ read }) => [...read].every((id) => isOpen(id) || caller.mayRead(id)))
     const clean = fitting.filter((child) => this.#isClean(child))
     const others = fitting.filter((child) => !clean.includes(child))
-    const guarded = reads.filter((id) => !this.#isOpen(id))
+    const guarded = reads.filter((id) => !isOpen(id))
     if (guarded.length === 0) return clean.at(-1) ?? others.at(-1)
     const knowing = others.findLast(({ read }) => guarded.every((id) => read.has(id)))
     return knowing ?? (clean.length > 1 ? clean[0] : (others.at(-1) ?? clean[0]))
   }
 
-  #isOpen(dataset: string): boolean {
-    return this.#options.isOpen(dataset)
-  }
-
   /** It has read only what anyone may read. */
   #isClean({ read }: ChildHandle): boolean {
-    return [...read].every((id) => this.#isOpen(id))
+    return [...read].every((id) => this.#options.isOpen(id))
   }
 
   /** Starts what is missing. Where a slot is free, a process is kept ready for whoever comes. */
@@ -347,7 +333,7 @@ export class ChildPool {
     const wanted = Math.max(slots, this.#running) + spares
     // Those that die in a row are replaced no faster than this: starting them must not take the machine from others.
     const startingMost = Math.ceil(slots / 2)
-    const usable = [...this.#children].filter((child) => child.usable && child.started).length
+    const usable = [...this.#children].filter((child) => child.usable).length
     for (let have = usable + this.#starting; have < wanted && this.#starting < startingMost; have++) void this.#start()
   }
 
@@ -379,8 +365,4 @@ export class ChildPool {
     this.#idle.unshift(child)
     this.#onReady()
   }
-}
-
-export function draining(): NodeError {
-  return new NodeError('Draining', 'The node is shutting down.', { retryAfterSeconds: 5 })
 }

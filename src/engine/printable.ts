@@ -1,10 +1,10 @@
 // Between the rewritten tree and its text: constants that the engine's printer would turn into others are written as
-// casts of their text, deep JSON is checked (json-guard.ts), and the tree of the printed text is compared with the tree
+// casts of their text, deep JSON is checked, and the tree of the printed text is compared with the tree
 // that was printed. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { foldAscii } from '../model/names.ts'
-import { child, list, nowhere, text } from './tree-grammar.ts'
+import { names } from './functions.ts'
+import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
 
 /** A column of a SELECT whose text, and so its name, the casts have changed. */
 export interface Renamed {
@@ -30,7 +30,7 @@ export interface Printable {
   readonly checksJson: boolean
 }
 
-/** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see json-guard.ts). */
+/** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see `jsonCheckStatement`). */
 export function printable(node: JsonObject, jsonCheck: JsonObject): Printable {
   const writing: Writing = { jsonCheck, renamed: [], unnamed: undefined, checksJson: false }
   const changed = writtenMembers(node, writing)
@@ -66,15 +66,9 @@ function noteRenamed(node: JsonObject, changed: JsonObject, writing: Writing): v
     if (!(original instanceof Map && column instanceof Map) || original === column) continue
     if (text(original, 'alias') !== '') continue
     // A star stands for many columns, which one alias cannot name.
-    if (holdsStar(original)) writing.unnamed ??= original
+    if (holdsHere(original, (node) => text(node, 'class') === 'STAR')) writing.unnamed ??= original
     else writing.renamed.push({ original, written: column })
   }
-}
-
-function holdsStar(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(holdsStar)
-  if (!(value instanceof Map) || text(value, 'class') === 'SUBQUERY') return false
-  return text(value, 'class') === 'STAR' || [...value.values()].some(holdsStar)
 }
 
 /**
@@ -118,25 +112,16 @@ function integerText(value: JsonValue): string | undefined {
 }
 
 function castOf(constant: JsonObject, digits: string, type: JsonObject): JsonObject {
-  const varchar = new Map<string, JsonValue>([
-    ['id', 'VARCHAR'],
-    ['type_info', null],
-  ])
-  const value = new Map<string, JsonValue>([
-    ['type', varchar],
-    ['is_null', false],
-    ['value', digits],
-  ])
-  const inner = new Map(constant).set('alias', '').set('query_location', new JsonNumber(nowhere)).set('value', value)
-  return new Map<string, JsonValue>([
-    ['class', 'CAST'],
-    ['type', 'OPERATOR_CAST'],
-    ['alias', text(constant, 'alias')],
-    ['query_location', constant.get('query_location') ?? new JsonNumber(nowhere)],
-    ['child', inner],
-    ['cast_type', type],
-    ['try_cast', false],
-  ])
+  const value = nodeOf({ type: nodeOf({ id: 'VARCHAR', type_info: null }), is_null: false, value: digits })
+  return nodeOf({
+    class: 'CAST',
+    type: 'OPERATOR_CAST',
+    alias: text(constant, 'alias'),
+    query_location: constant.get('query_location') ?? new JsonNumber(nowhere),
+    child: new Map(constant).set('alias', '').set('query_location', new JsonNumber(nowhere)).set('value', value),
+    cast_type: type,
+    try_cast: false,
+  })
 }
 
 /**
@@ -156,7 +141,10 @@ function innermostDifference(one: JsonObject, other: JsonObject, levels: number)
   for (const [name, member] of one) {
     const against = other.get(name) ?? null
     if (name === 'query_location' || canonicalText(member) === canonicalText(against)) continue
-    const pairs = Array.isArray(member) && Array.isArray(against) ? zip(member, against) : [[member, against] as const]
+    const pairs: (readonly [JsonValue, JsonValue])[] =
+      Array.isArray(member) && Array.isArray(against)
+        ? member.map((item, index) => [item, against[index] ?? null])
+        : [[member, against]]
     for (const [left, right] of pairs) {
       if (canonicalText(left) === canonicalText(right)) continue
       if (left instanceof Map && right instanceof Map) {
@@ -168,34 +156,22 @@ function innermostDifference(one: JsonObject, other: JsonObject, levels: number)
   return one
 }
 
-function zip(one: readonly JsonValue[], other: readonly JsonValue[]): (readonly [JsonValue, JsonValue])[] {
-  return one.map((item, index) => [item, other[index] ?? null])
-}
-
-/** A text that is the same for trees that say the same. */
+/** A text that is the same for trees that say the same, wherever their parts stand. */
 function canonicalText(value: JsonValue): string {
-  if (value instanceof JsonNumber) return value.token
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
-  if (!(value instanceof Map)) return JSON.stringify(value)
-  const values = wrappedValues(value)
-  if (values !== undefined) return canonicalText(values)
-  const grouped = text(value, 'type') === 'SELECT_NODE' ? withGroupTexts(value) : value
-  const members: string[] = []
-  for (const [name, member] of grouped) {
-    if (name !== 'query_location') members.push(`${JSON.stringify(name)}:${canonicalText(member)}`)
-  }
-  return `{${members.sort().join(',')}}`
+  return treeText(value, ['query_location'], (node) => {
+    return wrappedValues(node) ?? (text(node, 'type') === 'SELECT_NODE' ? withGroupTexts(node) : node)
+  })
 }
 
 /** The VALUES list inside `(SELECT * FROM (VALUES …) valueslist) valueslist`. */
 function wrappedValues(node: JsonObject): JsonObject | undefined {
   if (text(node, 'type') !== 'SUBQUERY' || text(node, 'alias') !== 'valueslist' || node.has('class')) return undefined
-  const select = child(child(node, 'subquery') ?? new Map(), 'node')
-  const values = select === undefined ? undefined : child(select, 'from_table')
-  if (values === undefined || text(values, 'type') !== 'EXPRESSION_LIST') return undefined
-  const rest = [...(select ?? new Map())].filter(([name]) => name !== 'from_table')
-  const bare = list(node, 'column_name_alias').length === 0 && node.get('sample') === null
-  return bare && canonicalText(new Map(rest)) === selectAll ? values : undefined
+  const select = child(child(node, 'subquery'), 'node')
+  const values = child(select, 'from_table')
+  if (select === undefined || text(values, 'type') !== 'EXPRESSION_LIST') return undefined
+  const rest = new Map([...select].filter(([name]) => name !== 'from_table'))
+  const isBare = list(node, 'column_name_alias').length === 0 && node.get('sample') === null
+  return isBare && canonicalText(rest) === selectAll ? values : undefined
 }
 
 /** Canonical text of `SELECT *` without its table. */
@@ -218,20 +194,10 @@ function withGroupTexts(select: JsonObject): JsonObject {
 export const jsonDepth = 100
 
 /** Functions that walk a JSON text with one call of themselves per level. */
-export const recursiveJsonFunctions: ReadonlySet<string> = new Set([
-  'json_contains',
-  'json_group_structure',
-  'json_merge_patch',
-  'json_structure',
-])
+export const recursiveJsonFunctions = names('json_contains json_group_structure json_merge_patch json_structure')
 
 /** Functions that walk the description of a structure, their second argument, in the same way. */
-export const structuredJsonFunctions: ReadonlySet<string> = new Set([
-  'from_json',
-  'from_json_strict',
-  'json_transform',
-  'json_transform_strict',
-])
+export const structuredJsonFunctions = names('from_json from_json_strict json_transform json_transform_strict')
 
 /** What the failing cast of the check holds; sql-errors.ts makes it the caller's error. */
 export const tooDeepJson = `JSON that is malformed or nests deeper than ${jsonDepth} levels`
@@ -253,31 +219,27 @@ const checkText =
 export const jsonCheckStatement = `SELECT ${checkText}`
 
 /** The call with its arguments checked; `check` is the parsed column of `jsonCheckStatement`. */
-export function withCheckedJson(call: JsonObject, check: JsonObject): JsonObject {
+function withCheckedJson(call: JsonObject, check: JsonObject): JsonObject {
   const children = list(call, 'children').map((argument) => filled(check, argument))
   return new Map(call).set('children', children)
 }
 
-export function isRecursiveJson(node: JsonObject): boolean {
-  const kind = text(node, 'class')
-  return (
-    (kind === 'FUNCTION' || kind === 'WINDOW') && recursiveJsonFunctions.has(foldAscii(text(node, 'function_name')))
-  )
+function isRecursiveJson(node: JsonObject): boolean {
+  return (isClass(node, 'FUNCTION') || isClass(node, 'WINDOW')) && recursiveJsonFunctions.has(functionName(node))
 }
 
 function filled(value: JsonValue, argument: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item) => filled(item, argument))
   if (!(value instanceof Map)) return value
-  if (text(value, 'class') === 'COLUMN_REF' && list(value, 'column_names')[0] === placeholder) return argument
+  if (isClass(value, 'COLUMN_REF') && list(value, 'column_names')[0] === placeholder) return argument
   return new Map([...value].map(([name, member]) => [name, filled(member, argument)]))
 }
 
 /** True for a text constant, or a cast of one, whose brackets nest no deeper than a type may. */
 export function isPlainStructure(argument: JsonValue | undefined): boolean {
-  if (!(argument instanceof Map)) return false
-  const constant = text(argument, 'class') === 'CAST' ? child(argument, 'child') : argument
-  const value = constant === undefined ? undefined : child(constant, 'value')?.get('value')
-  if (constant === undefined || text(constant, 'class') !== 'CONSTANT' || typeof value !== 'string') return false
+  const constant = isClass(argument, 'CAST') ? child(argument, 'child') : argument
+  const value = isClass(constant, 'CONSTANT') ? child(constant, 'value')?.get('value') : undefined
+  if (typeof value !== 'string') return false
   let depth = 0
   let deepest = 0
   for (const character of value) {

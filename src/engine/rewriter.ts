@@ -1,14 +1,16 @@
-// From a statement's text to its tree and back: what the engine parses and prints is read, rewritten and checked here.
-// Used by the session; talks to the engine only by its functions json_serialize_sql and json_deserialize_sql.
+// From a statement's text to its tree and back: what the engine parses and prints is read, rewritten and checked here, and
+// given one order of its rows, so that its answer can be signed and made again (docs/decisions/query-output.md). Talks to
+// the engine only by its functions json_serialize_sql and json_deserialize_sql; never builds SQL text from a statement.
 
 import { jsonText, parseJson } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { foldAscii } from '../model/names.ts'
-import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './function-policy.ts'
+import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
+import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
+import { parseEngineMessage, tooDeep } from './sql-errors.ts'
 import {
   checkStatementKind,
   numberTooLarge,
@@ -16,10 +18,21 @@ import {
   positionOfCodePoint,
   type QuotedSql,
   unquotedNameHint,
-} from './lexer.ts'
-import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
-import { parseEngineMessage, tooDeep } from './sql-errors.ts'
-import { child, list, location, nowhere, present, text } from './tree-grammar.ts'
+} from './sql-text.ts'
+import {
+  child,
+  functionName,
+  holds,
+  isClass,
+  isWholeStar,
+  list,
+  location,
+  nodeOf,
+  nowhere,
+  objects,
+  present,
+  text,
+} from './tree.ts'
 
 /** One text out of a trusted statement with one text parameter. */
 type AskEngine = (sql: string, parameter: string) => Promise<string>
@@ -130,34 +143,25 @@ function topNode(tree: JsonObject): JsonObject {
 
 /** What json_deserialize_sql takes. */
 function statementOf(node: JsonObject): JsonObject {
-  const statement = new Map<string, JsonValue>([
-    ['node', node],
-    ['named_param_map', []],
-  ])
-  return new Map<string, JsonValue>([
-    ['error', false],
-    ['statements', [statement]],
-  ])
+  return nodeOf({ error: false, statements: [nodeOf({ node, named_param_map: [] })] })
 }
 
 /** `SELECT` with one column. */
 function selectOf(column: JsonObject): JsonObject {
-  return new Map<string, JsonValue>(
-    Object.entries({
-      type: 'SELECT_NODE',
-      modifiers: [],
-      cte_map: new Map([['map', []]]),
-      select_list: [column],
-      from_table: new Map<string, JsonValue>(Object.entries({ type: 'EMPTY', alias: '', sample: null })),
-      where_clause: null,
-      group_expressions: [],
-      group_sets: [],
-      aggregate_handling: 'STANDARD_HANDLING',
-      having: null,
-      sample: null,
-      qualify: null,
-    }),
-  )
+  return nodeOf({
+    type: 'SELECT_NODE',
+    modifiers: [],
+    cte_map: nodeOf({ map: [] }),
+    select_list: [column],
+    from_table: nodeOf({ type: 'EMPTY', alias: '', sample: null }),
+    where_clause: null,
+    group_expressions: [],
+    group_sets: [],
+    aggregate_handling: 'STANDARD_HANDLING',
+    having: null,
+    sample: null,
+    qualify: null,
+  })
 }
 
 function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
@@ -185,74 +189,57 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
  */
 export function withTotalOrder(node: JsonObject, columns: number): JsonObject {
   if (keepsOffsetOrder(node)) return node
-  const modifiers = list(node, 'modifiers')
-  const at = modifiers.findIndex((modifier) => modifier instanceof Map && text(modifier, 'type') === 'ORDER_MODIFIER')
-  const order = modifiers[at]
-  if (!(order instanceof Map)) {
-    return withModifiers(node, insertBeforeLimit(modifiers, orderModifier([orderEntry(everyColumn())])))
+  const modifiers = objects(node, 'modifiers')
+  const order = modifiers.find((modifier) => text(modifier, 'type') === 'ORDER_MODIFIER')
+  if (order === undefined) {
+    // ORDER BY works on all rows, so it stands before LIMIT.
+    const limit = modifiers.findIndex((modifier) => text(modifier, 'type').startsWith('LIMIT'))
+    const ordered = modifiers.toSpliced(limit < 0 ? modifiers.length : limit, 0, orderBy([everyColumn()]))
+    return new Map(node).set('modifiers', ordered)
   }
   const entries = list(order, 'orders')
   if (entries.some(isOrderByAll)) return node
-  const ties = Array.from({ length: columns }, (_, index) => orderEntry(outputColumn(index + 1)))
-  return withModifiers(node, modifiers.with(at, orderModifier([...entries, ...ties])))
+  const ties = Array.from({ length: columns }, (_, index) => outputColumn(index + 1))
+  const ordered = modifiers.map((modifier) => (modifier === order ? orderBy(ties, entries) : modifier))
+  return new Map(node).set('modifiers', ordered)
 }
 
 /** One SELECT over one dataset whose rows come out as they lie in the slices: scalar expressions, WHERE, LIMIT. */
 export function keepsOffsetOrder(node: JsonObject): boolean {
-  const from = child(node, 'from_table')
-  if (text(node, 'type') !== 'SELECT_NODE' || from === undefined || text(from, 'type') !== 'BASE_TABLE') return false
-  if (list(child(node, 'cte_map') ?? new Map(), 'map').length > 0) return false
-  const grouped = list(node, 'group_expressions').length > 0 || list(node, 'group_sets').length > 0
-  if (grouped || text(node, 'aggregate_handling') !== 'STANDARD_HANDLING') return false
+  if (text(node, 'type') !== 'SELECT_NODE' || text(child(node, 'from_table'), 'type') !== 'BASE_TABLE') return false
+  if (list(child(node, 'cte_map'), 'map').length > 0) return false
+  const isGrouped = list(node, 'group_expressions').length > 0 || list(node, 'group_sets').length > 0
+  if (isGrouped || text(node, 'aggregate_handling') !== 'STANDARD_HANDLING') return false
   if (['having', 'qualify', 'sample'].some((name) => present(node, name))) return false
-  const limits = list(node, 'modifiers').every((item) => item instanceof Map && text(item, 'type') === 'LIMIT_MODIFIER')
-  return limits && [...node.values()].every(isRowWise)
+  const onlyLimits = objects(node, 'modifiers').every((modifier) => text(modifier, 'type') === 'LIMIT_MODIFIER')
+  return onlyLimits && !holds(node, looksBeyondItsRow)
 }
 
-/** True when no part of the expression looks at more than its own row. */
-function isRowWise(value: JsonValue): boolean {
-  if (value === null || typeof value !== 'object' || value instanceof JsonNumber) return true
-  if (Array.isArray(value)) return value.every(isRowWise)
-  const kind = text(value, 'class')
-  if (kind === 'WINDOW' || kind === 'SUBQUERY') return false
-  if (kind === 'FUNCTION') {
-    const name = foldAscii(text(value, 'function_name'))
-    const scalar = scalarFunctions.has(name) || (allowedMacros.has(name) && !rowSetMacros.has(name))
-    if (!scalar || aggregateFunctions.has(name)) return false
-  }
-  for (const member of value.values()) if (!isRowWise(member)) return false
-  return true
+/** True for an expression whose value depends on more than its own row. */
+function looksBeyondItsRow(node: JsonObject): boolean {
+  if (isClass(node, 'WINDOW') || isClass(node, 'SUBQUERY')) return true
+  if (!isClass(node, 'FUNCTION')) return false
+  const name = functionName(node)
+  const isScalar = scalarFunctions.has(name) || (allowedMacros.has(name) && !rowSetMacros.has(name))
+  return !isScalar || aggregateFunctions.has(name)
 }
 
 function isOrderByAll(entry: JsonValue): boolean {
-  const expression = entry instanceof Map ? child(entry, 'expression') : undefined
-  if (expression === undefined || text(expression, 'class') !== 'STAR') return false
-  const narrowed = ['exclude_list', 'replace_list', 'rename_list', 'qualified_exclude_list']
-  const whole =
-    narrowed.every((name) => list(expression, name).length === 0) && text(expression, 'relation_name') === ''
-  return whole && expression.get('columns') === true && !present(expression, 'expr')
+  const star = entry instanceof Map ? child(entry, 'expression') : undefined
+  if (!isClass(star, 'STAR') || !isWholeStar(star)) return false
+  return text(star, 'relation_name') === '' && star.get('columns') === true
 }
 
-/** ORDER BY works on all rows, so it stands before LIMIT. */
-function insertBeforeLimit(modifiers: readonly JsonValue[], order: JsonObject): JsonValue[] {
-  const at = modifiers.findIndex((item) => item instanceof Map && text(item, 'type').startsWith('LIMIT'))
-  return at < 0 ? [...modifiers, order] : modifiers.toSpliced(at, 0, order)
-}
-
-function withModifiers(node: JsonObject, modifiers: JsonValue[]): JsonObject {
-  return new Map(node).set('modifiers', modifiers)
-}
-
-function orderModifier(orders: JsonValue[]): JsonObject {
-  return objectOf({ type: 'ORDER_MODIFIER', orders })
-}
-
-function orderEntry(expression: JsonObject): JsonObject {
-  return objectOf({ type: 'ORDER_DEFAULT', null_order: 'ORDER_DEFAULT', expression })
+/** ORDER BY of these expressions, behind the entries that are there. */
+function orderBy(expressions: readonly JsonObject[], entries: readonly JsonValue[] = []): JsonObject {
+  const added = expressions.map((expression) =>
+    nodeOf({ type: 'ORDER_DEFAULT', null_order: 'ORDER_DEFAULT', expression }),
+  )
+  return nodeOf({ type: 'ORDER_MODIFIER', orders: [...entries, ...added] })
 }
 
 function everyColumn(): JsonObject {
-  return objectOf({
+  return nodeOf({
     class: 'STAR',
     type: 'STAR',
     alias: '',
@@ -268,15 +255,11 @@ function everyColumn(): JsonObject {
 }
 
 function outputColumn(position: number): JsonObject {
-  return objectOf({
+  return nodeOf({
     class: 'POSITIONAL_REFERENCE',
     type: 'POSITIONAL_REFERENCE',
     alias: '',
     query_location: new JsonNumber(nowhere),
     index: new JsonNumber(String(position)),
   })
-}
-
-function objectOf(members: Record<string, JsonValue>): JsonObject {
-  return new Map(Object.entries(members))
 }

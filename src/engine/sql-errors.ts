@@ -4,8 +4,8 @@
 import { parseJson, toPlain } from '../json/json.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
-import { positionOfByte, positionOfCodePoint, type QuotedSql } from './lexer.ts'
 import { tooDeepJson } from './printable.ts'
+import { positionOfByte, positionOfCodePoint, type QuotedSql } from './sql-text.ts'
 
 /** An error as the engine tells it (setting errors_as_json). */
 export interface EngineMessage {
@@ -43,8 +43,9 @@ export function parseEngineMessage(raw: string): EngineMessage {
 function errorFields(json: string): Map<string, string> | undefined {
   try {
     const value = toPlain(parseJson(json))
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return new Map(Object.entries(value).map(([name, member]) => [name, typeof member === 'string' ? member : '']))
+    return new Map(
+      Object.entries(value ?? {}).map(([name, member]) => [name, typeof member === 'string' ? member : '']),
+    )
   } catch (error) {
     if (error instanceof DecodeError) return undefined
     throw error
@@ -104,7 +105,9 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
   const namesFile = found.type !== 'Conversion' && place.dataRoots.some((root) => raw.includes(root))
   const kind = namesFile ? undefined : kindOf(found)
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
-  const details: ErrorDetails = { ...positionDetail(found, place.sql), ...candidateDetail(found) }
+  // Names of tables and functions come from the engine's own catalogue and are left out.
+  const candidates = found.type === 'Catalog' ? [] : found.candidates.slice(0, 10)
+  const details = { ...positionDetail(found, place.sql), ...(candidates.length > 0 && { candidates }) }
   return new NodeError(kind, sentence(found.message), details)
 }
 
@@ -121,12 +124,6 @@ function positionDetail(found: EngineMessage, sql: QuotedSql | undefined): Error
   if (sql === undefined || found.position === undefined) return {}
   const inCodePoints = found.subtype === 'SYNTAX_ERROR'
   return { position: inCodePoints ? positionOfCodePoint(sql, found.position) : positionOfByte(sql, found.position) }
-}
-
-/** Names of tables and functions come from the engine's own catalogue and are left out. */
-function candidateDetail(found: EngineMessage): ErrorDetails {
-  if (found.candidates.length === 0 || found.type === 'Catalog') return {}
-  return { candidates: found.candidates.slice(0, 10) }
 }
 
 /** First lines that speak of the statement, without the engine's list of candidates and its excerpt. */

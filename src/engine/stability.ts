@@ -2,7 +2,6 @@
 // show. Both are reproducible on the blocks that a proof names. Told from the tree and the columns' types alone, so that
 // anyone who has statement and schema can tell it; what is not known here is pinned. Pure.
 
-import { jsonText } from '../json/json.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
@@ -12,6 +11,7 @@ import {
   allowedMacros,
   countingAggregates,
   extremeAggregates,
+  names,
   orderedAggregates,
   peerFunctions,
   pinnedMacros,
@@ -20,12 +20,24 @@ import {
   scalarFunctions,
   sortingAggregates,
   volatileFunctions,
-} from './function-policy.ts'
+} from './functions.ts'
+import type { Stability } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
-import { child, list, present, text } from './tree-grammar.ts'
+import {
+  child,
+  functionName,
+  holds,
+  holdsHere,
+  isClass,
+  isWholeStar,
+  list,
+  objects,
+  present,
+  tableParts,
+  text,
+  treeText,
+} from './tree.ts'
 import { NamedValues, valueClass } from './value-class.ts'
-
-export type Stability = 'exact' | 'pinned'
 
 /** A dataset as the statement names it. */
 export interface NamedSchema {
@@ -44,19 +56,15 @@ export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): S
 }
 
 /** Objects with a `type` and no `class` that may stand in an exact statement. */
-const knownTypes: ReadonlySet<string> = new Set(
-  (
-    'SELECT_NODE SET_OPERATION_NODE BASE_TABLE TABLE_FUNCTION JOIN SUBQUERY EMPTY EXPRESSION_LIST LIMIT_MODIFIER ' +
-    'LIMIT_PERCENT_MODIFIER ORDER_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING'
-  ).split(' '),
-)
-const knownClasses: ReadonlySet<string> = new Set(
-  (
-    'BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA LAMBDA_REF OPERATOR ' +
-    'PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW'
-  ).split(' '),
-)
-const knownJoins: ReadonlySet<string> = new Set(['REGULAR', 'NATURAL', 'CROSS', 'DEPENDENT'])
+const knownTypes = names(`
+  SELECT_NODE SET_OPERATION_NODE BASE_TABLE TABLE_FUNCTION JOIN SUBQUERY EMPTY EXPRESSION_LIST LIMIT_MODIFIER
+  LIMIT_PERCENT_MODIFIER ORDER_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING
+`)
+const knownClasses = names(`
+  BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA LAMBDA_REF OPERATOR PARAMETER
+  POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW
+`)
+const knownJoins = names('REGULAR NATURAL CROSS DEPENDENT')
 /** Ends of a window's frame that take in peers as a whole. */
 const peerBounds =
   /^(?:UNBOUNDED_(?:PRECEDING|FOLLOWING)|(?:CURRENT_ROW|EXPR_PRECEDING|EXPR_FOLLOWING)_(?:RANGE|GROUPS))$/
@@ -80,22 +88,16 @@ class Judge {
   constructor(statement: JsonObject, schemas: ReadonlyMap<string, DataSchema>) {
     this.#names = new NamedValues(statement, [...schemas.values()])
     this.#schemas = schemas
-    this.#noteCtes(statement)
+    holds(statement, (node) => {
+      for (const entry of objects(child(node, 'cte_map'), 'map')) this.#ctes.add(foldAscii(text(entry, 'key')))
+      return false
+    })
   }
 
   isExact(top: JsonObject): boolean {
     return (
       this.#isKnown(top, true, { from: undefined, inOrder: false }) && (keepsOffsetOrder(top) || this.#hasOneOrder(top))
     )
-  }
-
-  #noteCtes(value: JsonValue): void {
-    if (Array.isArray(value)) for (const item of value) this.#noteCtes(item)
-    if (!(value instanceof Map)) return
-    for (const entry of list(child(value, 'cte_map') ?? new Map(), 'map')) {
-      if (entry instanceof Map) this.#ctes.add(foldAscii(text(entry, 'key')))
-    }
-    for (const member of value.values()) this.#noteCtes(member)
   }
 
   /** Judges a node and all below it. */
@@ -143,12 +145,12 @@ class Judge {
     const kind = text(node, 'class')
     if (kind === 'WINDOW') return this.#isKnownWindow(node, around)
     if (kind !== 'FUNCTION') return knownClasses.has(kind)
-    const name = foldAscii(text(node, 'function_name'))
+    const name = functionName(node)
     if (node.get('export_state') === true || volatileFunctions.has(name) || pinnedMacros.has(name)) return false
     if (!aggregateFunctions.has(name)) {
       return scalarFunctions.has(name) || allowedMacros.has(name) || rowMakers.has(name)
     }
-    const orders = list(child(node, 'order_bys') ?? new Map(), 'orders')
+    const orders = list(child(node, 'order_bys'), 'orders')
     return this.#isExactAggregate(name, list(node, 'children'), { orders, ...around })
   }
 
@@ -167,11 +169,11 @@ class Judge {
     if (this.#ordersByOffset(orders, from)) return true
     const ordered = new Set(orders.map((order) => (order instanceof Map ? keyOf(order.get('expression')) : '')))
     const isSettled = (operand: JsonValue): boolean => ordered.has(keyOf(operand)) && this.#isSharpValue(operand)
-    return operands.every((operand) => isConstant(operand) || isSettled(operand))
+    return operands.every((operand) => isClass(operand, 'CONSTANT') || isSettled(operand))
   }
 
   #isKnownWindow(node: JsonObject, around: Around): boolean {
-    const name = foldAscii(text(node, 'function_name'))
+    const name = functionName(node)
     if (peerFunctions.has(name)) return true
     const orders = list(node, 'orders')
     const isTotal = this.#ordersByOffset(orders, around.from)
@@ -218,7 +220,7 @@ class Judge {
 
   /** The offset of the one dataset that the SELECT reads: no two of its rows have the same. */
   #isOffset(expression: JsonValue | undefined, from: JsonObject | undefined): boolean {
-    if (!(expression instanceof Map) || text(expression, 'class') !== 'COLUMN_REF' || from === undefined) return false
+    if (!isClass(expression, 'COLUMN_REF') || from === undefined) return false
     const [name, qualifier] = list(expression, 'column_names').toReversed()
     const own = text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
     const isOwn = qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === foldAscii(own))
@@ -235,39 +237,36 @@ class Judge {
   /** Of the one dataset that a FROM clause names. */
   #schemaOf(from: JsonObject): DataSchema | undefined {
     if (text(from, 'type') !== 'BASE_TABLE') return undefined
-    const parts = [text(from, 'catalog_name'), text(from, 'schema_name'), text(from, 'table_name')].filter(Boolean)
+    const parts = tableParts(from)
     if (parts.length === 1 && this.#ctes.has(foldAscii(parts[0] ?? ''))) return undefined
     return this.#schemas.get(JSON.stringify(parts))
   }
 
   #showsOffset(item: JsonValue, from: JsonObject): boolean {
     if (!(item instanceof Map)) return false
-    if (text(item, 'class') !== 'STAR') return this.#isOffset(item, from)
-    const isWhole = ['exclude_list', 'replace_list', 'rename_list', 'qualified_exclude_list'].every(
-      (name) => list(item, name).length === 0,
-    )
-    return isWhole && !present(item, 'expr') && this.#offsetOf(from) !== undefined
+    if (!isClass(item, 'STAR')) return this.#isOffset(item, from)
+    return isWholeStar(item) && this.#offsetOf(from) !== undefined
   }
 }
 
-function modifiers(node: JsonObject): JsonObject[] {
-  return list(node, 'modifiers').filter((modifier) => modifier instanceof Map)
+function hasModifier(node: JsonObject, passes: (modifier: JsonObject) => boolean): boolean {
+  return objects(node, 'modifiers').some(passes)
 }
 
 function hasLimit(node: JsonObject): boolean {
-  return modifiers(node).some((modifier) => text(modifier, 'type').startsWith('LIMIT'))
+  return hasModifier(node, (modifier) => text(modifier, 'type').startsWith('LIMIT'))
 }
 
 function hasDistinct(node: JsonObject): boolean {
-  return modifiers(node).some((modifier) => text(modifier, 'type') === 'DISTINCT_MODIFIER')
+  return hasModifier(node, (modifier) => text(modifier, 'type') === 'DISTINCT_MODIFIER')
 }
 
 function hasDistinctOn(node: JsonObject): boolean {
-  return modifiers(node).some((modifier) => list(modifier, 'distinct_on_targets').length > 0)
+  return hasModifier(node, (modifier) => list(modifier, 'distinct_on_targets').length > 0)
 }
 
 function orderEntries(node: JsonObject): JsonValue[] {
-  return modifiers(node).flatMap((modifier) => list(modifier, 'orders'))
+  return objects(node, 'modifiers').flatMap((modifier) => list(modifier, 'orders'))
 }
 
 function isGrouped(node: JsonObject): boolean {
@@ -284,14 +283,14 @@ function groupKeys(node: JsonObject): JsonValue[] {
 
 /** `GROUP BY 2`. */
 function itemAt(key: JsonValue, items: readonly JsonValue[]): JsonValue | undefined {
-  const value = key instanceof Map && text(key, 'class') === 'CONSTANT' ? child(key, 'value')?.get('value') : undefined
+  const value = isClass(key, 'CONSTANT') ? child(key, 'value')?.get('value') : undefined
   return value instanceof JsonNumber ? items[Number(value.token) - 1] : undefined
 }
 
 function isShown(key: JsonValue, items: readonly JsonValue[]): boolean {
-  const names = key instanceof Map && text(key, 'class') === 'COLUMN_REF' ? list(key, 'column_names') : []
+  const path = isClass(key, 'COLUMN_REF') ? list(key, 'column_names') : []
   const isAlias = (item: JsonValue): boolean =>
-    names.length === 1 && item instanceof Map && text(item, 'alias') === names[0] && !holdsAggregate(item)
+    path.length === 1 && item instanceof Map && text(item, 'alias') === path[0] && !holdsAggregate(item)
   return items.some((item) => keyOf(item) === keyOf(key) || isAlias(item))
 }
 
@@ -305,41 +304,24 @@ function makesRows(value: JsonValue): boolean {
 
 /** True when a function of the expression itself, not of a subquery, passes. */
 function holdsFunction(value: JsonValue, passes: (name: string) => boolean): boolean {
-  if (Array.isArray(value)) return value.some((item) => holdsFunction(item, passes))
-  if (!(value instanceof Map) || text(value, 'class') === 'SUBQUERY') return false
-  if (text(value, 'class') === 'FUNCTION' && passes(foldAscii(text(value, 'function_name')))) return true
-  return [...value.values()].some((member) => holdsFunction(member, passes))
+  return holdsHere(value, (node) => isClass(node, 'FUNCTION') && passes(functionName(node)))
 }
 
 /** Operands of a list that is sorted as a whole: the engine's parser makes `list_sort(list(x), …)` of `list(x ORDER BY x)`. */
 function sortedOperands(node: JsonObject): JsonValue[] | undefined {
-  if (!/^(?:list|array)(?:_reverse)?_sort$/.test(foldAscii(text(node, 'function_name')))) return undefined
+  if (!/^(?:list|array)(?:_reverse)?_sort$/.test(functionName(node))) return undefined
   const [inner, ...places] = list(node, 'children')
-  const isList = inner instanceof Map && /^(?:list|array_agg)$/.test(foldAscii(text(inner, 'function_name')))
-  const isPlain = isList && !present(inner, 'filter') && places.every(isConstant)
+  if (!(inner instanceof Map) || !/^(?:list|array_agg)$/.test(functionName(inner))) return undefined
+  const isPlain = !present(inner, 'filter') && places.every((place) => isClass(place, 'CONSTANT'))
   return isPlain ? list(inner, 'children') : undefined
 }
 
 /** True when an expression of the SELECT sees other rows than its own, but for aggregates; rows then lose their order. */
 function looksAround(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(looksAround)
-  if (!(value instanceof Map)) return false
-  const kind = text(value, 'class')
-  return kind === 'WINDOW' || kind === 'SUBQUERY' || [...value.values()].some(looksAround)
-}
-
-function isConstant(value: JsonValue): boolean {
-  return value instanceof Map && text(value, 'class') === 'CONSTANT'
+  return holds(value, (node) => isClass(node, 'WINDOW') || isClass(node, 'SUBQUERY'))
 }
 
 /** Equal for expressions that are written alike, wherever they stand and whatever they are called. */
 function keyOf(value: JsonValue | undefined): string {
-  return jsonText(withoutPlaces(value ?? null))
-}
-
-function withoutPlaces(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withoutPlaces)
-  if (!(value instanceof Map)) return value
-  const members = [...value].filter(([name]) => name !== 'query_location' && name !== 'alias')
-  return new Map(members.map(([name, member]) => [name, withoutPlaces(member)]))
+  return treeText(value ?? null, ['query_location', 'alias'])
 }

@@ -1,8 +1,6 @@
-// The grammar of the serialised tree that the gate lets through, as data: per kind of node the members it may have, and
-// what each may hold. What is not here is refused: a new engine version, or a flag that nobody thought of, cannot add
-// a way out. Every line was judged by hand; tree-grammar.test.ts changes each part of real trees and expects a refusal.
-
-import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+// The grammar of the serialised tree that the gate lets through: per kind of node the members it may have, and what each
+// may hold. What is not here is refused: a new engine version, or a flag that nobody thought of, cannot add a way out.
+// Every line was judged by hand; tree-grammar.test.ts changes each part of real trees and expects a refusal.
 
 /** What a member may hold. */
 export type Rule =
@@ -16,19 +14,41 @@ export type Rule =
   | { readonly is: 'node'; readonly of: string; readonly orNull: boolean }
   | { readonly is: 'list'; readonly of: Rule }
 
-export type Shape = ReadonlyMap<string, Rule>
+type Shape = ReadonlyMap<string, Rule>
 
-const name: Rule = { is: 'text' }
-const number: Rule = { is: 'number' }
-const flag: Rule = { is: 'one', of: [true, false] }
-const off: Rule = { is: 'one', of: [false] }
-const nothing: Rule = { is: 'one', of: [null] }
-const emptyList: Rule = { is: 'one', of: ['[]'] }
-const one = (words: string): Rule => ({ is: 'one', of: words.split(' ') })
-const node = (of: string): Rule => ({ is: 'node', of, orNull: false })
-const maybe = (of: string): Rule => ({ is: 'node', of, orNull: true })
-const listOf = (of: Rule): Rule => ({ is: 'list', of })
-const names = listOf(name)
+/** Rules that are not lists, nodes or words. */
+const plainRules = new Map<string, Rule>([
+  ['text', { is: 'text' }],
+  ['number', { is: 'number' }],
+  ['constant', { is: 'constant' }],
+  ['flag', { is: 'one', of: [true, false] }],
+  ['false', { is: 'one', of: [false] }],
+  ['null', { is: 'one', of: [null] }],
+  ['[]', { is: 'one', of: ['[]'] }],
+  // The raw state of an aggregate is memory of the process: pointers, and what other callers' queries left there.
+  // mutant: raw states of aggregates pass the gate
+  ['no raw state', { is: 'one', of: [false], construct: 'EXPORT_STATE' }],
+  ['no time travel', { is: 'one', of: [null], construct: 'AT (time travel)' }],
+  ['no enum', { is: 'one', of: [''], construct: 'PIVOT over an enum' }],
+])
+
+/**
+ * A rule as it is written below: one of `plainRules`, `[rule]` for a list, words in upper case with `|` between them for one
+ * of them, else the name of a family or shape, with `?` where null may stand in its place.
+ */
+function ruleOf(written: string): Rule {
+  const plain = plainRules.get(written)
+  if (plain !== undefined) return plain
+  if (written.startsWith('[')) return { is: 'list', of: ruleOf(written.slice(1, -1)) }
+  if (/^[A-Z]/.test(written)) return { is: 'one', of: written.split('|') }
+  return { is: 'node', of: written.replace('?', ''), orNull: written.endsWith('?') }
+}
+
+/** Members with their rules: `name: rule, name: rule`. */
+function shapeOf(written: string): Shape {
+  const members = written.trim().replaceAll(/\|\s+/g, '|').split(/,\s*/)
+  return new Map(members.map((member) => [member.replace(/:.*/, ''), ruleOf(member.replace(/^\w+: /, ''))]))
+}
 
 /** Members whose text tells the kinds of a family apart. */
 export const families: ReadonlyMap<string, string> = new Map([
@@ -39,306 +59,126 @@ export const families: ReadonlyMap<string, string> = new Map([
   ['type info', 'type'],
 ])
 
+/** All kinds of a family, each with the members that they have in common and its own. */
+function family(name: string, common: string, kinds: Readonly<Record<string, string>>): [string, Shape][] {
+  return Object.entries(kinds).map(([kind, own]) => [
+    `${name} ${kind}`,
+    shapeOf([`${families.get(name)}: ${kind}`, common, own].filter((part) => part !== '').join(', ')),
+  ])
+}
+
 const comparisons =
-  'COMPARE_EQUAL COMPARE_NOTEQUAL COMPARE_LESSTHAN COMPARE_GREATERTHAN COMPARE_LESSTHANOREQUALTO ' +
-  'COMPARE_GREATERTHANOREQUALTO COMPARE_DISTINCT_FROM COMPARE_NOT_DISTINCT_FROM'
-
-/** An expression: its class, the types within it, its own members. */
-function expression(kind: string, types: string, members: Record<string, Rule>): [string, Shape] {
-  const common = { class: one(kind), type: one(types), alias: name, query_location: number }
-  return [`expression ${kind}`, shape({ ...common, ...members })]
-}
-
-function table(type: string, members: Record<string, Rule>): [string, Shape] {
-  const common = { type: one(type), alias: name, sample: maybe('sample'), query_location: number }
-  return [`table ${type}`, shape({ ...common, ...members })]
-}
-
-function query(type: string, members: Record<string, Rule>): [string, Shape] {
-  const common = { type: one(type), modifiers: listOf(node('modifier')), cte_map: node('cte map') }
-  return [`query ${type}`, shape({ ...common, ...members })]
-}
-
-function modifier(type: string, members: Record<string, Rule>): [string, Shape] {
-  return [`modifier ${type}`, shape({ type: one(type), ...members })]
-}
-
-function typeInfo(type: string, members: Record<string, Rule>): [string, Shape] {
-  return [`type info ${type}`, shape({ type: one(type), alias: name, extension_info: nothing, ...members })]
-}
-
-function shape(members: Record<string, Rule>): Shape {
-  return new Map(Object.entries(members))
-}
-
-const expressions = listOf(node('expression'))
-const limits = { limit: maybe('expression'), offset: maybe('expression') }
-const columnPath = { catalog: name, schema: name, table: name, column: name }
-const boundaries =
-  'UNBOUNDED_PRECEDING UNBOUNDED_FOLLOWING CURRENT_ROW_RANGE CURRENT_ROW_ROWS CURRENT_ROW_GROUPS ' +
-  'EXPR_PRECEDING_ROWS EXPR_FOLLOWING_ROWS EXPR_PRECEDING_RANGE EXPR_FOLLOWING_RANGE EXPR_PRECEDING_GROUPS ' +
+  'COMPARE_EQUAL|COMPARE_NOTEQUAL|COMPARE_LESSTHAN|COMPARE_GREATERTHAN|COMPARE_LESSTHANOREQUALTO|' +
+  'COMPARE_GREATERTHANOREQUALTO|COMPARE_DISTINCT_FROM|COMPARE_NOT_DISTINCT_FROM'
+const bounds =
+  'UNBOUNDED_PRECEDING|UNBOUNDED_FOLLOWING|CURRENT_ROW_RANGE|CURRENT_ROW_ROWS|CURRENT_ROW_GROUPS|' +
+  'EXPR_PRECEDING_ROWS|EXPR_FOLLOWING_ROWS|EXPR_PRECEDING_RANGE|EXPR_FOLLOWING_RANGE|EXPR_PRECEDING_GROUPS|' +
   'EXPR_FOLLOWING_GROUPS'
-
-const call = expression('FUNCTION', 'FUNCTION', {
-  // The engine also writes `t.column.upper()` so: what stands before the name is no licence, the name decides.
-  catalog: name,
-  schema: name,
-  function_name: name,
-  children: expressions,
-  filter: maybe('expression'),
-  order_bys: node('modifier ORDER_MODIFIER'),
-  distinct: flag,
-  is_operator: flag,
-  // The raw state of an aggregate is memory of the process: pointers, and what other callers' queries left there.
-  // mutant: raw states of aggregates pass the gate
-  export_state: { is: 'one', of: [false], construct: 'EXPORT_STATE' },
-})
+// The engine also writes `t.column.upper()` so: what stands before the name is no licence, the name decides.
+const call = `
+  type: FUNCTION, catalog: text, schema: text, function_name: text, children: [expression], filter: expression?,
+  order_bys: modifier ORDER_MODIFIER, distinct: flag, is_operator: flag, export_state: no raw state`
 
 /** Shapes by name; those of a family are `<family> <kind>`. */
 export const shapes: ReadonlyMap<string, Shape> = new Map([
-  ['statement', shape({ node: node('query'), named_param_map: emptyList })],
-
-  query('SELECT_NODE', {
-    select_list: expressions,
-    from_table: node('table'),
-    where_clause: maybe('expression'),
-    group_expressions: expressions,
-    group_sets: listOf(listOf(number)),
-    aggregate_handling: one('STANDARD_HANDLING FORCE_AGGREGATES'),
-    having: maybe('expression'),
-    sample: maybe('sample'),
-    qualify: maybe('expression'),
+  ...family('query', 'modifiers: [modifier], cte_map: cte map', {
+    SELECT_NODE: `
+      select_list: [expression], from_table: table, where_clause: expression?, group_expressions: [expression],
+      group_sets: [[number]], aggregate_handling: STANDARD_HANDLING|FORCE_AGGREGATES, having: expression?,
+      sample: sample?, qualify: expression?`,
+    SET_OPERATION_NODE: 'setop_type: UNION|UNION_BY_NAME|EXCEPT|INTERSECT, setop_all: flag, left: query, right: query',
+    RECURSIVE_CTE_NODE: `
+      cte_name: text, union_all: flag, left: query, right: query, aliases: [text], key_targets: [expression]`,
   }),
-  query('SET_OPERATION_NODE', {
-    setop_type: one('UNION UNION_BY_NAME EXCEPT INTERSECT'),
-    setop_all: flag,
-    left: node('query'),
-    right: node('query'),
+  ...family('modifier', '', {
+    LIMIT_MODIFIER: 'limit: expression?, offset: expression?',
+    LIMIT_PERCENT_MODIFIER: 'limit: expression?, offset: expression?',
+    ORDER_MODIFIER: 'orders: [order]',
+    DISTINCT_MODIFIER: 'distinct_on_targets: [expression]',
   }),
-  query('RECURSIVE_CTE_NODE', {
-    cte_name: name,
-    union_all: flag,
-    left: node('query'),
-    right: node('query'),
-    aliases: names,
-    key_targets: expressions,
+  ...family('table', 'alias: text, sample: sample?, query_location: number', {
+    BASE_TABLE: `
+      schema_name: text, table_name: text, column_name_alias: [text], catalog_name: text, at_clause: no time travel`,
+    JOIN: `
+      left: table, right: table, condition: expression?, join_type: INNER|LEFT|RIGHT|FULL|SEMI|ANTI,
+      ref_type: REGULAR|NATURAL|CROSS|POSITIONAL|ASOF, using_columns: [text], delim_flipped: false,
+      duplicate_eliminated_columns: []`,
+    SUBQUERY: 'subquery: statement, column_name_alias: [text]',
+    TABLE_FUNCTION: `
+      function: table call, column_name_alias: [text], with_ordinality: WITHOUT_ORDINALITY|WITH_ORDINALITY`,
+    EMPTY: '',
+    EXPRESSION_LIST: 'expected_names: [], expected_types: [], values: [[expression]]',
+    PIVOT: `
+      source: table, aggregates: [expression], unpivot_names: [text], pivots: [pivot], groups: [text],
+      column_name_alias: [text], include_nulls: flag`,
   }),
-  ['cte map', shape({ map: listOf(node('cte entry')) })],
-  ['cte entry', shape({ key: name, value: node('cte') })],
-  [
-    'cte',
-    shape({
-      aliases: names,
-      query: node('statement'),
-      materialized: one('CTE_MATERIALIZE_DEFAULT'),
-      key_targets: expressions,
-    }),
-  ],
-
-  modifier('LIMIT_MODIFIER', limits),
-  modifier('LIMIT_PERCENT_MODIFIER', limits),
-  modifier('ORDER_MODIFIER', { orders: listOf(node('order')) }),
-  modifier('DISTINCT_MODIFIER', { distinct_on_targets: expressions }),
-  [
-    'order',
-    shape({
-      type: one('ORDER_DEFAULT ASCENDING DESCENDING'),
-      null_order: { is: 'one', of: ['ORDER_DEFAULT', 'NULLS FIRST', 'NULLS LAST'] },
-      expression: node('expression'),
-    }),
-  ],
-
-  table('BASE_TABLE', {
-    schema_name: name,
-    table_name: name,
-    column_name_alias: names,
-    catalog_name: name,
-    at_clause: { is: 'one', of: [null], construct: 'AT (time travel)' },
+  ...family('expression', 'alias: text, query_location: number', {
+    BETWEEN: 'type: COMPARE_BETWEEN, input: expression, lower: expression, upper: expression',
+    CASE: 'type: CASE_EXPR, case_checks: [case check], else_expr: expression',
+    CAST: 'type: OPERATOR_CAST, child: expression, cast_type: type, try_cast: flag',
+    COLLATE: 'type: COLLATE, child: expression, collation: text',
+    COLUMN_REF: 'type: COLUMN_REF, column_names: [text]',
+    COMPARISON: `type: ${comparisons}, left: expression, right: expression`,
+    CONJUNCTION: 'type: CONJUNCTION_AND|CONJUNCTION_OR, children: [expression]',
+    CONSTANT: 'type: VALUE_CONSTANT, value: value',
+    DEFAULT: 'type: VALUE_DEFAULT',
+    FUNCTION: call,
+    LAMBDA: 'type: LAMBDA, lhs: expression, expr: expression',
+    OPERATOR: `
+      type: ARRAY_CONSTRUCTOR|ARRAY_EXTRACT|ARRAY_SLICE|STRUCT_EXTRACT|COMPARE_IN|COMPARE_NOT_IN|GROUPING_FUNCTION|
+        OPERATOR_COALESCE|OPERATOR_IS_NOT_NULL|OPERATOR_IS_NULL|OPERATOR_NOT|OPERATOR_TRY|OPERATOR_UNPACK,
+      children: [expression]`,
+    POSITIONAL_REFERENCE: 'type: POSITIONAL_REFERENCE, index: number',
+    STAR: `
+      type: STAR, relation_name: text, exclude_list: [text], replace_list: [replacement], columns: flag,
+      expr: expression?, qualified_exclude_list: [column path], rename_list: [renaming]`,
+    SUBQUERY: `
+      type: SUBQUERY, subquery_type: SCALAR|EXISTS|NOT_EXISTS|ANY, subquery: statement, child: expression?,
+      comparison_type: INVALID|${comparisons}`,
+    WINDOW: `
+      type: WINDOW_AGGREGATE|WINDOW_ROW_NUMBER|WINDOW_RANK|WINDOW_RANK_DENSE|WINDOW_PERCENT_RANK|WINDOW_CUME_DIST|
+        WINDOW_NTILE|WINDOW_LAG|WINDOW_LEAD|WINDOW_FIRST_VALUE|WINDOW_LAST_VALUE|WINDOW_NTH_VALUE|WINDOW_FILL,
+      catalog: text, schema: text, function_name: text, children: [expression], partitions: [expression],
+      orders: [order], start: ${bounds}, end: ${bounds}, start_expr: expression?, end_expr: expression?,
+      offset_expr: expression?, default_expr: expression?, ignore_nulls: flag, filter_expr: expression?,
+      exclude_clause: NO_OTHER|CURRENT_ROW|GROUP|TIES, distinct: flag, arg_orders: [order]`,
   }),
-  table('JOIN', {
-    left: node('table'),
-    right: node('table'),
-    condition: maybe('expression'),
-    join_type: one('INNER LEFT RIGHT FULL SEMI ANTI'),
-    ref_type: one('REGULAR NATURAL CROSS POSITIONAL ASOF'),
-    using_columns: names,
-    delim_flipped: off,
-    duplicate_eliminated_columns: emptyList,
+  ...family('type info', 'alias: text, extension_info: null', {
+    DECIMAL_TYPE_INFO: 'width: number, scale: number',
+    LIST_TYPE_INFO: 'child_type: type',
+    ARRAY_TYPE_INFO: 'child_type: type, size: number',
+    STRUCT_TYPE_INFO: 'child_types: [struct field]',
+    GENERIC_TYPE_INFO: '',
+    // A name that the engine's catalogue resolves; the catalogue has no types but its own (tree-grammar.test.ts).
+    UNBOUND_TYPE_INFO: 'name: text, catalog: text, schema: text, user_type_modifiers: [value]',
   }),
-  table('SUBQUERY', { subquery: node('statement'), column_name_alias: names }),
-  table('TABLE_FUNCTION', {
-    function: node('table call'),
-    column_name_alias: names,
-    with_ordinality: one('WITHOUT_ORDINALITY WITH_ORDINALITY'),
-  }),
-  table('EMPTY', {}),
-  table('EXPRESSION_LIST', { expected_names: emptyList, expected_types: emptyList, values: listOf(expressions) }),
-  table('PIVOT', {
-    source: node('table'),
-    aggregates: expressions,
-    unpivot_names: names,
-    pivots: listOf(node('pivot')),
-    groups: names,
-    column_name_alias: names,
-    include_nulls: flag,
-  }),
-  [
-    'pivot',
-    shape({
-      pivot_expressions: expressions,
-      unpivot_names: names,
-      entries: listOf(node('pivot entry')),
-      pivot_enum: { is: 'one', of: [''], construct: 'PIVOT over an enum' },
-    }),
-  ],
-  ['pivot entry', shape({ values: listOf(node('value')), star_expr: maybe('expression'), alias: name })],
-  [
-    'sample',
-    shape({
-      sample_size: node('value'),
-      is_percentage: flag,
-      method: one('System Bernoulli Reservoir'),
-      seed: number,
-    }),
-  ],
-
-  expression('BETWEEN', 'COMPARE_BETWEEN', {
-    input: node('expression'),
-    lower: node('expression'),
-    upper: node('expression'),
-  }),
-  expression('CASE', 'CASE_EXPR', { case_checks: listOf(node('case check')), else_expr: node('expression') }),
-  ['case check', shape({ when_expr: node('expression'), then_expr: node('expression') })],
-  expression('CAST', 'OPERATOR_CAST', { child: node('expression'), cast_type: node('type'), try_cast: flag }),
-  expression('COLLATE', 'COLLATE', { child: node('expression'), collation: name }),
-  expression('COLUMN_REF', 'COLUMN_REF', { column_names: names }),
-  expression('COMPARISON', comparisons, { left: node('expression'), right: node('expression') }),
-  expression('CONJUNCTION', 'CONJUNCTION_AND CONJUNCTION_OR', { children: expressions }),
-  expression('CONSTANT', 'VALUE_CONSTANT', { value: node('value') }),
-  expression('DEFAULT', 'VALUE_DEFAULT', {}),
-  call,
-  ['table call', call[1]],
-  expression('LAMBDA', 'LAMBDA', { lhs: node('expression'), expr: node('expression') }),
-  expression(
-    'OPERATOR',
-    'ARRAY_CONSTRUCTOR ARRAY_EXTRACT ARRAY_SLICE STRUCT_EXTRACT COMPARE_IN COMPARE_NOT_IN GROUPING_FUNCTION ' +
-      'OPERATOR_COALESCE OPERATOR_IS_NOT_NULL OPERATOR_IS_NULL OPERATOR_NOT OPERATOR_TRY OPERATOR_UNPACK',
-    { children: expressions },
-  ),
-  expression('POSITIONAL_REFERENCE', 'POSITIONAL_REFERENCE', { index: number }),
-  expression('STAR', 'STAR', {
-    relation_name: name,
-    exclude_list: names,
-    replace_list: listOf(node('replacement')),
-    columns: flag,
-    expr: maybe('expression'),
-    qualified_exclude_list: listOf(node('column path')),
-    rename_list: listOf(node('renaming')),
-  }),
-  ['replacement', shape({ key: name, value: node('expression') })],
-  ['renaming', shape({ key: node('column path'), value: name })],
-  ['column path', shape(columnPath)],
-  expression('SUBQUERY', 'SUBQUERY', {
-    subquery_type: one('SCALAR EXISTS NOT_EXISTS ANY'),
-    subquery: node('statement'),
-    child: maybe('expression'),
-    comparison_type: one(`INVALID ${comparisons}`),
-  }),
-  expression(
-    'WINDOW',
-    'WINDOW_AGGREGATE WINDOW_ROW_NUMBER WINDOW_RANK WINDOW_RANK_DENSE WINDOW_PERCENT_RANK WINDOW_CUME_DIST ' +
-      'WINDOW_NTILE WINDOW_LAG WINDOW_LEAD WINDOW_FIRST_VALUE WINDOW_LAST_VALUE WINDOW_NTH_VALUE WINDOW_FILL',
-    {
-      catalog: name,
-      schema: name,
-      function_name: name,
-      children: expressions,
-      partitions: expressions,
-      orders: listOf(node('order')),
-      start: one(boundaries),
-      end: one(boundaries),
-      start_expr: maybe('expression'),
-      end_expr: maybe('expression'),
-      offset_expr: maybe('expression'),
-      default_expr: maybe('expression'),
-      ignore_nulls: flag,
-      filter_expr: maybe('expression'),
-      exclude_clause: one('NO_OTHER CURRENT_ROW GROUP TIES'),
-      distinct: flag,
-      arg_orders: listOf(node('order')),
-    },
-  ),
-
-  ['value', shape({ type: node('value type'), is_null: flag, value: { is: 'constant' } })],
-  // The types that the parser gives to literals; an empty LIST is the missing bound of a slice.
-  [
-    'value type',
-    shape({
-      id: one('BIGINT BOOLEAN DECIMAL DOUBLE HUGEINT INTEGER LIST NULL UHUGEINT VARCHAR'),
-      type_info: maybe('type info'),
-    }),
-  ],
-  [
-    'type',
-    shape({
-      // Types that the engine has for itself (POINTER, LAMBDA, TYPE, states of aggregates …) are not among them, nor is
-      // VARIANT: deep JSON cast to it overflows the engine's stack.
-      id: {
-        is: 'one',
-        of: [
-          ...(
-            'ARRAY BIGINT BIGNUM BIT BLOB BOOLEAN DATE DECIMAL DOUBLE FLOAT HUGEINT INTEGER INTERVAL LIST MAP NULL ' +
-            'SMALLINT STRUCT TIME TIMESTAMP TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S TIME_NS TINYINT UBIGINT UHUGEINT ' +
-            'UINTEGER UNBOUND UNION USMALLINT UTINYINT UUID VARCHAR'
-          ).split(' '),
-          'TIME WITH TIME ZONE',
-          'TIMESTAMP WITH TIME ZONE',
-        ],
-      },
-      type_info: maybe('type info'),
-    }),
-  ],
-  typeInfo('DECIMAL_TYPE_INFO', { width: number, scale: number }),
-  typeInfo('LIST_TYPE_INFO', { child_type: node('type') }),
-  typeInfo('ARRAY_TYPE_INFO', { child_type: node('type'), size: number }),
-  typeInfo('STRUCT_TYPE_INFO', { child_types: listOf(node('struct field')) }),
-  ['struct field', shape({ first: name, second: node('type') })],
-  typeInfo('GENERIC_TYPE_INFO', {}),
-  // A name that the engine's catalogue resolves; the catalogue has no types but its own (tree-grammar.test.ts).
-  typeInfo('UNBOUND_TYPE_INFO', { name, catalog: name, schema: name, user_type_modifiers: listOf(node('value')) }),
+  ...Object.entries({
+    statement: 'node: query, named_param_map: []',
+    'cte map': 'map: [cte entry]',
+    'cte entry': 'key: text, value: cte',
+    cte: 'aliases: [text], query: statement, materialized: CTE_MATERIALIZE_DEFAULT, key_targets: [expression]',
+    order: `
+      type: ORDER_DEFAULT|ASCENDING|DESCENDING, null_order: ORDER_DEFAULT|NULLS FIRST|NULLS LAST,
+      expression: expression`,
+    pivot: 'pivot_expressions: [expression], unpivot_names: [text], entries: [pivot entry], pivot_enum: no enum',
+    'pivot entry': 'values: [value], star_expr: expression?, alias: text',
+    sample: 'sample_size: value, is_percentage: flag, method: System|Bernoulli|Reservoir, seed: number',
+    'case check': 'when_expr: expression, then_expr: expression',
+    'table call': `class: FUNCTION, alias: text, query_location: number, ${call}`,
+    replacement: 'key: text, value: expression',
+    renaming: 'key: column path, value: text',
+    'column path': 'catalog: text, schema: text, table: text, column: text',
+    'struct field': 'first: text, second: type',
+    value: 'type: value type, is_null: flag, value: constant',
+    // The types that the parser gives to literals; an empty LIST is the missing bound of a slice.
+    'value type': `
+      id: BIGINT|BOOLEAN|DECIMAL|DOUBLE|HUGEINT|INTEGER|LIST|NULL|UHUGEINT|VARCHAR, type_info: type info?`,
+    // Types that the engine has for itself (POINTER, LAMBDA, TYPE, states of aggregates …) are not among them, nor is
+    // VARIANT: deep JSON cast to it overflows the engine's stack.
+    type: `
+      id: ARRAY|BIGINT|BIGNUM|BIT|BLOB|BOOLEAN|DATE|DECIMAL|DOUBLE|FLOAT|HUGEINT|INTEGER|INTERVAL|LIST|MAP|NULL|
+        SMALLINT|STRUCT|TIME|TIMESTAMP|TIMESTAMP_MS|TIMESTAMP_NS|TIMESTAMP_S|TIME_NS|TINYINT|UBIGINT|UHUGEINT|
+        UINTEGER|UNBOUND|UNION|USMALLINT|UTINYINT|UUID|VARCHAR|TIME WITH TIME ZONE|TIMESTAMP WITH TIME ZONE,
+      type_info: type info?`,
+  }).map(([name, written]): [string, Shape] => [name, shapeOf(written)]),
 ])
-
-/** What the engine writes for "no place". */
-export const nowhere = '18446744073709551615'
-
-/** The object at `name`, or undefined. */
-export function child(node: JsonObject, name: string): JsonObject | undefined {
-  const value = node.get(name)
-  return value instanceof Map ? value : undefined
-}
-
-/** The list at `name`; empty when it is none. */
-export function list(node: JsonObject, name: string): JsonValue[] {
-  const value = node.get(name)
-  return Array.isArray(value) ? value : []
-}
-
-/** The text at `name`; empty when it is none. */
-export function text(node: JsonObject, name: string): string {
-  const value = node.get(name)
-  return typeof value === 'string' ? value : ''
-}
-
-/** True when `name` holds anything but null. */
-export function present(node: JsonObject, name: string): boolean {
-  const value = node.get(name)
-  return value !== undefined && value !== null
-}
-
-/** Byte offset of the node in the statement; undefined where the engine gives none (it then writes 2^64-1). */
-export function location(node: JsonObject): number | undefined {
-  const value = node.get('query_location')
-  if (!(value instanceof JsonNumber)) return undefined
-  const offset = Number(value.token)
-  return Number.isSafeInteger(offset) ? offset : undefined
-}

@@ -4,8 +4,8 @@
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DataSchema, DataType } from '../model/schema.ts'
-import { arithmeticFunctions, numberFunctions, operandFunctions, otherFunctions } from './function-policy.ts'
-import { child, list, text } from './tree-grammar.ts'
+import { arithmeticFunctions, names, numberFunctions, operandFunctions, otherFunctions } from './functions.ts'
+import { child, functionName, holdsHere, isClass, list, objects, text } from './tree.ts'
 
 /**
  * Ordered, so that the kind of several values is the highest of theirs. `number`: integers, decimals, truth values, whose
@@ -48,32 +48,17 @@ export function classOfType(type: DataType): ValueClass {
   }
 }
 
-const numberTypes: ReadonlySet<string> = new Set(
-  (
-    'BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT DECIMAL ' +
-    'INTEGER_LITERAL NULL'
-  ).split(' '),
-)
-const otherTypes: ReadonlySet<string> = new Set([
-  'BIT',
-  'BLOB',
-  'CHAR',
-  'DATE',
-  'STRING_LITERAL',
-  'TIME',
-  'TIMESTAMP',
-  'TIMESTAMP WITH TIME ZONE',
-  'TIMESTAMP_MS',
-  'TIMESTAMP_NS',
-  'TIMESTAMP_S',
-  'UUID',
-  'VARCHAR',
-])
+const numberTypes = names(`
+  BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT DECIMAL INTEGER_LITERAL NULL
+`)
+const otherTypes = names(`
+  BIT BLOB CHAR DATE STRING_LITERAL TIME TIMESTAMP TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S UUID VARCHAR
+`)
 
 function classOfSqlType(type: JsonObject | undefined): ValueClass {
-  const id = type === undefined ? '' : text(type, 'id')
+  const id = text(type, 'id')
   if (numberTypes.has(id)) return number
-  return otherTypes.has(id) ? other : blurred
+  return otherTypes.has(id) || id === 'TIMESTAMP WITH TIME ZONE' ? other : blurred
 }
 
 /** Rounds of looking after which names that still change are taken as blurred. */
@@ -114,7 +99,7 @@ export class NamedValues {
       case 'COLUMN_REF':
         return this.#classOfColumn(list(expression, 'column_names'))
       case 'CONSTANT':
-        return classOfSqlType(child(child(expression, 'value') ?? expression, 'type'))
+        return classOfSqlType(child(child(expression, 'value'), 'type'))
       case 'CAST':
         return classOfSqlType(child(expression, 'cast_type'))
       case 'BETWEEN':
@@ -122,16 +107,14 @@ export class NamedValues {
       case 'CONJUNCTION':
         return number
       case 'CASE': {
-        const checks = list(expression, 'case_checks').map((check) =>
-          check instanceof Map ? check.get('then_expr') : null,
-        )
-        return this.#highestOf([...checks, expression.get('else_expr') ?? null])
+        const checks = objects(expression, 'case_checks').map((check) => check.get('then_expr'))
+        return this.#highestOf([...checks, expression.get('else_expr')])
       }
       case 'OPERATOR':
         return this.#classOfOperator(text(expression, 'type'), operands)
       case 'FUNCTION':
       case 'WINDOW':
-        return this.#classOfFunction(foldAscii(text(expression, 'function_name')), operands)
+        return this.#classOfFunction(functionName(expression), operands)
       case 'SUBQUERY':
         return this.#classOfSubquery(expression)
       case 'STAR':
@@ -171,10 +154,8 @@ export class NamedValues {
 
   #classOfSubquery(expression: JsonObject): ValueClass {
     if (text(expression, 'subquery_type') !== 'SCALAR') return number
-    const node = child(child(expression, 'subquery') ?? expression, 'node')
-    return node === undefined || text(node, 'type') !== 'SELECT_NODE'
-      ? blurred
-      : this.#highestOf(list(node, 'select_list'))
+    const node = child(child(expression, 'subquery'), 'node')
+    return text(node, 'type') === 'SELECT_NODE' ? this.#highestOf(list(node, 'select_list')) : blurred
   }
 
   #note(name: string, value: ValueClass): void {
@@ -194,7 +175,7 @@ export class NamedValues {
     if (Array.isArray(value)) for (const item of value) this.#collect(item, isTable)
     if (!(value instanceof Map)) return
     const type = value.get('type')
-    if (type === 'SELECT_NODE') for (const item of list(value, 'select_list')) this.#collectItem(item, isTable)
+    if (type === 'SELECT_NODE') for (const item of objects(value, 'select_list')) this.#collectItem(item, isTable)
     if (type === 'SET_OPERATION_NODE' && isTable) this.#collectLeaves(value)
     this.#collectAliases(value)
     const isExpression = value.has('class')
@@ -205,37 +186,26 @@ export class NamedValues {
     }
   }
 
-  #collectItem(item: JsonValue, isTable: boolean): void {
-    if (!(item instanceof Map)) return
+  #collectItem(item: JsonObject, isTable: boolean): void {
     const alias = text(item, 'alias')
-    const isStar = text(item, 'class') === 'STAR'
-    if (isStar && alias === '') this.#collectStar(item)
-    else if (holdsStar(item)) this.#nameless.push(item)
+    const path = list(item, 'column_names')
+    const last = path.at(-1)
+    if (isClass(item, 'STAR') && alias === '') this.#collectStar(item)
+    else if (holdsHere(item, (node) => isClass(node, 'STAR'))) this.#nameless.push(item)
     else if (alias !== '') this.#give(alias, item)
-    else if (text(item, 'class') === 'COLUMN_REF') {
-      const last = list(item, 'column_names').at(-1)
-      if (list(item, 'column_names').length > 1 && typeof last === 'string') this.#give(last, item)
-    } else if (isTable) this.#nameless.push(item)
+    else if (!isClass(item, 'COLUMN_REF')) this.#nameless.push(...(isTable ? [item] : []))
+    else if (path.length > 1 && typeof last === 'string') this.#give(last, item)
   }
 
   #collectStar(star: JsonObject): void {
-    for (const entry of list(star, 'replace_list')) {
-      const expression = entry instanceof Map ? child(entry, 'value') : undefined
-      if (expression !== undefined) this.#nameless.push(expression)
-    }
-    for (const entry of list(star, 'rename_list')) {
-      if (entry instanceof Map) this.#note(foldAscii(text(entry, 'value')), blurred)
-    }
+    this.#nameless.push(...objects(star, 'replace_list').flatMap((entry) => child(entry, 'value') ?? []))
+    for (const entry of objects(star, 'rename_list')) this.#note(foldAscii(text(entry, 'value')), blurred)
   }
 
   /** Columns of a set operation have the names of its first query and the values of all. */
   #collectLeaves(node: JsonObject): void {
-    for (const side of ['left', 'right', 'children']) {
-      const member = node.get(side)
-      for (const leaf of Array.isArray(member) ? member : [member]) {
-        if (!(leaf instanceof Map)) continue
-        for (const item of list(leaf, 'select_list')) if (item instanceof Map) this.#nameless.push(item)
-      }
+    for (const leaf of [child(node, 'left'), child(node, 'right'), ...objects(node, 'children')]) {
+      this.#nameless.push(...objects(leaf, 'select_list'))
     }
   }
 
@@ -255,8 +225,8 @@ export class NamedValues {
   #collectSource(node: JsonObject): boolean {
     const rows = text(node, 'type') === 'EXPRESSION_LIST' ? list(node, 'values').flat() : []
     const call = text(node, 'type') === 'TABLE_FUNCTION' ? child(node, 'function') : undefined
-    const name = foldAscii(text(call ?? new Map(), 'function_name'))
-    const given = call === undefined ? [] : list(call, 'children')
+    const name = functionName(call)
+    const given = list(call, 'children')
     const counts = (name === 'range' || name === 'generate_series') && this.#highestOf(given) <= number
     if (counts) this.#note(name, number)
     const values = counts ? rows : [...rows, ...given]
@@ -285,21 +255,15 @@ export class NamedValues {
 /** Expressions of `(VALUES …) t(a, b)`, or undefined where the node has another content. */
 function valuesOf(node: JsonObject): JsonObject[] | undefined {
   const inner = child(child(node, 'subquery') ?? child(node, 'query') ?? node, 'node')
-  const from = inner === undefined ? undefined : child(inner, 'from_table')
-  if (from === undefined || text(from, 'type') !== 'EXPRESSION_LIST') return undefined
-  return list(from, 'values').flatMap((row) => (Array.isArray(row) ? row.filter((value) => value instanceof Map) : []))
+  const from = child(inner, 'from_table')
+  if (text(from, 'type') !== 'EXPRESSION_LIST') return undefined
+  return list(from, 'values')
+    .flat()
+    .filter((value) => value instanceof Map)
 }
 
 /** `epoch` and `julian` are doubles; a part that is not written out may be one. */
 function isFloatPart(operand: JsonValue | undefined): boolean {
   const constant = operand instanceof Map ? child(operand, 'value') : undefined
-  const part = constant === undefined ? '' : foldAscii(text(constant, 'value'))
-  return part === '' || part === 'epoch' || part === 'julian'
-}
-
-function holdsStar(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(holdsStar)
-  if (!(value instanceof Map)) return false
-  if (text(value, 'class') === 'STAR') return true
-  return text(value, 'class') !== 'SUBQUERY' && [...value.values()].some(holdsStar)
+  return ['', 'epoch', 'julian'].includes(foldAscii(text(constant, 'value')))
 }

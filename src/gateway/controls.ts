@@ -1,9 +1,11 @@
-// What an ingest request asks for beside its body: headers and query parameters as typed controls (contract.md §6). Pure.
+// What an ingest request asks for beside its body: headers and query parameters as typed controls (docs/spec/http.md §6).
+// Producers that add parameters of their own go on, but a misspelt one of ours, which would silently store something else
+// than was meant, is refused. Pure.
 
+import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { readTraceParent } from '../model/trace-parent.ts'
-import { foreignParameters } from './parameters.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -153,4 +155,28 @@ function ifMatch(text: string | undefined): string | undefined {
   throw new NodeError('InvalidParameter', 'If-Match takes one strong ETag: that of refs/head.', {
     hint: 'Read refs/head and send its ETag, or the bare hash.',
   })
+}
+
+const names = ['create', 'visibility', 'dryRun', 'unknownFields', 'integers', 'timeZone', 'eventTimeUnit']
+/** By what they are in lower case. */
+const parameters = new Map(names.map((name) => [name.toLowerCase(), name]))
+
+/** Names that are told; a producer with more has other worries. */
+const toldMost = 20
+const toldChars = 100
+
+/** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
+function foreignParameters(given: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !names.includes(name))
+  for (const name of foreign) {
+    // The same but for letter case, or one or two letters off: every name of ours has six letters or more.
+    const [nearest] = similarNames(name.toLowerCase(), [...parameters.keys()])
+    const meant = nearest === undefined ? undefined : parameters.get(nearest)
+    if (meant === undefined) continue
+    throw new NodeError('InvalidParameter', `The parameter '${name.slice(0, toldChars)}' is not known here.`, {
+      hint: `Write ${meant}.`,
+      candidates: [meant],
+    })
+  }
+  return foreign.slice(0, toldMost).map((name) => name.slice(0, toldChars))
 }

@@ -27,10 +27,14 @@ export function callerOf(context: ReplicaContext, request: FastifyRequest, reply
   return { key, mayRead: mayRead(request), signal: clientSignal(reply), room }
 }
 
-/** Sends an answer that is JSON text already; a large one as a stream of known length. */
-export function sendJson(context: ReplicaContext, reply: FastifyReply, parts: readonly Uint8Array[]): FastifyReply {
+/** Sends an answer that is bytes already; a large one as a stream of known length. */
+export function sendAnswer(
+  context: ReplicaContext,
+  reply: FastifyReply,
+  { body: parts, mediaType }: { readonly body: readonly Uint8Array[]; readonly mediaType: string },
+): FastifyReply {
   context.watchReader(reply.raw)
-  void reply.type('application/json; charset=utf-8')
+  void reply.type(mediaType)
   const bytes = parts.reduce((sum, { length }) => sum + length, 0)
   if (bytes <= smallAnswerBytes) return reply.send(concatBytes(parts))
   return reply.header('content-length', bytes).send(new PiecesStream(parts))

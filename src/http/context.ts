@@ -10,7 +10,6 @@ import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Role } from '../model/names.ts'
-import type { DataFormat } from '../model/query.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Caller } from '../replica/pin.ts'
@@ -61,7 +60,7 @@ export interface HttpContext {
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: DataFormat
+  readonly defaultDataFormat: string
 }
 
 /** What routes of the gateway are given. */

@@ -2,6 +2,8 @@
 
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
+import { schemaFormats } from '../model/query.ts'
+import { outputFormatNames } from '../outputs/formats.ts'
 
 const nameText = { maxLength: 100, description: 'Labels of letters, digits and inner hyphens, joined by dots.' }
 
@@ -34,12 +36,18 @@ export const Problem = Type.Object(
 /** Responses that every route may give beside its own. */
 export const problemResponses = { '4xx': Problem, '5xx': Problem } as const
 
-export const SchemaFormatText = Type.String({
-  description: 'ArrowJson, OdfJson, OdfYaml, Parquet or ParquetJson.',
+/** `A, B or C.` */
+function oneOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`
+}
+
+export const SchemaFormatText = Type.String({ description: oneOf(schemaFormats), maxLength: 20 })
+
+const [defaultFormat, ...otherFormats] = outputFormatNames
+export const DataFormatText = Type.String({
+  description: oneOf([`${defaultFormat} (default)`, ...otherFormats]),
   maxLength: 20,
 })
-
-export const DataFormatText = Type.String({ description: 'JsonAoa (default), JsonAos or JsonSoa.', maxLength: 20 })
 
 const defaultItems = 100
 const maxItems = 1000

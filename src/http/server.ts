@@ -29,7 +29,7 @@ const maxParamChars = 1500
 export interface HttpServer {
   /** Resolves with the port when connections are taken. */
   listen(host: string, port: number): Promise<number>
-  /** Takes no more connections and resolves when those under way are answered, or cut off after 10 s. */
+  /** Takes no more connections and resolves when those in flight are answered, or cut off after 10 s. */
   close(): Promise<void>
 }
 

@@ -1,9 +1,8 @@
-// A query as asked and as normalised: the `input` that a proof signs (contract.md §4). Pure.
+// A query as asked and as normalised: the `input` that a proof signs (docs/spec/http.md §4). Pure.
 
 import { NodeError } from './errors.ts'
 import type { DatasetId, Hash } from './events.ts'
 
-export type DataFormat = 'JsonAos' | 'JsonAoa' | 'JsonSoa'
 export type SchemaFormat = 'ArrowJson' | 'OdfJson' | 'OdfYaml' | 'Parquet' | 'ParquetJson'
 export type Include = 'Input' | 'Proof' | 'Schema'
 
@@ -26,7 +25,8 @@ export interface DatasetPin {
 export interface QueryRequest {
   readonly query: string
   readonly queryDialect: string
-  readonly dataFormat: DataFormat
+  /** Name of an output format. */
+  readonly dataFormat: string
   /** As the input spells it (`JsonAoS` of a deployed node stays). */
   readonly dataFormatText: string
   readonly schemaFormat: SchemaFormat
@@ -37,34 +37,6 @@ export interface QueryRequest {
   readonly datasets: readonly DatasetPin[] | undefined
   readonly skip: number
   readonly limit: number
-}
-
-const dataFormatNames: Readonly<Record<string, DataFormat>> = {
-  jsonaos: 'JsonAos',
-  'json-aos': 'JsonAos',
-  jsonaoa: 'JsonAoa',
-  'json-aoa': 'JsonAoa',
-  jsonsoa: 'JsonSoa',
-  'json-soa': 'JsonSoa',
-}
-const spelledDataFormats: ReadonlySet<string> = new Set([
-  'JsonAos',
-  'JsonAoa',
-  'JsonSoa',
-  'JsonAoS',
-  'JsonAoA',
-  'JsonSoA',
-  'jsonaos',
-  'jsonaoa',
-  'jsonsoa',
-  'json-aos',
-  'json-aoa',
-  'json-soa',
-])
-
-/** The data format of any accepted spelling, or undefined. */
-export function dataFormatOf(text: string): DataFormat | undefined {
-  return spelledDataFormats.has(text) ? dataFormatNames[text.toLowerCase()] : undefined
 }
 
 /** Canonical names, as candidates of errors list them. */

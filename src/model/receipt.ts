@@ -1,4 +1,4 @@
-// The receipt: what the caller of an ingest holds, now and later (contract.md §6).
+// The receipt: what the caller of an ingest holds, now and later (docs/spec/http.md §6).
 
 import type { DatasetId, Hash } from './events.ts'
 

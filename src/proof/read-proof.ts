@@ -7,7 +7,8 @@ import { utf8 } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import { dataFormatOf, type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
+import { type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
+import { outputFormatOf } from '../outputs/formats.ts'
 import { checkProof } from './check.ts'
 import { readProofBody } from './proof-body.ts'
 
@@ -68,7 +69,7 @@ function readInput(input: JsonObject): QueryRequest {
   const query = textOf(input, 'query')
   if (query === undefined) throw wrong('query', 'is missing')
   const dataFormatText = textOf(input, 'dataFormat') ?? 'JsonAoa'
-  const dataFormat = dataFormatOf(dataFormatText)
+  const dataFormat = outputFormatOf(dataFormatText)?.name
   if (dataFormat === undefined) throw wrong('dataFormat', 'is not a data format')
   const schemaFormat = schemaFormatOf(textOf(input, 'schemaFormat') ?? 'ArrowJson')
   if (schemaFormat === undefined) throw wrong('schemaFormat', 'is not a schema format that this node writes')

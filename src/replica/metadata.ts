@@ -1,8 +1,7 @@
 // What a dataset says of itself at a block: the aspects of GET …/metadata.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import { fromPlain, jsonText } from '../json/json.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
@@ -11,8 +10,18 @@ import { schemaBytes } from '../odf/schema-formats.ts'
 import { viewAt } from './pin.ts'
 import { jsonMembers } from './query.ts'
 
-export const metadataAspects = ['attachments', 'info', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
-export type MetadataAspect = (typeof metadataAspects)[number]
+/** The aspects that are ordinary values; undefined where one was never set. */
+const aspectValues = {
+  attachments: ({ attachments }: DatasetView) => attachments && { attachments }, // Deployed nodes name it twice.
+  info: ({ info }: DatasetView) => info && withoutKind(info),
+  license: ({ license }: DatasetView) => license && withoutKind(license),
+  refs: ({ block }: DatasetView) => [{ name: 'head', blockHash: block.hash }],
+  seed: ({ id }: DatasetView) => ({ datasetId: id, datasetKind: 'Root' }),
+  vocab: ({ vocabulary }: DatasetView) => vocabulary,
+}
+
+const metadataAspects = ['attachments', 'info', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
+type MetadataAspect = (typeof metadataAspects)[number]
 
 export interface MetadataAnswer {
   /** The whole JSON body. */
@@ -50,32 +59,15 @@ export async function answerMetadata(
   const view = asked.at === undefined ? viewOf(chain) : await viewAt(catalog, chain, asked.at)
   const output: (readonly [string, Uint8Array])[] = []
   for (const aspect of asked.aspects) {
-    const value = aspect === 'schema' ? undefined : aspectOf(view, aspect)
-    if (value !== undefined) output.push([aspect, utf8(jsonText(fromPlain(value)))])
-    if (aspect !== 'schema' || view.schema === undefined) continue
-    output.push(['schema', schemaBytes(view.schema, asked.schemaFormat)])
-    output.push(['schemaFormat', utf8(JSON.stringify(asked.schemaFormat))])
+    if (aspect !== 'schema') {
+      const value = aspectValues[aspect](view)
+      if (value !== undefined) output.push([aspect, utf8(jsonText(fromPlain(value)))])
+    } else if (view.schema !== undefined) {
+      output.push(['schema', schemaBytes(view.schema, asked.schemaFormat)])
+      output.push(['schemaFormat', utf8(JSON.stringify(asked.schemaFormat))])
+    }
   }
   return { body: concatBytes(jsonMembers([['output', jsonMembers(output)]])), view }
-}
-
-/** An aspect as an ordinary value, or undefined where it was never set. */
-function aspectOf(view: DatasetView, aspect: Exclude<MetadataAspect, 'schema'>): object | undefined {
-  switch (aspect) {
-    case 'seed':
-      return { datasetId: view.id, datasetKind: 'Root' }
-    case 'refs':
-      return [{ name: 'head', blockHash: view.block.hash }]
-    case 'vocab':
-      return view.vocabulary
-    case 'info':
-      return view.info === undefined ? undefined : withoutKind(view.info)
-    case 'license':
-      return view.license === undefined ? undefined : withoutKind(view.license)
-    case 'attachments':
-      // Deployed nodes name it twice.
-      return view.attachments === undefined ? undefined : { attachments: view.attachments }
-  }
 }
 
 function withoutKind(event: { readonly kind: string }): object {

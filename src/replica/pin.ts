@@ -1,10 +1,9 @@
-// Names in a statement → datasets → blocks, before anything is planned (design.md, decision 10).
+// Names in a statement → datasets the caller may read → blocks → files, before anything is planned.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
-import type { AnswerRoom, Asking, EngineFiles } from '../engine/engine-job.ts'
+import type { AnswerRoom, Asking, EngineFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
@@ -14,6 +13,26 @@ import type { ObjectStore } from '../store/object-store.ts'
 
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
+
+/** Who asks. */
+export interface Caller {
+  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
+  readonly key: readonly string[]
+  readonly mayRead: MayRead
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+  /** Where the bytes of the answer are counted. */
+  readonly room: AnswerRoom
+}
+
+/** A dataset whose name is not known any more is read by nobody. */
+export function askingOf(catalog: Catalog, { key, mayRead, signal, room }: Caller): Asking {
+  const mayReadId = (dataset: string): boolean => {
+    const name = catalog.heldName(dataset)
+    return name !== undefined && mayRead(name)
+  }
+  return { caller: { key, mayRead: mayReadId }, signal, room }
+}
 
 /** A name as the statement has it. */
 export interface NameInSql {
@@ -152,73 +171,62 @@ export async function checkPinAliases(reader: Reader, pins: readonly DatasetPin[
   }
 }
 
-/** Pins that no name of the statement uses: checked as the others are, because they are signed as well. */
-export async function pinUnused(
+/** The dataset at a block by hash; looks in the store once before it says `BlockNotFound`. */
+export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<DatasetView> {
+  const sequence = await sequenceAt(catalog, chain, hash)
+  if (sequence !== undefined) return viewOf(chain, sequence)
+  throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${hash.slice(0, 100)}'.`, {
+    hint: 'Blocks are named by the hashes that refs/head and receipts give.',
+  })
+}
+
+/** Sequence number of a block by hash, or undefined; looks in the store once. */
+export async function sequenceAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<number | undefined> {
+  if (chain.sequenceOf(hash) === undefined) await catalog.refresh(chain)
+  return chain.sequenceOf(hash)
+}
+
+/**
+ * The entries of `input.datasets`: distinct, ordered by id, then alias. Pins that no name of the statement uses stay, and are
+ * checked as the others are, because they are signed as well. Throws NodeError `DatasetNotFound`, `BlockNotFound`.
+ */
+export async function pinnedList(
   reader: Reader,
   pins: readonly DatasetPin[],
   used: readonly Binding[],
 ): Promise<PinnedDataset[]> {
-  const names = new Set(used.map((binding) => foldAscii(binding.pinned.alias)))
-  const unused: PinnedDataset[] = []
-  for (const pin of pins) {
-    if (names.has(foldAscii(pin.alias))) continue
-    const chain = await reader.find(pin.id)
-    if (chain === undefined) throw datasetNotFound(pin.alias)
-    const view = pin.blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
-    unused.push({ id: chain.name.id, alias: pin.alias, blockHash: view.block.hash })
+  const names = new Set(used.map(({ pinned }) => foldAscii(pinned.alias)))
+  const all = used.map(({ pinned }) => pinned)
+  for (const { id, alias, blockHash } of pins) {
+    if (names.has(foldAscii(alias))) continue
+    const chain = await reader.find(id)
+    if (chain === undefined) throw datasetNotFound(alias)
+    const view = blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, blockHash)
+    all.push({ id: chain.name.id, alias, blockHash: view.block.hash })
   }
-  return unused
+  return inOrder(all)
 }
 
-/** The dataset at a block by hash; looks in the store once before it says `BlockNotFound`. */
-export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<DatasetView> {
-  if (chain.sequenceOf(hash) === undefined) await catalog.refresh(chain)
-  const sequence = chain.sequenceOf(hash)
-  if (sequence === undefined) {
-    throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${hash.slice(0, 100)}'.`, {
-      hint: 'Blocks are named by the hashes that refs/head and receipts give.',
-    })
-  }
-  return viewOf(chain, sequence)
-}
-
-/** The entries of `input.datasets`: distinct, ordered by id, then alias; pins that the SQL does not use stay. */
-export function pinnedList(bindings: readonly Binding[], unused: readonly PinnedDataset[]): PinnedDataset[] {
-  const distinct = new Map<string, PinnedDataset>()
-  for (const pinned of [...bindings.map((binding) => binding.pinned), ...unused]) {
-    distinct.set(`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned)
-  }
+/** Distinct, by id, then alias. */
+export function inOrder(pins: readonly PinnedDataset[]): PinnedDataset[] {
+  const distinct = new Map(pins.map((pinned) => [`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned]))
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pinned]) => pinned)
 }
 
-export interface Caller {
-  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
-  readonly key: readonly string[]
-  readonly mayRead: MayRead
-  /** Aborts when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
-  /** Where the bytes of the answer are counted. */
-  readonly room: AnswerRoom
+/** The file of a stored object: the engine reads files alone. */
+function fileOf(store: ObjectStore, key: string): string {
+  return must(store.localPath(key), 'objects of the store are local files')
 }
 
-/** A dataset whose name is not known any more is read by nobody. */
-export function askingOf(catalog: Catalog, { key, mayRead, signal, room }: Caller): Asking {
-  const mayReadId = (dataset: string): boolean => {
-    const name = catalog.heldName(dataset)
-    return name !== undefined && mayRead(name)
-  }
-  return { caller: { key, mayRead: mayReadId }, signal, room }
-}
-
-/** The slices of `view`, or those of them with the numbers `[from, to)`. */
+/** The files of a view: the slices of `view` in chain order, or those of them with the numbers `[from, to)`. */
 export function viewFiles(
   store: ObjectStore,
   { id, slices }: DatasetView,
-  { from, to }: { from: number; to: number } = { from: 0, to: slices.length },
+  { from, to }: { readonly from: number; readonly to: number } = { from: 0, to: slices.length },
 ): EngineFiles {
   const path = (number: number): string => {
     const slice = must(slices.at(number), 'a view has the slices of its chain up to its block')
-    return must(store.localPath(dataKey(id, slice.hash)), 'slices lie on the local disk')
+    return fileOf(store, dataKey(id, slice.hash))
   }
   return { list: id, from, to, path }
 }

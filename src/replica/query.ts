@@ -1,31 +1,25 @@
-// One question: gate → pin → run → output bytes → (with a proof) commitment and signature.
+// One question: gate → pin → run → output bytes → (with a proof) commitment and signature. Answers are put together here,
+// those of tail.ts and metadata.ts too, from members that are JSON text already.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ObjectCheck } from '../catalog/object-check.ts'
-import type { DatasetView } from '../catalog/view.ts'
-import type { Analysis, EngineTable } from '../engine/engine-job.ts'
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { ObjectCheck } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Stability } from '../engine/stability.ts'
+import type { Analysis, EngineTable, Stability } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
+import { must } from '../lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
+import { outputFormatOf } from '../outputs/formats.ts'
 import { commit, signProof } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/node-key.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { askingOf, type Caller, checkPinAliases, pinNames, pinnedList, pinUnused, Reader, viewFiles } from './pin.ts'
-
-export interface QueryAnswer {
-  /** The whole JSON body, in parts. Canonical when it holds a proof. */
-  readonly body: readonly Uint8Array[]
-  /** Rows were left out because of `limit`. */
-  readonly truncated: boolean
-  readonly stability: Stability
-}
+import { askingOf, type Caller, checkPinAliases, pinNames, pinnedList, Reader, viewFiles } from './pin.ts'
 
 export interface ReplicaDeps {
   readonly catalog: Catalog
@@ -37,26 +31,17 @@ export interface ReplicaDeps {
   readonly limits: Limits
 }
 
-/** What came out: the output as it is hashed. */
-export interface Execution {
-  readonly output: readonly Uint8Array[]
+export interface QueryAnswer {
+  /** The whole body, in parts. Canonical JSON when it holds a proof. */
+  readonly body: readonly Uint8Array[]
+  readonly mediaType: string
+  /** Rows were left out because of `limit`. */
   readonly truncated: boolean
   readonly stability: Stability
 }
 
-/** How the output is to be spelled. */
-export interface OutputSpelling {
-  readonly withSchema: boolean
-  /** `schemaFormat` member of the output, or none. */
-  readonly schemaFormatText: string | undefined
-  readonly ascii: boolean
-  readonly reproducible: boolean
-  /** Whether the output says that rows were left out. Outputs signed by normaliser 1 do not. */
-  readonly tellsTruncation: boolean
-}
-
 /** A statement whose names are bound to blocks. */
-export interface BoundQuery {
+interface BoundQuery {
   readonly analysis: Analysis
   readonly tables: readonly EngineTable[]
   /** What the tables are made of. */
@@ -72,7 +57,7 @@ export interface OpenQuery {
   answer(): Promise<QueryAnswer>
 }
 
-/** Binds a query. It and its `answer` throw NodeErrors of contract.md §4. */
+/** Binds a query. It and its `answer` throw the NodeErrors of docs/spec/http.md §4. */
 export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
@@ -81,47 +66,33 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   return {
     tag: bound.analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
-    answer: async () => await answerBound(deps, request, { bound, input, caller }),
+    answer: async () => await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller }),
   }
 }
 
 async function answerBound(
   deps: ReplicaDeps,
   request: QueryRequest,
-  { bound, input, caller }: { bound: BoundQuery; input: object; caller: Caller },
+  { bound, input, caller }: { readonly bound: BoundQuery; readonly input: Uint8Array; readonly caller: Caller },
 ): Promise<QueryAnswer> {
   const withProof = request.include.includes('Proof')
-  const { output: parts, ...told } = await execute(deps, request, {
+  const { output, ...rest } = await execute(deps, request, {
     bound,
     caller,
     withSchema: request.include.includes('Schema') || request.includeAbsent,
     schemaFormatText: request.schemaFormat,
-    ascii: withProof,
-    reproducible: withProof,
-    tellsTruncation: true,
+    forProof: withProof,
+    saysTruncated: true,
   })
-  if (!request.include.includes('Input')) return { body: jsonMembers([['output', parts]]), ...told }
-  const inputBytes = canonicalBytes(fromPlain(input))
-  if (!withProof) {
-    const members: [string, JsonText][] = [
-      ['input', inputBytes],
-      ['output', parts],
-    ]
-    return { body: jsonMembers(members), ...told }
+  const members: [string, JsonText][] = [['output', output]]
+  if (request.include.includes('Input')) members.unshift(['input', input])
+  if (withProof) {
+    const subQueries = utf8('[]')
+    const { commitment, proof } = signProof(commit({ input, output: concatBytes(output), subQueries }), deps.nodeKey)
+    members.unshift(['commitment', canonicalBytes(fromPlain(commitment))])
+    members.push(['proof', canonicalBytes(fromPlain(proof))], ['subQueries', subQueries])
   }
-  const output = concatBytes(parts)
-  const subQueries = utf8('[]')
-  const { commitment, proof } = signProof(commit({ input: inputBytes, output, subQueries }), deps.nodeKey)
-  return {
-    body: jsonMembers([
-      ['commitment', canonicalBytes(fromPlain(commitment))],
-      ['input', inputBytes],
-      ['output', output],
-      ['proof', canonicalBytes(fromPlain(proof))],
-      ['subQueries', subQueries],
-    ]),
-    ...told,
-  }
+  return { body: jsonMembers(members), mediaType: mediaTypeOf(request.dataFormat), ...rest }
 }
 
 /** Gates a statement and pins its names. */
@@ -130,7 +101,7 @@ export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   const reader = new Reader(deps.catalog, caller.mayRead)
   const bindings = await pinNames(reader, analysis.tables, request.datasets)
-  const pinned = pinnedList(bindings, await pinUnused(reader, request.datasets ?? [], bindings))
+  const pinned = await pinnedList(reader, request.datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
   for (const view of views) await deps.check.slices(view)
   const tables = bindings.map(({ parts, view }) => {
@@ -139,35 +110,75 @@ export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller
   return { analysis, tables, views, pinned }
 }
 
-/** Runs a bound statement; the output is one JSON object in the given spelling, its members in canonical order. */
+/** How a bound statement is run and its output spelled. */
+interface Execution {
+  readonly bound: BoundQuery
+  readonly caller: Caller
+  readonly withSchema: boolean
+  /** `schemaFormat` member of the output, or none. */
+  readonly schemaFormatText: string | undefined
+  /** Reproducible, and in the canonical form. */
+  readonly forProof: boolean
+  /** Whether the output says that rows were left out. Outputs signed by normaliser 1 do not. */
+  readonly saysTruncated: boolean
+}
+
+/** Runs a bound statement; the output is one JSON object, in parts, as it is hashed. */
 export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
-  order: OutputSpelling & { readonly bound: BoundQuery; readonly caller: Caller },
-): Promise<Execution> {
-  const { analysis, tables, views } = order.bound
+  { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
+): Promise<{ output: readonly Uint8Array[]; truncated: boolean; stability: Stability }> {
   const job = {
-    analysis,
-    tables,
-    reproducible: order.reproducible,
+    analysis: bound.analysis,
+    tables: bound.tables,
+    reproducible: forProof,
     dataFormat: request.dataFormat,
-    wantSchema: order.withSchema,
+    wantSchema: withSchema,
     keyOrder: 'canonical' as const,
-    ascii: order.ascii,
+    ascii: forProof,
     skip: request.skip,
     limit: request.limit,
   }
-  const running = deps.engine.run(job, askingOf(deps.catalog, order.caller))
-  const answer = await running.catch((error: unknown) => deps.check.blame(error, views))
-  const parts: [string, Uint8Array][] = [
-    ['data', answer.data],
-    ['dataFormat', utf8(JSON.stringify(request.dataFormatText))],
+  const running = deps.engine.run(job, askingOf(deps.catalog, caller))
+  const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
+    deps.check.blame(error, bound.views),
+  )
+  const output = outputOf({
+    data,
+    dataFormat: request.dataFormatText,
+    schema: schema && schemaBytes(schema, request.schemaFormat),
+    schemaFormat: schemaFormatText,
+    // mutant: a cut answer is signed as whole
+    truncated: truncated && saysTruncated,
+  })
+  return { output, truncated, stability }
+}
+
+/** The output of an answer as one JSON object, in parts, its members in canonical order. */
+export function outputOf(output: {
+  /** JSON text. */
+  readonly data: Uint8Array
+  readonly dataFormat: string
+  /** JSON text. */
+  readonly schema: Uint8Array | undefined
+  readonly schemaFormat: string | undefined
+  readonly truncated: boolean
+}): Uint8Array[] {
+  const { data, dataFormat, schema, schemaFormat, truncated } = output
+  const members: [string, Uint8Array][] = [
+    ['data', data],
+    ['dataFormat', utf8(JSON.stringify(dataFormat))],
   ]
-  if (answer.schema !== undefined) parts.push(['schema', schemaBytes(answer.schema, request.schemaFormat)])
-  if (order.schemaFormatText !== undefined) parts.push(['schemaFormat', utf8(JSON.stringify(order.schemaFormatText))])
-  // mutant: a cut answer is signed as whole
-  if (answer.truncated && order.tellsTruncation) parts.push(['truncated', utf8('true')])
-  return { output: jsonMembers(parts), truncated: answer.truncated, stability: answer.stability }
+  if (schema !== undefined) members.push(['schema', schema])
+  if (schemaFormat !== undefined) members.push(['schemaFormat', utf8(JSON.stringify(schemaFormat))])
+  if (truncated) members.push(['truncated', utf8('true')])
+  return jsonMembers(members)
+}
+
+/** The media type of an answer in an output format. */
+export function mediaTypeOf(dataFormat: string): string {
+  return must(outputFormatOf(dataFormat)?.mediaTypes[0], 'a request names an output format')
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */
@@ -185,23 +196,23 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
 }
 
 /** JSON text: whole, or in parts that follow one another, so that large ones are not copied. */
-export type JsonText = Uint8Array | readonly Uint8Array[]
+type JsonText = Uint8Array | readonly Uint8Array[]
 
 /** A JSON object, in parts; the caller orders the names. */
-export function jsonMembers(list: readonly (readonly [name: string, json: JsonText])[]): Uint8Array[] {
-  const parts: Uint8Array[] = []
-  for (const [index, [name, value]] of list.entries()) {
-    parts.push(
-      utf8(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
-      ...(value instanceof Uint8Array ? [value] : value),
-    )
-  }
-  return [utf8('{'), ...parts, utf8('}')]
+export function jsonMembers(members: readonly (readonly [name: string, json: JsonText])[]): Uint8Array[] {
+  const parts = members.flatMap(([name, value], index) => [
+    utf8(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+    ...(value instanceof Uint8Array ? [value] : value),
+  ])
+  return [...parts, utf8(members.length === 0 ? '{}' : '}')]
 }
 
 const tagBytes = 16
 
-/** 32 hex digits. `asked` holds hashes of blocks, never `head`. */
+/**
+ * The entity tag of an answer, 32 hex digits: what was asked of which blocks (`asked` holds their hashes, never `head`), and
+ * the dialect, whose version changes with the way values are printed. Equal tags, equal bytes.
+ */
 export function answerTag(dialect: string, asked: object): string {
   return toHex(sha3256(canonicalBytes(fromPlain({ dialect, asked }))).subarray(0, tagBytes))
 }

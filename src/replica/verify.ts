@@ -1,13 +1,13 @@
-// /verify: checks a proof, then re-executes it on the blocks it names (contract.md §5, in that order).
+// /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
-import type { Stability } from '../engine/stability.ts'
+import type { Stability } from '../engine/messages.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
 import type { WorkPool } from '../work/jobs.ts'
-import { aliasOfParts, askingOf, type Caller, Reader } from './pin.ts'
-import { bindQuery, execute, type Execution, type ReplicaDeps } from './query.ts'
+import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
+import { bindQuery, execute, type ReplicaDeps } from './query.ts'
 
 export interface VerifyDeps extends ReplicaDeps {
   readonly trustedSigners: readonly string[]
@@ -27,68 +27,55 @@ export interface VerifyAnswer {
   }
 }
 
-/** The second half of contract.md §5, after `readProof`. Throws its NodeErrors; returns only when every check passed. */
+/**
+ * The second half of docs/spec/http.md §5, after `readProof`. Throws its NodeErrors; returns only when every check passed.
+ */
 export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Caller): Promise<VerifyAnswer> {
-  const { request } = proof
-  const proofEngine = proofEngineOf(request.queryDialect, deps.engine.dialect)
+  const { request, signer: did } = proof
+  const { name, version, dialect } = deps.engine
+  const isOurs = isOwnDialect(request.queryDialect, dialect)
+  const inconclusive = (what: string, cause?: unknown): NodeError =>
+    new NodeError(
+      'VerificationInconclusive::EngineUnavailable',
+      `The proof names ${request.queryDialect}; this node runs ${dialect} and ${what}.`,
+      {
+        extra: { proof_engine: request.queryDialect, node_engine: dialect },
+        hint: 'Verify on a node with that engine version.',
+        ...(cause === undefined ? {} : { cause }),
+      },
+    )
   checkLimit(request.limit, deps.limits.resultRows)
   await checkPins(deps, request, caller)
-  const run = reExecute(deps, proof, { caller, proofEngine })
-  const { output, stability } = await (proofEngine.isOurs
-    ? run
-    : run.catch((error: unknown) => blameVersion(error, proofEngine)))
+  const { output, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
+    if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
+    throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
+  })
   const actual = await deps.work.run('hash', output, { settings: undefined, signal: caller.signal })
   if (actual !== proof.outputHash) {
-    if (!proofEngine.isOurs) throw inconclusive(proofEngine, 'got another output')
+    if (!isOurs) throw inconclusive('got another output')
     throw new NodeError(
       'VerificationFailed::OutputMismatch',
       'Running the query again gave another output than the one that was signed.',
-      {
-        extra: { expected_hash: proof.outputHash, actual_hash: actual },
-      },
+      { extra: { expected_hash: proof.outputHash, actual_hash: actual } },
     )
   }
-  const did = proof.signer
-  const isOwn = did === deps.nodeKey.did || (await deps.signers()).includes(did)
-  const relation = isOwn ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
-  return {
-    ok: true,
-    signer: { did, relation },
-    engine: { name: deps.engine.name, version: deps.engine.version, dialect: deps.engine.dialect, stability },
-  }
+  const isSelf = did === deps.nodeKey.did || (await deps.signers()).includes(did)
+  const relation = isSelf ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
+  return { ok: true, signer: { did, relation }, engine: { name, version, dialect, stability } }
 }
 
-/** Which engine and normaliser a proof names. Another version than ours is tried, and what fails then is no accusation. */
-interface ProofEngine {
-  readonly isOurs: boolean
-  readonly named: string
-  readonly ours: string
-  /** Outputs of normaliser 1 do not say that rows were left out. */
-  readonly tellsTruncation: boolean
-}
-
-function proofEngineOf(named: string, ours: string): ProofEngine {
-  const tellsTruncation = !named.endsWith('-1')
+/**
+ * Whether the proof names the engine and normaliser that run here. Another version is tried, and what fails then is no
+ * accusation. Throws NodeError `UnsupportedDialect`.
+ */
+function isOwnDialect(named: string, ours: string): boolean {
   try {
     checkDialect(named, ours)
-    return { isOurs: true, named, ours, tellsTruncation }
+    return true
   } catch (error) {
-    if (error instanceof NodeError && error.kind === 'EngineUnavailable')
-      return { isOurs: false, named, ours, tellsTruncation }
+    if (error instanceof NodeError && error.kind === 'EngineUnavailable') return false
     throw error
   }
-}
-
-function inconclusive({ named, ours }: ProofEngine, what: string, cause?: unknown): NodeError {
-  return new NodeError(
-    'VerificationInconclusive::EngineUnavailable',
-    `The proof names ${named}; this node runs ${ours} and ${what}.`,
-    {
-      extra: { proof_engine: named, node_engine: ours },
-      hint: 'Verify on a node with that engine version.',
-      ...(cause === undefined ? {} : { cause }),
-    },
-  )
 }
 
 /** What a statement is refused for, which is decided by the version that runs. */
@@ -101,12 +88,6 @@ const refusalKinds: ReadonlySet<string> = new Set<ErrorKind>([
   'VerificationFailed::NotReproducible',
 ])
 
-/** Throws in place of a refusal that the proof's own version may not know; any other error as it is. */
-function blameVersion(error: unknown, engine: ProofEngine): never {
-  if (!(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
-  throw inconclusive(engine, `refuses the query: ${error.message.replace(/\.$/, '')}`, error)
-}
-
 function checkLimit(limit: number, most: number): void {
   if (limit <= most) return
   throw new NodeError('InvalidRequest', `input/limit is ${limit}; at most ${most} rows are answered at once here.`, {
@@ -118,64 +99,57 @@ function checkLimit(limit: number, most: number): void {
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
 async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<void> {
   const reader = new Reader(deps.catalog, caller.mayRead)
-  for (const pin of request.datasets ?? []) {
-    if (pin.blockHash === undefined) {
-      throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${pin.alias}' is not pinned to a block.`, {
-        extra: { dataset_id: pin.id },
+  for (const { id, alias, blockHash } of request.datasets ?? []) {
+    if (blockHash === undefined) {
+      throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${alias}' is not pinned to a block.`, {
+        extra: { dataset_id: id },
       })
     }
-    const chain = await reader.find(pin.id)
+    const chain = await reader.find(id)
     if (chain === undefined) {
-      throw new NodeError('VerificationFailed::DatasetNotFound', `The dataset ${pin.id} is not known here.`, {
-        extra: { dataset_id: pin.id },
+      throw new NodeError('VerificationFailed::DatasetNotFound', `The dataset ${id} is not known here.`, {
+        extra: { dataset_id: id },
         hint: 'Verify on a node that holds it.',
       })
     }
-    if (chain.sequenceOf(pin.blockHash) === undefined) await deps.catalog.refresh(chain)
-    if (chain.sequenceOf(pin.blockHash) === undefined) {
+    if ((await sequenceAt(deps.catalog, chain, blockHash)) === undefined) {
       throw new NodeError(
         'VerificationFailed::DatasetBlockNotFound',
-        `The block ${pin.blockHash} is not in the chain of ${pin.id} here.`,
-        {
-          extra: { dataset_id: pin.id, block_hash: pin.blockHash },
-        },
+        `The block ${blockHash} is not in the chain of ${id} here.`,
+        { extra: { dataset_id: id, block_hash: blockHash } },
       )
     }
   }
 }
 
-async function reExecute(
+async function executeAgain(
   deps: ReplicaDeps,
   { request, schemaFormatText }: ReadProof,
-  { caller, proofEngine }: { readonly caller: Caller; readonly proofEngine: ProofEngine },
-): Promise<Execution> {
+  caller: Caller,
+): ReturnType<typeof execute> {
   const pinned = new Set((request.datasets ?? []).map((pin) => pin.alias.toLowerCase()))
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   for (const name of analysis.tables) {
     const alias = aliasOfParts(name.parts)
-    if (!pinned.has(alias.toLowerCase())) {
-      throw new NodeError(
-        'InvalidRequest::UnpinnedDataset',
-        `The query names '${alias}', which input.datasets does not pin.`,
-        name.position === undefined ? {} : { position: name.position },
-      )
-    }
+    if (pinned.has(alias.toLowerCase())) continue
+    throw new NodeError(
+      'InvalidRequest::UnpinnedDataset',
+      `The query names '${alias}', which input.datasets does not pin.`,
+      name.position === undefined ? {} : { position: name.position },
+    )
   }
   try {
-    const bound = await bindQuery(deps, request, caller)
     return await execute(deps, request, {
-      bound,
+      bound: await bindQuery(deps, request, caller),
       caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText,
-      ascii: true,
-      reproducible: true,
-      tellsTruncation: proofEngine.tellsTruncation,
+      forProof: true,
+      // Outputs of normaliser 1 do not say that rows were left out.
+      saysTruncated: !request.queryDialect.endsWith('-1'),
     })
   } catch (error) {
-    if (error instanceof NodeError && error.kind === 'NotReproducible') {
-      throw new NodeError('VerificationFailed::NotReproducible', error.message, error.details)
-    }
-    throw error
+    if (!(error instanceof NodeError && error.kind === 'NotReproducible')) throw error
+    throw new NodeError('VerificationFailed::NotReproducible', error.message, error.details)
   }
 }

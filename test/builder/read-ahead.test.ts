@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { LoadedDataset } from '../../src/builder/load-dataset.ts'
-import { ReadAhead } from '../../src/builder/read-ahead.ts'
+import { ReadAhead } from '../../src/builder/session.ts'
 import { HaltError } from '../../src/model/errors.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { outputSchemaOf, renderResult } from '../../src/engine/duckdb-types.ts'
+import { outputSchemaOf, renderResult } from '../../src/engine/duckdb-results.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { schemaBytes } from '../../src/odf/schema-formats.ts'
 

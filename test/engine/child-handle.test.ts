@@ -1,7 +1,7 @@
 // One engine process: what its death means for the job under way, and that an interrupt leaves it usable.
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../src/engine/child-handle.ts'
-import type { ToChild } from '../../src/engine/engine-job.ts'
+import type { ToChild } from '../../src/engine/messages.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
@@ -25,10 +25,9 @@ async function open(): Promise<ChildHandle> {
   return child
 }
 
-function run(sql: string): (id: number) => ToChild {
-  return (id) => ({
+function run(sql: string): () => ToChild {
+  return () => ({
     kind: 'run',
-    id,
     job: {
       analysis: { sql, tables: [], volatile: undefined },
       tables: [],

@@ -1,20 +1,10 @@
 // The engine as the replica uses it: names, views over growing slices, errors with places, limits.
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  ask,
-  askWhole,
-  type AskOptions,
-  type Bench,
-  openBench,
-  refusal,
-  schemaOf,
-  systemColumns,
-  writeSlice,
-} from './helpers.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, askWhole, type AskOptions, useBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
-let bench: Bench
+const bench = useBench()
 let options: AskOptions
 
 const schema = schemaOf(
@@ -23,19 +13,14 @@ const schema = schemaOf(
 )
 
 beforeAll(async () => {
-  bench = await openBench()
-  const slice = await writeSlice(
-    bench,
-    'ten',
-    `SELECT ${systemColumns('i')}, i AS k, 'n' || i AS note FROM range(10) r(i)`,
-  )
+  const select = `SELECT ${systemColumns('i')}, i AS k, 'n' || i AS note FROM range(10) r(i)`
+  const slice = await writeSlice(bench, 'ten', select)
   const table = { files: [slice], schema }
   const did = `did:odf:fed01${'0'.repeat(64)}`
   options = {
     tables: { 'acme/trips': table, 'acme/com.example.trips': table, 'Acme/Trips': table, [did]: table, tail: table },
   }
 })
-afterAll(async () => await bench.close())
 
 describe('identity', () => {
   test('names the engine, its version and the normaliser in the dialect', () => {
@@ -83,11 +68,8 @@ describe('names', () => {
   })
 
   test('a name that is bound anew reads the new files', async () => {
-    const other = await writeSlice(
-      bench,
-      'other',
-      `SELECT ${systemColumns('i')}, i AS k, NULL::VARCHAR AS note FROM range(3) r(i)`,
-    )
+    const select = `SELECT ${systemColumns('i')}, i AS k, NULL::VARCHAR AS note FROM range(3) r(i)`
+    const other = await writeSlice(bench, 'other', select)
     const rebound = { tables: { 'acme/trips': { files: [other], schema } } }
     expect(await ask(bench.engine, 'SELECT count(*) FROM "acme/trips"', rebound)).toBe('[[3]]')
     expect(await ask(bench.engine, 'SELECT count(*) FROM "acme/trips"', options)).toBe('[[10]]')
@@ -138,49 +120,24 @@ describe('columns of a view', () => {
 
   test('names of columns may hold quotes and anything else', async () => {
     const odd = 'a"b\'c;é'
-    const slice = await writeSlice(
-      bench,
-      "od'd",
-      `SELECT ${systemColumns('i')}, 7::BIGINT AS "a""b'c;é" FROM range(1) r(i)`,
-    ).catch(() => undefined)
-    expect(slice).toBeUndefined()
-    const path = await writeSlice(
-      bench,
-      'odd',
-      `SELECT ${systemColumns('i')}, 7::BIGINT AS "a""b'c;é" FROM range(1) r(i)`,
-    )
+    const select = `SELECT ${systemColumns('i')}, 7::BIGINT AS "a""b'c;é" FROM range(1) r(i)`
+    const path = await writeSlice(bench, 'odd', select)
     const tables = { 'a/b': { files: [path], schema: schemaOf({ name: odd, type: { kind: 'Int64' } }) } }
     expect(await ask(bench.engine, 'SELECT "a""b\'c;é" FROM "a/b"', { tables })).toBe('[[7]]')
   })
 })
 
 describe('rows', () => {
-  test('skip and limit apply outside the statement, and more rows than the limit are told', async () => {
-    const page = await askWhole(bench.engine, 'SELECT k FROM "acme/trips" ORDER BY k DESC LIMIT 8', {
+  test.each([
+    [' ORDER BY k DESC LIMIT 8', { skip: 2, limit: 3 }, '[[7],[6],[5]]', true],
+    [' ORDER BY k DESC LIMIT 8', { skip: 5, limit: 3 }, '[[4],[3],[2]]', false],
+    ['', { skip: 100, limit: 0 }, '[]', false],
+  ])('skip and limit apply outside the statement%s: %o', async (end, window, text, truncated) => {
+    const { data, rows, ...rest } = await askWhole(bench.engine, `SELECT k FROM "acme/trips"${end}`, {
       ...options,
-      skip: 2,
-      limit: 3,
+      ...window,
     })
-    expect([Buffer.from(page.data).toString(), page.rows, page.truncated]).toEqual(['[[7],[6],[5]]', 3, true])
-    const rest = await askWhole(bench.engine, 'SELECT k FROM "acme/trips" ORDER BY k DESC LIMIT 8', {
-      ...options,
-      skip: 5,
-      limit: 3,
-    })
-    expect([Buffer.from(rest.data).toString(), rest.truncated]).toEqual(['[[4],[3],[2]]', false])
-    const none = await askWhole(bench.engine, 'SELECT k FROM "acme/trips"', { ...options, skip: 100, limit: 0 })
-    expect([Buffer.from(none.data).toString(), none.rows, none.truncated]).toEqual(['[]', 0, false])
-  })
-
-  test('an answer of many megabytes arrives whole', async () => {
-    const answer = await askWhole(
-      bench.engine,
-      'SELECT repeat(chr(97 + (i % 26)::INT), 1000) AS s FROM range(20000) t(i)',
-      { limit: 100_000 },
-    )
-    expect(answer.data.length).toBe(20_000 * 1005 + 1)
-    const rows: string[][] = JSON.parse(Buffer.from(answer.data).toString())
-    expect(rows.every(([text], i) => text === String.fromCharCode(97 + (i % 26)).repeat(1000))).toBe(true)
+    expect([Buffer.from(data).toString(), rows, rest.truncated]).toEqual([text, window.limit, truncated])
   })
 })
 
@@ -224,9 +181,8 @@ describe('errors', () => {
     const garbage = join(bench.root, 'garbage')
     writeFileSync(garbage, 'PAR1 no')
     for (const file of [damaged, missing, garbage]) {
-      const error = await refusal(
-        ask(bench.engine, 'SELECT * FROM "a/b"', { tables: { 'a/b': { files: [file], schema } } }),
-      )
+      const tables = { 'a/b': { files: [file], schema } }
+      const error = await refusal(ask(bench.engine, 'SELECT * FROM "a/b"', { tables }))
       expect(error.kind).toBe('Internal')
       expect(error.message).not.toContain(bench.root)
       expect(await ask(bench.engine, 'SELECT 1')).toBe('[[1]]')

@@ -1,6 +1,6 @@
 // Both ends of the lists of files, without processes: what travels, and what the other end makes of it.
 import { expect, test } from 'vitest'
-import { type EngineTable, HeldLists, SentLists } from '../../src/engine/engine-job.ts'
+import { type EngineTable, HeldLists, SentLists } from '../../src/engine/messages.ts'
 
 function table(list: string, from: number, to: number, asked: number[] = []): EngineTable {
   const path = (number: number): string => {

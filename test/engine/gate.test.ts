@@ -1,17 +1,16 @@
 // The gate against every known way out of the sandbox, both bypasses of earlier gates, and honest statements.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { escapeAttempts, hiddenPlaces } from './escape-attempts.ts'
-import { ask, type AskOptions, type Bench, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
+import { ask, type AskOptions, useBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
-let bench: Bench
+const bench = useBench()
 let slice: string
 let options: AskOptions
 let sliceHash: string
 
 beforeAll(async () => {
-  bench = await openBench()
   slice = await writeSlice(
     bench,
     'slice',
@@ -21,7 +20,6 @@ beforeAll(async () => {
   const schema = schemaOf({ name: 'k', type: { kind: 'Int64' } }, { name: 'note', type: { kind: 'String' } })
   options = { tables: { 'acme/trips': { files: [slice], schema }, 'acme/empty': { files: [], schema } } }
 })
-afterAll(async () => await bench.close())
 
 const refusals = new Set(['QueryNotAllowed', 'SqlSyntax', 'SqlUnknownName', 'DatasetNotFound'])
 

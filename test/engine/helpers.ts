@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll } from 'vitest'
+import { type Engine, openEngine } from '../../src/engine/engine.ts'
 import type {
   Asking,
   EngineCaller,
@@ -11,12 +13,15 @@ import type {
   EngineJob,
   EngineOptions,
   EngineTable,
-} from '../../src/engine/engine-job.ts'
-import { type Engine, openEngine } from '../../src/engine/engine.ts'
+} from '../../src/engine/messages.ts'
+import { child, objects } from '../../src/engine/tree.ts'
+import { parseJson } from '../../src/json/json.ts'
+import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { type DataSchema, type Field, systemFields, defaultVocabulary } from '../../src/model/schema.ts'
+import type { JsonObject } from '../../src/model/json.ts'
+import { type DataSchema, defaultVocabulary, type Field, systemFields } from '../../src/model/schema.ts'
 
 export interface Bench {
   readonly engine: Engine
@@ -56,8 +61,51 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
   }
 }
 
+/** An engine for all tests of a file. */
+export function useBench(options: Partial<EngineOptions> = {}): Omit<Bench, 'close'> {
+  let opened: Bench | undefined
+  const bench = (): Bench => must(opened, 'the engine is opened before the first test')
+  beforeAll(async () => void (opened = await openBench(options)))
+  afterAll(async () => await opened?.close())
+  return {
+    get engine() {
+      return bench().engine
+    },
+    get root() {
+      return bench().root
+    },
+    get trusted() {
+      return bench().trusted
+    },
+  }
+}
+
+/** A plain instance of the engine for all tests of a file: the text of the first value that a statement gives. */
+export function usePlainEngine(): (sql: string, ...parameters: string[]) => Promise<string> {
+  let connection: DuckDBConnection | undefined
+  beforeAll(async () => {
+    connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()
+  })
+  afterAll(() => connection?.closeSync())
+  return async (sql, ...parameters) => {
+    const result = await must(connection, 'the engine is opened before the first test').run(sql, parameters)
+    return String((await result.getRows())[0]?.[0])
+  }
+}
+
+/** The serialised tree of a text, as a plain engine gives it. */
+export async function treeOf(scalar: ReturnType<typeof usePlainEngine>, sql: string): Promise<JsonObject> {
+  const tree = parseJson(await scalar('SELECT json_serialize_sql($1::VARCHAR)', sql), { maxDepth: 10_000 })
+  return tree instanceof Map ? tree : new Map()
+}
+
+/** The top node of the one statement in a text. */
+export async function topNodeOf(scalar: ReturnType<typeof usePlainEngine>, sql: string): Promise<JsonObject> {
+  return must(child(objects(await treeOf(scalar, sql), 'statements')[0], 'node'), 'the statement parses')
+}
+
 /** Writes the rows of a SELECT as a slice; returns its path. */
-export async function writeSlice(bench: Bench, name: string, select: string): Promise<string> {
+export async function writeSlice(bench: Omit<Bench, 'close'>, name: string, select: string): Promise<string> {
   const path = join(bench.root, name)
   await bench.trusted.run(`COPY (${select}) TO '${path}' (FORMAT parquet)`)
   return path

@@ -1,24 +1,18 @@
 // Statements made to break the engine's process: each ends with an error of the caller's, never with one of ours, and
 // the process goes on.
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { NodeError } from '../../src/model/errors.ts'
-import type { Logger } from '../../src/lib/logger.ts'
-import { ask, type Bench, openBench, refusal } from './helpers.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { ask, refusal, useBench } from './helpers.ts'
 
-let bench: Bench
 /** What the engine told its operator: a process that was thrown away is told there. */
 const told: string[] = []
+const note = (...parts: unknown[]): void => void told.push(JSON.stringify(parts))
+const bench = useBench({ logger: { ...silentLogger, warn: note, error: note } })
 beforeEach(() => void told.splice(0))
 
-beforeAll(async () => {
-  const note = (...parts: unknown[]): void => void told.push(JSON.stringify(parts))
-  const logger: Logger = { debug: () => undefined, info: () => undefined, warn: note, error: note }
-  bench = await openBench({ logger })
-})
-afterAll(async () => await bench.close())
-
-/** Kind of the error that a statement ends with, or its data. */
+/** What a statement ends with: its rows, or the kind of the refusal. */
 async function end(sql: string): Promise<string> {
   try {
     return await ask(bench.engine, sql)
@@ -28,14 +22,7 @@ async function end(sql: string): Promise<string> {
   }
 }
 
-const callers = new Set([
-  'SqlSyntax',
-  'SqlValue',
-  'SqlUnknownName',
-  'QueryNotAllowed',
-  'DatasetNotFound',
-  'ResultTooLarge',
-])
+const callers = new Set('SqlSyntax SqlValue SqlUnknownName QueryNotAllowed DatasetNotFound ResultTooLarge'.split(' '))
 
 describe('numbers beyond a double', () => {
   test.each([

@@ -2,18 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { type DataType, defaultVocabulary, type Field, optional, systemFields } from '../../src/model/schema.ts'
 import { createSliceWriter } from '../../src/parquet/write-slice.ts'
-import { ask, type Bench, openBench } from './helpers.ts'
+import { ask, useBench } from './helpers.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-afterAll(async () => await bench.close())
+const bench = useBench()
 
 /** Type, how the first row is written (the second is null), the token that comes back, the engine's own type. */
 const columns: readonly (readonly [DataType, (column: ColumnBuilder) => void, string, string])[] = [

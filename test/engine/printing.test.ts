@@ -1,41 +1,15 @@
 // What runs is what was asked: the engine's printer may not change a number, a type or a name on the way from the
 // caller's text to the rewritten one. Our answers against the engine's own on the caller's text.
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { firstDifference, jsonCheckStatement, printable } from '../../src/engine/printable.ts'
-import { child, list } from '../../src/engine/tree-grammar.ts'
-import { jsonText, parseJson } from '../../src/json/json.ts'
-import type { JsonObject, JsonValue } from '../../src/model/json.ts'
-import { ask, type Bench, openBench, refusal } from './helpers.ts'
+import { objects } from '../../src/engine/tree.ts'
+import { jsonText } from '../../src/json/json.ts'
+import { ask, refusal, topNodeOf, treeOf, useBench, usePlainEngine } from './helpers.ts'
 import { statements } from './statements.ts'
 
-let bench: Bench
-let trusted: DuckDBConnection
-
-beforeAll(async () => {
-  bench = await openBench()
-  trusted = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()
-})
-afterAll(async () => {
-  trusted.closeSync()
-  await bench.close()
-})
-
-async function scalar(sql: string, parameter?: string): Promise<string> {
-  const result = await trusted.run(sql, parameter === undefined ? [] : [parameter])
-  return String((await result.getRows())[0]?.[0])
-}
-
-async function treeOf(sql: string): Promise<JsonObject> {
-  const tree = parseJson(await scalar('SELECT json_serialize_sql($1::VARCHAR)', sql), { maxDepth: 10_000 })
-  return tree instanceof Map ? tree : new Map()
-}
-
-async function columnsOf(sql: string): Promise<JsonValue[]> {
-  const [statement] = list(await treeOf(sql), 'statements')
-  return statement instanceof Map ? list(child(statement, 'node') ?? new Map(), 'select_list') : []
-}
+const bench = useBench()
+const scalar = usePlainEngine()
 
 /** The values of a statement as text, and their types, with and without our rewriting. */
 async function both(columns: readonly string[]): Promise<{ ours: string; own: string }> {
@@ -49,13 +23,12 @@ async function both(columns: readonly string[]): Promise<{ ours: string; own: st
 describe('the printed text', () => {
   test('says what its tree says, for everything in the corpus', async () => {
     const different: string[] = []
-    const [column] = await columnsOf(jsonCheckStatement)
-    const check = column instanceof Map ? column : new Map()
+    const [check = new Map()] = objects(await topNodeOf(scalar, jsonCheckStatement), 'select_list')
     for (const sql of statements) {
-      const tree = await treeOf(sql)
+      const tree = await treeOf(scalar, sql)
       const { node } = printable(tree, check)
       const printed = await scalar('SELECT json_deserialize_sql($1::VARCHAR)', jsonText(node))
-      if (firstDifference(node, await treeOf(printed)) !== undefined) different.push(`${sql} => ${printed}`)
+      if (firstDifference(node, await treeOf(scalar, printed)) !== undefined) different.push(`${sql} => ${printed}`)
     }
     // The values of a PIVOT are no expressions, so they cannot be written as casts.
     expect(different.map((line) => line.replace(/ => .*/, ''))).toEqual([
@@ -76,7 +49,7 @@ describe('the printed text', () => {
       ['FROM (VALUES (1)) v', 'FROM (SELECT * FROM (VALUES (1)) valueslist LIMIT 1) v', false],
       ['FROM (VALUES (1)) v', 'FROM (SELECT * FROM (VALUES (2)) valueslist) v', false],
     ] as const) {
-      const difference = firstDifference(await treeOf(one), await treeOf(other))
+      const difference = firstDifference(await treeOf(scalar, one), await treeOf(scalar, other))
       expect.soft(difference === undefined, `${one} | ${other}`).toBe(same)
     }
   })
@@ -116,22 +89,16 @@ describe('numbers', () => {
 
   test('every numeric literal has the value and the type that the engine gives it', async () => {
     const digits = fc.stringMatching(/^[0-9]{1,12}$/)
-    const literal = fc
-      .tuple(
-        fc.constantFrom('', '', '-', '- '),
-        fc.oneof(digits, fc.stringMatching(/^[0-9]{1,45}$/), fc.stringMatching(/^[0-9]{1,3}(_[0-9]{1,3}){0,3}$/)),
-        fc.oneof(
-          fc.constant(''),
-          fc.constant('.'),
-          digits.map((text) => `.${text}`),
-        ),
-        fc.oneof(
-          fc.constant(''),
-          fc.integer({ min: -30, max: 30 }).map((power) => `e${power}`),
-          fc.constant('E+2'),
-        ),
-      )
-      .map((parts) => parts.join(''))
+    const whole = fc.oneof(digits, fc.stringMatching(/^(?:[0-9]{1,45}|[0-9]{1,3}(_[0-9]{1,3}){0,3})$/))
+    const fraction = fc.oneof(
+      fc.constantFrom('', '.'),
+      digits.map((text) => `.${text}`),
+    )
+    const power = fc.oneof(
+      fc.constantFrom('', 'E+2'),
+      fc.integer({ min: -30, max: 30 }).map((value) => `e${value}`),
+    )
+    const literal = fc.tuple(fc.constantFrom('', '', '-', '- '), whole, fraction, power).map((parts) => parts.join(''))
     await fc.assert(
       fc.asyncProperty(fc.array(literal, { minLength: 1, maxLength: 12 }), async (columns) => {
         const { ours, own } = await both(columns)

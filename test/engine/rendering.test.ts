@@ -1,15 +1,10 @@
 // Values of every type that an expression can make, in the three layouts, and their Arrow schema.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EngineAnswer } from '../../src/engine/engine-job.ts'
+import { describe, expect, test } from 'vitest'
+import type { EngineAnswer } from '../../src/engine/messages.ts'
 import { schemaBytes } from '../../src/odf/schema-formats.ts'
-import { ask, askWhole, type Bench, openBench, refusal, schemaOf } from './helpers.ts'
+import { ask, askWhole, openBench, refusal, useBench, schemaOf } from './helpers.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-afterAll(async () => await bench.close())
+const bench = useBench()
 
 /** Expression, token, Arrow type. */
 const values: readonly (readonly [string, string, unknown])[] = [
@@ -105,36 +100,37 @@ test('keys of a schema are sorted, and its text is ASCII', async () => {
 describe('layouts', () => {
   const sql = "SELECT * FROM (VALUES (1, 'x', {'z': 1, 'a': [2]}), (NULL, NULL, NULL)) v(b, a, c)"
 
-  test('rows as arrays, in the order of columns', async () => {
-    expect(await ask(bench.engine, sql)).toBe('[[1,"x",[1,[2]]],[null,null,null]]')
-  })
+  const none = 'SELECT 1 AS a WHERE false'
+  const names = 'SELECT 1 AS "😀", 2 AS "ﾞ", 3 AS "Z", 4 AS "a"'
 
-  test('rows as objects, keys sorted or as the columns stand', async () => {
-    expect(await ask(bench.engine, sql, { dataFormat: 'JsonAos' })).toBe(
+  test.each<[string, string, Parameters<typeof ask>[2], string]>([
+    ['rows are arrays, in the order of columns', sql, {}, '[[1,"x",[1,[2]]],[null,null,null]]'],
+    [
+      'rows are objects, keys sorted',
+      sql,
+      { dataFormat: 'JsonAos' },
       '[{"a":"x","b":1,"c":{"a":[2],"z":1}},{"a":null,"b":null,"c":null}]',
-    )
-    expect(await ask(bench.engine, sql, { dataFormat: 'JsonAos', keyOrder: 'column' })).toBe(
+    ],
+    [
+      'rows are objects as the columns stand',
+      sql,
+      { dataFormat: 'JsonAos', keyOrder: 'column' },
       '[{"b":1,"a":"x","c":{"a":[2],"z":1}},{"b":null,"a":null,"c":null}]',
-    )
-  })
-
-  test('columns as arrays', async () => {
-    expect(await ask(bench.engine, sql, { dataFormat: 'JsonSoa' })).toBe(
-      '{"a":["x",null],"b":[1,null],"c":[{"a":[2],"z":1},null]}',
-    )
-  })
-
-  test('keys sort by UTF-8 bytes, not by UTF-16 units', async () => {
-    const text = await ask(bench.engine, 'SELECT 1 AS "😀", 2 AS "ﾞ", 3 AS "Z", 4 AS "a"', { dataFormat: 'JsonAos' })
-    expect(text).toBe('[{"Z":3,"a":4,"ﾞ":2,"😀":1}]')
-  })
-
-  test('zero rows are [] or {}', async () => {
-    const none = 'SELECT 1 AS a WHERE false'
-    expect(await ask(bench.engine, none)).toBe('[]')
-    expect(await ask(bench.engine, none, { dataFormat: 'JsonAos' })).toBe('[]')
-    expect(await ask(bench.engine, none, { dataFormat: 'JsonSoa' })).toBe('{}')
-    expect(await ask(bench.engine, 'SELECT 1 AS a', { dataFormat: 'JsonSoa', limit: 0 })).toBe('{}')
+    ],
+    ['columns are arrays', sql, { dataFormat: 'JsonSoa' }, '{"a":["x",null],"b":[1,null],"c":[{"a":[2],"z":1},null]}'],
+    ['keys sort by UTF-8 bytes', names, { dataFormat: 'JsonAos' }, '[{"Z":3,"a":4,"ﾞ":2,"😀":1}]'],
+    ['zero rows are []', none, {}, '[]'],
+    ['zero rows are [] of objects too', none, { dataFormat: 'JsonAos' }, '[]'],
+    ['zero rows are {}', none, { dataFormat: 'JsonSoa' }, '{}'],
+    ['zero rows wanted are {}', 'SELECT 1 AS a', { dataFormat: 'JsonSoa', limit: 0 }, '{}'],
+    [
+      'beyond ASCII everything is escaped where the answer is canonical',
+      `SELECT 'é😀\u007f' AS "ü"`,
+      { dataFormat: 'JsonAos', ascii: true },
+      '[{"\\u00fc":"\\u00e9\\ud83d\\ude00\\u007f"}]',
+    ],
+  ])('%s', async (_, statement, options, text) => {
+    expect(await ask(bench.engine, statement, options)).toBe(text)
   })
 
   test('a dataset without data has its columns and no rows', async () => {
@@ -158,12 +154,6 @@ describe('layouts', () => {
       dataFormat: 'JsonSoa',
     })
     expect(Buffer.from(bare.data).toString()).toBe('{}')
-  })
-
-  test('beyond ASCII everything is escaped where the answer is canonical', async () => {
-    expect(await ask(bench.engine, `SELECT 'é😀\u007f' AS "ü"`, { dataFormat: 'JsonAos', ascii: true })).toBe(
-      '[{"\\u00fc":"\\u00e9\\ud83d\\ude00\\u007f"}]',
-    )
   })
 
   test('an answer of many messages arrives whole, with rows larger than one', async () => {

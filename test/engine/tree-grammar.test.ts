@@ -1,35 +1,15 @@
 // The grammar of what the gate lets through, against the engine's own trees: a wide corpus passes, and every part of
 // every tree that is changed into something that nobody permitted is refused.
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { gateStatement } from '../../src/engine/gate.ts'
-import { parseJson } from '../../src/json/json.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/model/json.ts'
 import { hiddenPlaces } from './escape-attempts.ts'
+import { topNodeOf, usePlainEngine } from './helpers.ts'
 import { statements } from './statements.ts'
 
-let connection: DuckDBConnection
-
-beforeAll(async () => {
-  connection = await (await DuckDBInstance.create(':memory:')).connect()
-})
-afterAll(() => connection.closeSync())
-
-/** The top node of a statement, as the engine serialises it. */
-async function nodeOf(sql: string): Promise<JsonObject> {
-  const result = await connection.run('SELECT json_serialize_sql($1::VARCHAR)', [sql])
-  const tree = parseJson(String((await result.getRows())[0]?.[0]), { maxDepth: 10_000 })
-  const [statement] = memberOf<JsonValue[]>(tree, 'statements') ?? []
-  const node = memberOf<JsonObject>(statement, 'node')
-  expect(node).toBeInstanceOf(Map)
-  return node ?? new Map()
-}
-
-function memberOf<T extends JsonValue>(value: JsonValue | undefined, name: string): T | undefined {
-  // The shape of the engine's trees is what this file looks at.
-  return value instanceof Map ? (value.get(name) as T | undefined) : undefined
-}
+const scalar = usePlainEngine()
+const nodeOf = async (sql: string): Promise<JsonObject> => await topNodeOf(scalar, sql)
 
 function verdict(node: JsonObject): string {
   try {
@@ -139,8 +119,8 @@ describe('the grammar', () => {
   })
 
   test('types that the catalogue can resolve are those that somebody looked at', async () => {
-    const rows = await connection.run('SELECT DISTINCT logical_type FROM duckdb_types() ORDER BY 1')
-    expect((await rows.getRows()).map(([name]) => name).join(' ')).toBe(
+    const types = "SELECT string_agg(DISTINCT logical_type, ' ' ORDER BY logical_type) FROM duckdb_types()"
+    expect(await scalar(types)).toBe(
       'ARRAY BIGINT BIGNUM BIT BLOB BOOLEAN DATE DECIMAL DOUBLE ENUM FLOAT GEOMETRY HUGEINT INTEGER INTERVAL LIST MAP ' +
         'NULL SMALLINT STRUCT TIME TIME WITH TIME ZONE TIMESTAMP TIMESTAMP WITH TIME ZONE TIMESTAMP_MS TIMESTAMP_NS ' +
         'TIMESTAMP_S TIME_NS TINYINT TYPE UBIGINT UHUGEINT UINTEGER UNION USMALLINT UTINYINT UUID VARCHAR VARIANT',

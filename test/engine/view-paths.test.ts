@@ -1,16 +1,15 @@
 // The path of a data directory is the operator's: whatever it looks like, a view shows what the slices hold.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bench, ask, openBench, schemaOf, systemColumns, writeSlice } from './helpers.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, openBench, useBench, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
-let bench: Bench
+const bench = useBench()
 let slice: string
 
 const stored = ['user', 'filename', 'file_row_number', 'file_index', 'year', 'rowid']
 
 beforeAll(async () => {
-  bench = await openBench()
   const values = stored.map((name) => `'stored ${name}' AS "${name}"`).join(', ')
   slice = await writeSlice(bench, 'first', `SELECT ${systemColumns('0')}, ${values}`)
   const later = await writeSlice(bench, 'second', `SELECT ${systemColumns('1')}, ${values}, 'new' AS more`)
@@ -20,7 +19,6 @@ beforeAll(async () => {
     for (const [index, from] of [slice, later].entries()) copyFileSync(from, join(bench.root, directory, `f${index}`))
   }
 })
-afterAll(async () => await bench.close())
 
 const schema = schemaOf(
   ...[...stored, 'more'].map((name) => ({ name, type: { kind: 'Option', inner: { kind: 'String' } } }) as const),

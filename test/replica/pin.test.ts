@@ -9,7 +9,7 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { PinnedDataset } from '../../src/model/query.ts'
-import { aliasOfParts, pinNames, pinnedList, Reader } from '../../src/replica/pin.ts'
+import { aliasOfParts, pinNames, inOrder, Reader } from '../../src/replica/pin.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const pinned = fc.record({
@@ -33,12 +33,12 @@ describe('the list of pins', () => {
   it('is ordered by id and alias, holds each once, and does not depend on the order of names', () => {
     fc.assert(
       fc.property(fc.array(pinned), (pins: PinnedDataset[]) => {
-        const list = pinnedList([], pins)
+        const list = inOrder(pins)
         const key = (one: PinnedDataset): string => `${one.id} ${one.alias} ${one.blockHash}`
         expect(new Set(list.map(key))).toEqual(new Set(pins.map(key)))
         expect(list).toHaveLength(new Set(pins.map(key)).size)
         expect(list.map(key)).toEqual(list.map(key).toSorted())
-        expect(pinnedList([], pins.toReversed())).toEqual(list)
+        expect(inOrder(pins.toReversed())).toEqual(list)
       }),
     )
   })
@@ -48,10 +48,15 @@ describe('names of a dataset that grows while they are looked up', () => {
   const chain = new DatasetChain({ id: 'did:odf:a', alias: 'acme/goods', log: 'x', partition: 0, visibility: 'public' })
   const grow = (): void => {
     const sequence = chain.headSequence + 1
+    const prevBlockHash = chain.headHash
     chain.apply(sha3Hash(utf8(String(sequence))), {
       systemTime: '2026-01-01T00:00:00Z',
       sequenceNumber: BigInt(sequence),
-      event: { kind: 'SetInfo', description: String(sequence) },
+      ...(prevBlockHash === undefined ? {} : { prevBlockHash }),
+      event:
+        sequence === 0
+          ? { kind: 'Seed', datasetId: 'did:odf:a', datasetKind: 'Root' }
+          : { kind: 'SetInfo', description: String(sequence) },
     })
   }
 

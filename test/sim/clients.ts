@@ -3,8 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { Catalog } from '../../src/catalog/catalog.ts'
-import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { viewOf } from '../../src/catalog/view.ts'
+import { type DatasetChain, viewOf } from '../../src/catalog/dataset-chain.ts'
 import type { Answer, BatchSent, HeadSeen, ProofChecked } from '../../src/history/history.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

@@ -9,7 +9,7 @@ import { type ChaosReport, runChaos } from '../../history/chaos.ts'
 import type { JsonValue } from '../../index.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { numberOf, objectOf } from '../json-values.ts'
+import { numberOf } from '../json-values.ts'
 import { createStatusLine, printObject } from '../output.ts'
 
 export interface ChaosOptions {
@@ -31,7 +31,9 @@ export async function chaos(context: CommandContext, options: ChaosOptions): Pro
     seed,
     onCycle: (done) => status.show(`killed ${done} of ${options.cycles} times`),
   }).finally(() => status.clear())
-  printObject(context.form, reportObject(report))
+  const wrong = textsOf(report)
+  const counts = Object.entries(report.counts).map(([name, count]): [string, JsonValue] => [name, numberOf(count)])
+  printObject(context.form, new Map<string, JsonValue>([['ok', wrong.length === 0], ...counts, ['wrong', wrong]]))
   const failure = failureOfReport(report)
   if (failure === undefined) {
     await rm(dir, { recursive: true, force: true })
@@ -42,8 +44,8 @@ export async function chaos(context: CommandContext, options: ChaosOptions): Pro
 }
 
 /** What a report comes to: undefined when no promise was broken, else the failure that names what was found. */
-export function failureOfReport(report: ChaosReport): CommandFailure | undefined {
-  const wrong = findingsOf(report)
+export function failureOfReport(findings: Findings): CommandFailure | undefined {
+  const wrong = textsOf(findings)
   if (wrong.length === 0) return undefined
   return new CommandFailure(exitCodes.verificationFailed, `${wrong.length} findings: a promise was broken.`, {
     facts: wrong.slice(0, 20),
@@ -51,13 +53,8 @@ export function failureOfReport(report: ChaosReport): CommandFailure | undefined
   })
 }
 
-function findingsOf({ verdicts, problems }: ChaosReport): readonly string[] {
-  return [...verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...problems]
-}
+type Findings = Pick<ChaosReport, 'verdicts' | 'problems'>
 
-function reportObject(report: ChaosReport) {
-  const { verdicts: _, problems: __, ...counts } = report
-  const wrong = findingsOf(report)
-  const numbers = Object.entries(counts).map(([name, count]): [string, JsonValue] => [name, numberOf(count)])
-  return objectOf({ ok: wrong.length === 0, ...Object.fromEntries(numbers), wrong: [...wrong] })
+function textsOf({ verdicts, problems }: Findings): string[] {
+  return [...verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...problems]
 }

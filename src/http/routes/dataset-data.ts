@@ -3,14 +3,13 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { hashOf } from '../../catalog/objects.ts'
-import { NodeError } from '../../model/errors.ts'
-import { dataFormatOf, type SchemaFormat, schemaFormatOf, schemaFormats } from '../../model/query.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
-import { openTail, type TailRequest } from '../../replica/tail.ts'
+import { openTail } from '../../replica/tail.ts'
 import { datasetOf } from '../access.ts'
-import { callerOf, isUnchanged, keepForEver, sendJson } from '../answer.ts'
+import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { DataFormatText, DatasetParams, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
+import { readSchemaFormat, readWindow } from './query.ts'
 
 const Tail = Type.Object({
   data: Type.Unknown(),
@@ -64,7 +63,7 @@ export function registerMetadata(app: FastifyInstance, context: HttpContext): vo
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof MetadataQuery> // MetadataQuery validated it
       const aspects = parseAspects(query.include)
-      const format = schemaFormat(query.schemaFormat) ?? 'ArrowJson'
+      const format = readSchemaFormat(query.schemaFormat) ?? 'ArrowJson'
       const { body, view } = await answerMetadata(context.catalog, chain, {
         aspects,
         schemaFormat: format,
@@ -95,7 +94,12 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
-      const asked = tailRequest(context, chain.name.alias, query)
+      const asked = {
+        alias: chain.name.alias,
+        ...readWindow(query, 'JsonAos', context.limits.resultRows),
+        schemaFormat: readSchemaFormat(query.schemaFormat),
+        at: query.at === undefined ? undefined : hashOf(query.at),
+      }
       const tail = await openTail(context.replica, asked, callerOf(context, request, reply))
       void reply.header('dataset-head', `${chain.name.alias};block="${tail.head}"`)
       if (query.at === undefined) void reply.header('cache-control', 'no-cache')
@@ -103,42 +107,7 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       if (isUnchanged(request, reply, tail.tag)) return reply.code(304).send()
       const answer = await tail.answer()
       if (answer.truncated) void reply.header('result-truncated', 'true')
-      return sendJson(context, reply, answer.body)
+      return sendAnswer(context, reply, answer)
     },
   )
-}
-
-function tailRequest(context: HttpContext, alias: string, query: Static<typeof TailQuery>): TailRequest {
-  const dataFormat = dataFormatOf(query.dataFormat ?? 'JsonAos')
-  if (dataFormat === undefined) {
-    throw new NodeError('InvalidParameter', `dataFormat is '${query.dataFormat}'.`, {
-      candidates: ['JsonAos', 'JsonAoa', 'JsonSoa'],
-    })
-  }
-  const limit = query.limit === undefined ? Math.min(100, context.limits.resultRows) : Number(query.limit)
-  if (limit > context.limits.resultRows) {
-    throw new NodeError(
-      'InvalidParameter',
-      `limit is ${limit}; at most ${context.limits.resultRows} rows are answered at once.`,
-      {
-        limit: { name: 'resultRows', value: context.limits.resultRows, unit: 'rows' },
-      },
-    )
-  }
-  return {
-    alias,
-    skip: query.skip === undefined ? 0 : Number(query.skip),
-    limit,
-    dataFormat,
-    schemaFormat: schemaFormat(query.schemaFormat),
-    at: query.at === undefined ? undefined : hashOf(query.at),
-  }
-}
-
-function schemaFormat(text: string | undefined): SchemaFormat | undefined {
-  if (text === undefined) return undefined
-  const format = schemaFormatOf(text)
-  if (format === undefined)
-    throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: schemaFormats })
-  return format
 }

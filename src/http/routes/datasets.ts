@@ -1,10 +1,9 @@
-// PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}.
+// PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
-import type { DatasetChain } from '../../catalog/dataset-chain.ts'
-import { viewOf } from '../../catalog/view.ts'
+import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { toPlain } from '../../json/json.ts'

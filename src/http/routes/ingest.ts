@@ -1,4 +1,5 @@
-// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6).
+// POST /{account}/{dataset}/ingest: one batch, all of it stored or nothing (docs/spec/http.md §6). GET /receipts/{id}:
+// what became of it, asked at any gateway as long as the chain exists.
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

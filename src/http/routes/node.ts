@@ -6,6 +6,7 @@ import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
+import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
@@ -128,7 +129,7 @@ function info(context: HttpContext): object {
     canonicalForm: 'verbatim',
     formats: {
       ingest: formats.map(({ mediaTypes }) => mediaTypes[0]),
-      data: ['JsonAoa', 'JsonAos', 'JsonSoa'],
+      data: outputFormatNames,
       schema: schemaFormats,
     },
     isMultiTenant: true,

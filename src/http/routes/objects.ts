@@ -1,10 +1,10 @@
-// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them.
+// The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them; and GET …/blocks,
+// the chain as people read it, newest block first.
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { blockPage, decodedBlock } from '../../catalog/blocks.ts'
-import { hashOf, type ObjectKind, type Objects } from '../../catalog/objects.ts'
+import { blockPage, decodedBlock, hashOf, type ObjectKind, type Objects } from '../../catalog/objects.ts'
 import type { NameRecord } from '../../chain/records.ts'
 import { NodeError } from '../../model/errors.ts'
 import { datasetOf, nameOf } from '../access.ts'

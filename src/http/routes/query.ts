@@ -6,15 +6,16 @@ import { hashOf } from '../../catalog/objects.ts'
 import { datasetIdBytes, datasetIdText } from '../../ids/did.ts'
 import { DecodeError, NodeError } from '../../model/errors.ts'
 import {
-  dataFormatOf,
   type DatasetPin,
   normaliseInclude,
   type QueryRequest,
+  type SchemaFormat,
   schemaFormatOf,
   schemaFormats,
 } from '../../model/query.ts'
+import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
 import { openQuery } from '../../replica/query.ts'
-import { callerOf, isUnchanged, sendJson } from '../answer.ts'
+import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { DataFormatText, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
 
@@ -110,34 +111,30 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
     '/query',
     { config: { right: 'read', runs: true }, schema: { ...shared, querystring: QueryString } },
     (request, reply) => {
-      const { format, include, skip, limit, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
+      const { format, include, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
       if (format !== undefined && dataFormat !== undefined) {
         throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
       }
-      const chosen = dataFormat ?? format
-      const asked = {
-        ...rest,
-        ...(chosen === undefined ? {} : { dataFormat: chosen }),
-        ...(include === undefined
-          ? {}
-          : {
-              include: include
-                .split(',')
-                .map((name) => name.trim())
-                .filter((name) => name !== ''),
-            }),
-        ...(skip === undefined ? {} : { skip: Number(skip) }),
-        ...(limit === undefined ? {} : { limit: Number(limit) }),
-      }
+      const names = include?.split(',').map((name) => name.trim())
+      const asked = { ...rest, dataFormat: dataFormat ?? format, include: names?.filter((name) => name !== '') }
       return respond(context, request, { reply, asked })
     },
   )
 }
 
+/** A request's members in either form. */
+interface AskedQuery extends AskedWindow {
+  readonly query: string
+  readonly queryDialect?: string | undefined
+  readonly schemaFormat?: string | null | undefined
+  readonly include?: readonly string[] | undefined
+  readonly datasets?: readonly Static<typeof Pin>[] | null | undefined
+}
+
 async function respond(
   context: ReplicaContext,
   request: FastifyRequest,
-  { reply, asked }: { reply: FastifyReply; asked: Static<typeof QueryBody> },
+  { reply, asked }: { readonly reply: FastifyReply; readonly asked: AskedQuery },
 ): Promise<FastifyReply> {
   const normalised = request.method === 'POST' ? inBody(() => normalise(asked, context)) : normalise(asked, context)
   const query = await openQuery(context.replica, normalised, callerOf(context, request, reply))
@@ -147,7 +144,7 @@ async function respond(
   const answer = await query.answer()
   if (answer.truncated) void reply.header('result-truncated', 'true')
   void reply.header('answer-stability', answer.stability)
-  return sendJson(context, reply, answer.body)
+  return sendAnswer(context, reply, answer)
 }
 
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
@@ -161,38 +158,55 @@ function inBody<T>(read: () => T): T {
 }
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
-function normalise(asked: Static<typeof QueryBody>, context: ReplicaContext): QueryRequest {
-  const dataFormat = dataFormatOf(asked.dataFormat ?? context.defaultDataFormat)
-  if (dataFormat === undefined) {
-    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, {
-      candidates: ['JsonAoa', 'JsonAos', 'JsonSoa'],
-    })
+function normalise(asked: AskedQuery, { defaultDataFormat, limits }: ReplicaContext): QueryRequest {
+  const window = readWindow(asked, defaultDataFormat, limits.resultRows)
+  const schemaFormat = readSchemaFormat(asked.schemaFormat)
+  return {
+    query: asked.query,
+    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
+    ...window,
+    dataFormatText: window.dataFormat,
+    schemaFormat: schemaFormat ?? 'ArrowJson',
+    include: normaliseInclude(asked.include ?? [], schemaFormat !== undefined),
+    includeAbsent: asked.include === undefined,
+    datasets: asked.datasets?.map(pinOf),
   }
-  const schemaAsked = asked.schemaFormat !== undefined && asked.schemaFormat !== null
-  const schemaFormat = schemaFormatOf(schemaAsked ? String(asked.schemaFormat) : 'ArrowJson')
-  if (schemaFormat === undefined) {
-    throw new NodeError('InvalidParameter', `schemaFormat is '${asked.schemaFormat}'.`, { candidates: schemaFormats })
+}
+
+/** Which rows are asked for, and in which format; numbers are digits in a query string. */
+interface AskedWindow {
+  readonly dataFormat?: string | undefined
+  readonly skip?: number | string | undefined
+  readonly limit?: number | string | undefined
+}
+
+/** The window with its defaults. Throws NodeError `InvalidParameter`. */
+export function readWindow(
+  asked: AskedWindow,
+  defaultFormat: string,
+  limitRows: number,
+): Pick<QueryRequest, 'dataFormat' | 'skip' | 'limit'> {
+  const format = outputFormatOf(asked.dataFormat ?? defaultFormat)
+  if (format === undefined) {
+    const candidates = [defaultFormat, ...outputFormatNames.filter((name) => name !== defaultFormat)]
+    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates })
   }
-  const limitRows = context.limits.resultRows
-  const limit = asked.limit ?? Math.min(100, limitRows)
+  const limit = Number(asked.limit ?? Math.min(100, limitRows))
   if (limit > limitRows) {
     throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
       limit: { name: 'resultRows', value: limitRows, unit: 'rows' },
       hint: 'Page with skip and limit.',
     })
   }
-  return {
-    query: asked.query,
-    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
-    dataFormat,
-    dataFormatText: dataFormat,
-    schemaFormat,
-    include: normaliseInclude(asked.include ?? [], schemaAsked),
-    includeAbsent: asked.include === undefined,
-    datasets: asked.datasets?.map(pinOf),
-    skip: asked.skip ?? 0,
-    limit,
-  }
+  return { dataFormat: format.name, skip: Number(asked.skip ?? 0), limit }
+}
+
+/** Undefined where none is named. Throws NodeError `InvalidParameter`. */
+export function readSchemaFormat(text: string | null | undefined): SchemaFormat | undefined {
+  if (text === undefined || text === null) return undefined
+  const format = schemaFormatOf(text)
+  if (format !== undefined) return format
+  throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: schemaFormats })
 }
 
 function pinOf(pin: Static<typeof Pin>): DatasetPin {

@@ -12,7 +12,6 @@ import { HaltError, NodeError } from '../../model/errors.ts'
 import type { EventLog, LogEntry } from '../event-log.ts'
 import { prepareContract } from '../messages.ts'
 import { checkInRange } from '../tail.ts'
-import { MessageCache } from './cache.ts'
 import { createKafka, endConnections, type KafkaConnection } from './client.ts'
 import { connectionHint, describeError, isConfigurationError, isOutOfRange, within } from './errors.ts'
 import { Follow, type Range, type TopicEntry, TopicReader } from './reader.ts'
@@ -20,7 +19,6 @@ import { PartitionSender, TopicWriter } from './sender.ts'
 import { ensureTopics, topicNames } from './topics.ts'
 
 const defaultPartitions = 8
-const cacheBytes = 64 * 1024 * 1024
 const stepBytes = 1024 * 1024
 /** A broker that takes longer to say who it is may be frozen: another one is asked. */
 const checkLimitMs = 1_500
@@ -98,7 +96,8 @@ class TopicLog implements KafkaLog {
   readonly #watcher: TopicReader
   readonly #writer: TopicWriter
   readonly #senders: readonly PartitionSender[]
-  readonly #cache = new MessageCache(cacheBytes)
+  /** What the last lookup in each partition fetched: the next one often asks for a message right behind. */
+  readonly #fetched = new Map<number, readonly TopicEntry[]>()
   readonly #follows = new Set<Follow>()
   readonly #starting = new Set<Promise<unknown>>()
   /** Lookups of one partition come one after the other: the second often finds the first one's messages. */
@@ -168,7 +167,6 @@ class TopicLog implements KafkaLog {
     try {
       for await (const entries of follow.entries()) {
         if (this.#halt !== undefined) throw this.#halt
-        this.#cache.add(partition, entries)
         yield entries
       }
     } finally {
@@ -179,8 +177,6 @@ class TopicLog implements KafkaLog {
   async get(partition: number, position: number): Promise<Uint8Array | undefined> {
     assert(position < 0 || Number.isSafeInteger(position), 'a position is a whole number')
     if (position < 0) return undefined
-    const held = this.#cache.get(partition, position)
-    if (held !== undefined) return held
     const before = this.#lookups.get(partition) ?? Promise.resolve()
     const lookup = before.then(() => this.#look(partition, position))
     this.#lookups.set(
@@ -236,12 +232,13 @@ class TopicLog implements KafkaLog {
     }
   }
 
-  /** Fetches a message that is not held, and what comes after it. */
+  /** The message, from what the last lookup fetched, or with those behind it. */
   async #look(partition: number, position: number): Promise<Uint8Array | undefined> {
-    const held = this.#cache.get(partition, position)
-    if (held !== undefined) return held
+    const fetched = this.#fetched.get(partition) ?? []
+    const held = fetched[position - (fetched[0]?.position ?? 0)]
+    if (held?.position === position) return held.bytes
     const entries = await this.#fetch(partition, position, stepBytes)
-    this.#cache.add(partition, entries)
+    this.#fetched.set(partition, entries)
     return entries[0]?.bytes
   }
 

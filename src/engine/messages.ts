@@ -1,0 +1,283 @@
+// What goes into the engine and comes out of it (statements and what the gate found in them, tables, jobs, answers, who
+// asks), the same as it travels between parent and child (v8 serialisation: bytes travel as bytes), and the lists of
+// slices, which travel once: later jobs send what a list grew by. engine.ts is the door.
+
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import type { ErrorDetails, TextPosition } from '../model/errors.ts'
+import type { OutputSchema } from '../model/output-schema.ts'
+import type { DataSchema } from '../model/schema.ts'
+
+/** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
+export const engineVersion = '1.5.6'
+
+/**
+ * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
+ * were left out says so (docs/decisions/query-output.md).
+ */
+export const normalizerVersion = 2
+
+export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
+
+/** The class of a statement (stability.ts). */
+export type Stability = 'exact' | 'pinned'
+
+/** A construct of a statement and where it stands. */
+export interface Construct {
+  readonly construct: string
+  /** Absent where the engine does not tell. */
+  readonly position?: TextPosition
+}
+
+/** A name in a FROM clause that no CTE explains; each distinct spelling once, at its first place. */
+export interface TableName {
+  /** `['acme/trips']` or `['acme', 'trips']`, without quotes. */
+  readonly parts: readonly string[]
+  /** Parts joined by a dot. */
+  readonly text: string
+  readonly position?: TextPosition
+}
+
+/** What the gate found in a statement that it let through. Plain data. */
+export interface Analysis {
+  /** The statement as sent. */
+  readonly sql: string
+  readonly tables: readonly TableName[]
+  /** The first construct that makes the statement irreproducible, if any. */
+  readonly volatile: Construct | undefined
+}
+
+/** A run of slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
+export interface EngineFiles {
+  /** Names the list: under one name, the same number is always the same file. */
+  readonly list: string
+  /** Number of the first file. */
+  readonly from: number
+  /** Number after that of the last file. */
+  readonly to: number
+  /** Absolute path of the Parquet slice with a number below `to`. */
+  path(number: number): string
+}
+
+/** The data behind a name of the statement. */
+export interface EngineTable {
+  readonly parts: readonly string[]
+  /** Id of the dataset that the files are of. */
+  readonly dataset: string
+  readonly files: EngineFiles
+  /** Latest full schema (system columns included); undefined: the four system columns alone. */
+  readonly schema: DataSchema | undefined
+}
+
+export interface EngineJob {
+  readonly analysis: Analysis
+  /** One per name of `analysis.tables`. */
+  readonly tables: readonly EngineTable[]
+  /** Refuse volatile statements and give every other a total order. */
+  readonly reproducible: boolean
+  /** Name of an output format. */
+  readonly dataFormat: string
+  readonly wantSchema: boolean
+  /** Order of keys in objects of a row: as the columns stand, or sorted by UTF-8 bytes. */
+  readonly keyOrder: 'column' | 'canonical'
+  /** Escape everything beyond ASCII, as canonical JSON does. */
+  readonly ascii: boolean
+  readonly skip: number
+  readonly limit: number
+}
+
+/** Who asks. */
+export interface EngineCaller {
+  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
+  readonly key: readonly string[]
+  /** Whether the caller may read a dataset, as rights are now. */
+  mayRead(dataset: string): boolean
+}
+
+/** Where the bytes of a caller's answers are counted. */
+export interface AnswerRoom {
+  /** An answer of so many bytes is about to be taken in. Throws NodeError `Saturated`. */
+  take(bytes: number): void
+}
+
+/** How a job is asked for. */
+export interface Asking {
+  readonly caller: EngineCaller
+  readonly signal: AbortSignal
+  /** Absent: the answer is not for a caller. */
+  readonly room?: AnswerRoom
+}
+
+export interface EngineAnswer {
+  /** JSON text of the `data` member. */
+  readonly data: Uint8Array
+  /** Columns of the answer, where they were asked for. */
+  readonly schema?: OutputSchema
+  readonly rows: number
+  /** There were more rows than `limit`. */
+  readonly truncated: boolean
+  readonly stability: Stability
+}
+
+export interface EngineOptions {
+  /** Queries of callers at the same time, each in a process of its own. */
+  readonly processes: number
+  readonly queryMs: number
+  /** For the engine's own buffers; the process is killed at half as much again (at least 512 MiB more). */
+  readonly memoryBytes: number
+  readonly resultBytes: number
+  /** Queries that may wait for a free process. */
+  readonly queueLimit: number
+  /** Of the room in that queue that others leave free, what one caller may take. */
+  readonly callerSharePercent: number
+  /** Whether anyone at all may read a dataset, as things are now. */
+  readonly isOpen: (dataset: string) => boolean
+  /** Directories that the children may read. */
+  readonly dataRoots: readonly string[]
+  readonly logger: Logger
+  readonly clock: Clock
+}
+
+/** A table whose list of files is sent once to each process (`SentLists`). */
+export interface PlainTable {
+  readonly parts: readonly string[]
+  readonly schema: EngineTable['schema']
+  readonly list: string
+  readonly from: number
+  readonly to: number
+  /** Paths that follow those of the list that the process holds. */
+  readonly more: readonly string[]
+  /** Path of the file `to - 1`, where there is one: both ends agree on it. */
+  readonly last: string | undefined
+}
+
+/** A job as it travels. */
+export interface PlainJob extends Omit<EngineJob, 'tables'> {
+  readonly tables: readonly PlainTable[]
+  /** Drop all lists of files first. */
+  readonly forget: boolean
+}
+
+export interface ChildSettings {
+  readonly memoryBytes: number
+  readonly killBytes: number
+  readonly resultBytes: number
+  readonly dataRoots: readonly string[]
+}
+
+/** A process is sent one `analyze` or `run` at a time. */
+export type ToChild =
+  | { readonly kind: 'settings'; readonly settings: ChildSettings }
+  | { readonly kind: 'analyze'; readonly sql: string }
+  | { readonly kind: 'run'; readonly job: PlainJob }
+  | { readonly kind: 'interrupt' }
+  /** Whether the rest of an answer is to be sent. */
+  | { readonly kind: 'rest'; readonly wanted: boolean }
+
+export interface PlainError {
+  readonly kind: ErrorKind
+  readonly message: string
+  readonly details: ErrorDetails
+  /** What the operator reads of a failure that is no caller's fault. */
+  readonly reason?: string
+  /** The engine may be in any state: the process is not used again. */
+  readonly broken: boolean
+}
+
+/**
+ * What `first` lacks of `data` comes in pieces, so that the parent's loop never stalls on one message, and only when the
+ * parent has said that it has room for it.
+ */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'analysis'; readonly analysis: Analysis }
+  | {
+      readonly kind: 'answer'
+      readonly rows: number
+      readonly truncated: boolean
+      readonly stability: Stability
+      readonly schema: OutputSchema | undefined
+      readonly dataBytes: number
+      readonly first: Uint8Array
+    }
+  | { readonly kind: 'piece'; readonly bytes: Uint8Array }
+  | { readonly kind: 'failed'; readonly error: PlainError }
+  | { readonly kind: 'overgrown' }
+  /** Before an answer: memory did not come back, so the next query should find a fresh process. */
+  | { readonly kind: 'worn' }
+
+/** Paths that a process holds before it is told to forget them all: some tens of megabytes. */
+const keptPaths = 200_000
+
+/** The parent's end of the lists, one per process. */
+export class SentLists {
+  /** Name of a list → paths sent. */
+  readonly #sent = new Map<string, number>()
+  #paths = 0
+
+  /** The tables as they travel; `forget` tells the process to drop all lists first. */
+  plain(tables: readonly EngineTable[]): { readonly tables: readonly PlainTable[]; readonly forget: boolean } {
+    const missing = tables.reduce((sum, { files }) => sum + Math.max(0, files.to - this.#count(files.list)), 0)
+    const forget = this.#paths > 0 && this.#paths + missing > keptPaths
+    if (forget) {
+      this.#sent.clear()
+      this.#paths = 0
+    }
+    return { tables: tables.map((table) => this.#plainTable(table)), forget }
+  }
+
+  #count(list: string): number {
+    return this.#sent.get(list) ?? 0
+  }
+
+  #plainTable({ parts, files, schema }: EngineTable): PlainTable {
+    const { list, from, to } = files
+    const known = this.#count(list)
+    const more = pathsOf(files, known, to)
+    this.#sent.set(list, Math.max(known, to))
+    this.#paths += more.length
+    return { parts, schema, list, from, to, more, last: to > from ? files.path(to - 1) : undefined }
+  }
+}
+
+function pathsOf(files: EngineFiles, from: number, to: number): string[] {
+  const paths: string[] = []
+  for (let index = from; index < to; index++) paths.push(files.path(index))
+  return paths
+}
+
+/** The pattern that matches `path` alone: the engine takes every path for one. */
+export function patternOf(path: string): string {
+  return path.replaceAll(/[*?[]/g, '[$&]')
+}
+
+/** A table in a child process. */
+export interface HeldTable {
+  readonly parts: readonly string[]
+  readonly schema: EngineTable['schema']
+  /** Differs when the files do. */
+  readonly signature: string
+  /** Absolute paths in chain order. */
+  files(): readonly string[]
+}
+
+/** The lists that a process holds. */
+export class HeldLists {
+  readonly #lists = new Map<string, string[]>()
+
+  /** Takes what a job brings of its lists; the job's tables. */
+  take(job: { readonly tables: readonly PlainTable[]; readonly forget: boolean }): HeldTable[] {
+    if (job.forget) this.#lists.clear()
+    return job.tables.map(({ parts, schema, list, from, to, more, last }) => {
+      const paths = this.#lists.get(list) ?? []
+      this.#lists.set(list, paths)
+      for (const path of more) paths.push(path)
+      assert(paths.length >= to, 'a job brings the files that its process lacks')
+      if (to > from) assert(paths[to - 1] === last, 'a list of files only ever grows')
+      return { parts, schema, signature: `${list} ${from} ${to}`, files: () => paths.slice(from, to) }
+    })
+  }
+}
