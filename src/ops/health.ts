@@ -17,7 +17,7 @@ export class Health {
     this.#checks.set(name, check)
   }
 
-  /** Told beside the readiness, as JSON. */
+  /** Told besides the readiness, as JSON. */
   tell(name: string, fact: () => unknown): void {
     this.#facts.set(name, fact)
   }

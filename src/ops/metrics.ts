@@ -150,7 +150,7 @@ export class Metrics {
   }
 }
 
-/** What a gateway has under way. */
+/** What a gateway has in flight. */
 export interface GatewayLoad {
   readonly openRequests: number
   readonly openBytes: number

@@ -1,5 +1,5 @@
 // The event log in a directory of this machine: one partition, segment files, group commit.
-// Appends that arrive while an fsync is under way share the next one; no timer is involved. An append is answered, and
+// Appends that arrive while an fsync is in flight share the next one; no timer is involved. An append is answered, and
 // its messages shown to readers, when the fsync after its write has ended.
 
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ class FileLog implements EventLog {
   readonly #onFailure: (error: unknown) => void
   #queue: Call[] = []
   #queuedBytes = 0
-  /** The writing under way; undefined when nothing is queued. */
+  /** The writing in flight; undefined when nothing is queued. */
   #writing: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failed = false

@@ -1,6 +1,6 @@
 // Announcements over the commits topic, so that gateways and replicas of other processes hear of commits.
 // Listeners of this process are called at once; what comes back from the topic with our own mark is skipped.
-// Hints only: when the brokers are away, announcements are dropped, and whoever misses one finds the commit in the store.
+// Hints only: when the brokers are away, announcements are dropped: a commit whose announcement is missed is found in the store.
 
 import type { Kafka } from 'kafkajs'
 import { randomBytes } from '../../ids/native-crypto.ts'
