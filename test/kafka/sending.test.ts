@@ -94,29 +94,16 @@ describe.skipIf(noKafka)('appending', () => {
     expect((await textsOf(log))[position]).toBe('B')
   })
 
-  /** The next request to store is stored, its answer lost, and connections are refused for `ms`. */
-  const storeAndRefuse = (ms: number): void => {
-    proxy.fate = (apiKey) => {
-      if (apiKey !== produceKey || proxy.refuses) return 'pass'
-      proxy.refuses = true
-      setTimeout(() => {
-        proxy.refuses = false
-        proxy.fate = () => 'pass'
-      }, ms)
-      return 'after'
-    }
-  }
-
   test('names the first copy when the answer was lost and connections were refused for 3 s', async () => {
     await log.append(0, [bytesOf('warm')])
-    storeAndRefuse(3_000)
+    proxy.storeAndRefuse(3_000)
     expect(await log.append(0, [bytesOf('A'), bytesOf('B')])).toBe(1)
     expect(await textsOf(log)).toEqual(['warm', 'A', 'B', 'A', 'B'])
   })
 
   test('says that the outcome is unknown when the answer was lost and connections were refused for 20 s', async () => {
     await log.append(0, [bytesOf('warm')])
-    storeAndRefuse(20_000)
+    proxy.storeAndRefuse(20_000)
     await expect(log.append(0, [bytesOf('A')])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
     await expect.poll(() => proxy.refuses, { timeout: 30_000 }).toBe(false)
     const position = await log.append(0, [bytesOf('B')])

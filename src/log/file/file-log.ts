@@ -15,7 +15,7 @@ import { prepareContract } from '../messages.ts'
 import { checkInRange, Tail, truncated } from '../tail.ts'
 import { type LogIdentity, maxMessageBytes, newIdentityText, parseIdentity, withoutIdentity } from './frame.ts'
 import { listSegments, recoverLog, writeText } from './recover-log.ts'
-import { SegmentWriter } from './segment-writer.ts'
+import { full, SegmentWriter } from './segment-writer.ts'
 
 const MiB = 1024 * 1024
 const defaultSegmentBytes = 64 * MiB
@@ -226,7 +226,7 @@ class FileLog implements EventLog {
         group.push(call)
         bytes += call.bytes
       } else {
-        call.reject(storageFull())
+        call.reject(full())
       }
     }
     this.#queue = this.#queue.slice(taken)
@@ -278,10 +278,6 @@ class FileLog implements EventLog {
     const why = this.#failed ? 'The log could not be written and takes no more until a restart.' : 'The log is closed.'
     return new NodeError('LogUnavailable', why)
   }
-}
-
-function storageFull(): NodeError {
-  return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.')
 }
 
 function outcomeUnknown(cause: unknown): NodeError {

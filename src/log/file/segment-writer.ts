@@ -203,6 +203,7 @@ function outOfFiles(cause: unknown): NodeError {
   })
 }
 
-function full(cause: unknown): NodeError {
+/** Rows are refused for want of space. */
+export function full(cause?: unknown): NodeError {
   return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.', { cause })
 }
