@@ -1,13 +1,13 @@
 // What an installation has stored: who has the directory, the log, the store, and whether log and store fit. Cheap
 // checks of many things; `fsck` is the one that reads everything.
 
+import { openStore } from '../open-storage.ts'
 import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../chain/records.ts'
 import type { Config } from '../config.ts'
 import { lockOwner } from '../disk/directory-lock.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import { openStore } from '../open-storage.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import { loadBlock, ObjectFault } from '../store/load-block.ts'
