@@ -1,6 +1,6 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { FloorHalts } from '../../src/gateway/log-watch.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -8,19 +8,12 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { putFloor } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
-import { Rig } from './support.ts'
-
-const rigs: Rig[] = []
-
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.stop()
-})
+import { type Rig, rigOf } from './support.ts'
 
 /** A gateway alone, and a builder that announces nothing to it. */
 async function apart(): Promise<Rig> {
-  const gateway = new Rig({ apart: true })
-  const builder = await new Rig({ log: gateway.log, store: gateway.store }).build()
-  rigs.push(gateway, builder)
+  const gateway = rigOf({ apart: true })
+  await rigOf({ log: gateway.log, store: gateway.store }).build()
   return gateway
 }
 
