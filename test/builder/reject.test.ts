@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { ArrowStreamReader } from '../../src/arrow/ipc.ts'
+import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { type BatchOutcome, decodeCheckpoint } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'

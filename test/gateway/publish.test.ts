@@ -4,7 +4,6 @@
 import { tmpdir } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { Spool } from '../../src/gateway/spool.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -18,6 +17,7 @@ import { NodeError } from '../../src/model/errors.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, schemaOf, userFields } from '../builder/support.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 import { spoolDir } from './support.ts'
 
 const eventTime: Field = { name: 'event_time', type: { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' } }
