@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { putFloor } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
+import { handClock } from '../helpers/hand-clock.ts'
 import { type Rig, rigOf } from './support.ts'
 
 /** A gateway alone, and a builder that announces nothing to it. */
@@ -47,20 +48,12 @@ describe('the halts of the newest floors', () => {
     await putFloor(store, { log: 'log1', partition: 0, position: 5, anchor, halted: [] })
     const halted = [{ dataset: b, position: 3, reason: 'ChainBroken' }]
     await putFloor(store, { log: 'log1', partition: 1, position: 5, anchor, halted })
-    let wake: () => void = () => {}
-    const clock = {
-      ...systemClock,
-      sleep: (_ms: number, signal?: AbortSignal) =>
-        new Promise<void>((resolve) => {
-          wake = resolve
-          signal?.addEventListener('abort', () => resolve(), { once: true })
-        }),
-    }
+    const clock = handClock()
     const halts = new FloorHalts({ store, log, clock, logger: silentLogger })
     await expect.poll(() => halts.of(b)).toMatch(/^ChainBroken: /)
     expect(halts.of(a)).toBeUndefined()
     await putFloor(store, { log: 'log1', partition: 1, position: 9, anchor, halted: [] })
-    wake()
+    await clock.advance(5_000)
     await expect.poll(() => halts.of(b)).toBeUndefined()
     await halts.close()
   })
