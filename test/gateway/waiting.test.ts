@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { BlockPace, Waiters } from '../../src/gateway/outcome.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { must } from '../../src/lib/assert.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
@@ -11,12 +12,16 @@ import { datasetId } from '../builder/support.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 import { type Rig, withDataset } from './support.ts'
 
+function waitersOf({ catalog, outcomes }: Rig, clock: Clock): Waiters {
+  return new Waiters({ catalog, outcomes, clock, logger: silentLogger })
+}
+
 describe('a waiter', () => {
   test('is answered when its block is in the catalog, and when it was there before', async () => {
     const rig = await withDataset()
     await rig.pause()
     const clock = handClock()
-    const waiters = new Waiters({ ...rig, clock, logger: silentLogger })
+    const waiters = waitersOf(rig, clock)
     const receipt = await rig.rows('a/b', [{ n: 2 }], { headers: { prefer: 'respond-async' } })
     const note = must(await noteOf(rig, receipt.receiptId), 'a note')
     const chain = must(await rig.catalog.byAlias('a/b'), 'a dataset')
@@ -34,7 +39,7 @@ describe('a waiter', () => {
     const rig = await withDataset()
     await rig.pause()
     const clock = handClock()
-    const waiters = new Waiters({ ...rig, clock, logger: silentLogger })
+    const waiters = waitersOf(rig, clock)
     const chain = must(await rig.catalog.byAlias('a/b'), 'a dataset')
     const never = { id: 'x'.repeat(43), position: 1e6 }
     const timed = waiters.wait(chain, never, 1000)
