@@ -47,7 +47,7 @@ export class Catalog {
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #unsubscribe: () => void
 
-  /** With a `clock`, others may commit unheard: a chain that is asked for is then probed, at most once a second. */
+  /** With a `clock`, others may commit unannounced: a chain that is asked for is then probed, at most once a second. */
   constructor(deps: {
     store: ObjectStore
     announcements: Announcements
@@ -142,7 +142,7 @@ export class Catalog {
     return this.#clock.monotonicMs() - (this.#probedMs.get(id) ?? Number.NEGATIVE_INFINITY) < currentMs
   }
 
-  /** Refreshes a chain that may be out of date; those who ask meanwhile share the probe. */
+  /** Refreshes a chain that may be out of date; callers that ask meanwhile share the probe. */
   async #makeCurrent(chain: DatasetChain): Promise<DatasetChain> {
     const { id } = chain.name
     await this.#inTurn(id, async () => {
@@ -154,7 +154,7 @@ export class Catalog {
   async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
     const held = this.#chains.peek(id)
     if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
-    // Nobody has asked for it: it is read ahead, but not in the place of one that somebody has.
+    // Not asked for yet: it is read ahead, but never pushes out a chain that is in use.
     if (!this.#chains.hasRoomFor(headSequence + 1)) return
     const name = await this.#name(foldAscii(alias))
     const chain = name?.id === id ? await this.chainOf(name) : undefined
@@ -234,7 +234,7 @@ export class Catalog {
     })
   }
 
-  /** Takes in what was committed since; `durableTo` is the last block that an announcement has told of. */
+  /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
   async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
@@ -255,7 +255,7 @@ export class Catalog {
     if (tell) this.#tell({ chain, fromSequence })
   }
 
-  /** The commits with these numbers; who comes to await them late need not catch them before. */
+  /** The commits with these numbers. A failure waits until it is awaited. */
   #commits(chain: DatasetChain, sequences: readonly number[]): Promise<(CommitRecord | undefined)[]> {
     const reading = Promise.all(sequences.map((sequence) => this.#commit(chain, sequence)))
     reading.catch(() => {})

@@ -1,5 +1,5 @@
-// An operator's rejection of one message, checked before it is written for ever: only the very message that a builder
-// says is at fault, or one that nobody can read.
+// An operator's rejection of one message, checked before it is written, for it cannot be taken back: only the very message
+// that a builder names as the cause of a halt, or one that cannot be read.
 
 import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
