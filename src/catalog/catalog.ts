@@ -35,8 +35,9 @@ export class Catalog {
   readonly #store: ObjectStore
   readonly #logger: Logger
   readonly #clock: Clock | undefined
+  /** By folded alias, and by id. */
   readonly #names = new Map<string, NameRecord>()
-  readonly #aliasOfId = new Map<DatasetId, string>()
+  readonly #nameOfId = new Map<DatasetId, NameRecord>()
   readonly #chains: HeldChains
   /** By log that names were made with: the adoptions that lead to the one that rows go to now. */
   readonly #adoptions = new Map<string, readonly AdoptionRecord[]>()
@@ -108,15 +109,13 @@ export class Catalog {
 
   /** The name of the dataset with this DID, if its record is whole. */
   async nameOfId(id: DatasetId): Promise<NameRecord | undefined> {
-    if (!this.#aliasOfId.has(id)) await this.#readAllNames()
-    const alias = this.#aliasOfId.get(id)
-    return alias === undefined ? undefined : this.#names.get(alias)
+    if (!this.#nameOfId.has(id)) await this.#readAllNames()
+    return this.#nameOfId.get(id)
   }
 
   /** The name of the dataset with this DID if the catalog holds it already; no IO. */
   heldName(id: DatasetId): NameRecord | undefined {
-    const alias = this.#aliasOfId.get(id)
-    return alias === undefined ? undefined : this.#names.get(alias)
+    return this.#nameOfId.get(id)
   }
 
   /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
@@ -180,7 +179,7 @@ export class Catalog {
 
   #remember(folded: string, name: NameRecord): NameRecord {
     this.#names.set(folded, name)
-    this.#aliasOfId.set(name.id, folded)
+    this.#nameOfId.set(name.id, name)
     return name
   }
 
@@ -199,39 +198,39 @@ export class Catalog {
   async chainOf(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
     if (held !== undefined) return this.#isCurrent(name.id) ? held : this.#makeCurrent(held)
-    return this.#inTurn(name.id, async () => {
-      const meanwhile = this.#chains.get(name.id)
-      if (meanwhile !== undefined) return meanwhile
-      const chain = new DatasetChain(name)
-      // Read first: a head is written after its commit, so the commits that are found below reach it.
-      const hint = await readHint(this.#store, name.id)
-      const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
-      chain.reserve(sequences.length + creationBlocks)
-      let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
-      for (let at = 0; at < sequences.length; at += parallelReads) {
-        const group = sequences.slice(at, at + parallelReads)
-        const commits = await ahead
-        ahead = this.#commits(chain, sequences.slice(at + parallelReads, at + 2 * parallelReads))
-        const blocks: Hash[] = []
-        for (const [index, commit] of commits.entries()) {
-          // A listing may lack a commit that was made meanwhile: the probe finds it.
-          if (group[index] === chain.headSequence + 1 + blocks.length) blocks.push(...(commit?.blocks ?? []))
-        }
-        await this.#applyBlocks(chain, blocks)
+    return this.#inTurn(name.id, async () => this.#chains.get(name.id) ?? (await this.#load(name)))
+  }
+
+  async #load(name: NameRecord): Promise<DatasetChain> {
+    const chain = new DatasetChain(name)
+    // Read first: a head is written after its commit, so the commits that are found below reach it.
+    const hint = await readHint(this.#store, name.id)
+    const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
+    chain.reserve(sequences.length + creationBlocks)
+    let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
+    for (let at = 0; at < sequences.length; at += parallelReads) {
+      const group = sequences.slice(at, at + parallelReads)
+      const commits = await ahead
+      ahead = this.#commits(chain, sequences.slice(at + parallelReads, at + 2 * parallelReads))
+      const blocks: Hash[] = []
+      for (const [index, commit] of commits.entries()) {
+        // A listing may lack a commit that was made meanwhile: the probe finds it.
+        if (group[index] === chain.headSequence + 1 + blocks.length) blocks.push(...(commit?.blocks ?? []))
       }
-      await this.#probe(chain, { tell: false })
-      if ((sequences.at(-1) ?? -1) > chain.headSequence) {
-        throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
-      }
-      if (hint !== undefined && hint.sequence > chain.headSequence) {
-        throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
-      }
-      await this.#store.makeDurable(commitsPrefix(name.id))
-      if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
-      this.#chains.keep(chain)
-      this.#tell({ chain, fromSequence: 0 })
-      return chain
-    })
+      await this.#applyBlocks(chain, blocks)
+    }
+    await this.#probe(chain, { tell: false })
+    if ((sequences.at(-1) ?? -1) > chain.headSequence) {
+      throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
+    }
+    if (hint !== undefined && hint.sequence > chain.headSequence) {
+      throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
+    }
+    await this.#store.makeDurable(commitsPrefix(name.id))
+    if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
+    this.#chains.keep(chain)
+    this.#tell({ chain, fromSequence: 0 })
+    return chain
   }
 
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
