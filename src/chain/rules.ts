@@ -227,7 +227,7 @@ function applyPushSource(chain: Link, event: AddPushSource): ChainState {
 }
 
 /** True when adding `b` after `a` would change nothing, which a chain does not admit. */
-export function samePushSource(a: AddPushSource, b: AddPushSource): boolean {
+function samePushSource(a: AddPushSource, b: AddPushSource): boolean {
   const { schema: schemaA, ...readA } = a.read
   const { schema: schemaB, ...readB } = b.read
   if ((schemaA === undefined) !== (schemaB === undefined)) return false

@@ -84,10 +84,9 @@ export async function rejectUnreadable(
 }
 
 async function put(store: ObjectStore, place: MessagePlace, record: RejectRecord): Promise<Rejection> {
-  const claim = await putReject(store, place, record)
-  if (claim.outcome === 'won') return { ...place, outcome: 'rejected', record }
-  if (claim.inForce.dataset === record.dataset)
-    return { ...place, outcome: 'was rejected before', record: claim.inForce }
+  const done = await putReject(store, place, record)
+  if (done.outcome === 'won') return { ...place, outcome: 'rejected', record }
+  if (done.inForce.dataset === record.dataset) return { ...place, outcome: 'was rejected before', record: done.inForce }
   throw new NodeError('InvalidParameter', `Message ${place.position} was rejected as one of another dataset.`, {
     hint: 'What was rejected stays so.',
   })
