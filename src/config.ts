@@ -380,6 +380,12 @@ function invalid(message: string, cause?: unknown): NodeError {
   return new NodeError('InvalidParameter', message, { hint: 'proofstream serve --help lists the options.', cause })
 }
 
+/** Version of the package, such as `0.1.0`. */
+export function packageVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version // our manifest
+}
+
 function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

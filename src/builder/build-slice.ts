@@ -21,7 +21,7 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional, sameType } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import { createSliceWriter } from '../parquet/write-slice.ts'
+import { SliceWriter } from '../parquet/write-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
@@ -132,7 +132,7 @@ function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatc
 class SliceStream {
   readonly #plan: DataPlan
   readonly #fields: readonly Field[]
-  readonly #writer: ReturnType<typeof createSliceWriter>
+  readonly #writer: SliceWriter
   readonly #logical: LogicalHash
   #waiting: RecordBatch[] = []
   #waitingRows = 0
@@ -150,7 +150,7 @@ class SliceStream {
   constructor(plan: DataPlan, schema: DataSchema, compressor: Compressor) {
     this.#plan = plan
     this.#fields = schema.fields
-    this.#writer = createSliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
+    this.#writer = new SliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
     this.#logical = createLogicalHash(schema.fields)
   }
 
@@ -174,7 +174,7 @@ class SliceStream {
   async finish(): Promise<void> {
     await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    const last = await inTurns(this.#writer.finishInSteps())
+    const last = await inTurns(this.#writer.finish())
     this.footer = last.slice(-footerParts)
     await this.#keep(last)
     this.#facts = {
@@ -231,7 +231,7 @@ class SliceStream {
     const latest = latestTime(must(columns[0], 'an event-time column'))
     if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
     await nextTurn()
-    await inTurns(this.#writer.addInSteps(full))
+    await inTurns(this.#writer.add(full))
     await this.#keep(this.#writer.take())
   }
 }

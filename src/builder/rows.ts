@@ -4,7 +4,7 @@
 // looked into: whatever is wrong with them may be why.
 
 import { batchBytes } from '../arrow/columns.ts'
-import { ArrowStreamReader } from '../arrow/ipc.ts'
+import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import type { EventLog, LogEntry } from '../log/event-log.ts'
 import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'

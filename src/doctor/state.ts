@@ -1,13 +1,13 @@
 // What an installation has stored: who has the directory, the log, the store, and whether log and store fit. Cheap
 // checks of many things; `fsck` is the one that reads everything.
 
+import { openStore } from '../open-storage.ts'
 import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../chain/records.ts'
 import type { Config } from '../config.ts'
 import { lockOwner } from '../disk/directory-lock.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import { openReadOnlyDirectoryStore } from '../store/directory/directory-store.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import { loadBlock, ObjectFault } from '../store/load-block.ts'
@@ -74,7 +74,7 @@ function logFinding({ start, end, segments, tornBytes, hasFailed }: LogInspectio
 }
 
 async function checkStore(path: string, log: LogInspection | undefined, findings: Finding[]): Promise<void> {
-  const store = await openReadOnlyDirectoryStore(path)
+  const store = await openStore(path, 'read')
   try {
     const names = await checkNames(store, findings)
     await checkLogs(store, names, { log, findings })

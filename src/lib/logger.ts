@@ -1,4 +1,4 @@
-// What the inside needs of a logger. The real one (pino to stderr) is made by ops/create-logger.ts.
+// What the inside needs of a logger. The real one (pino to stderr) is made by ops/logger.ts.
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,6 @@
 // Blocks whose building ends the process: two deaths, and the dataset halts alone; a later start tries again.
 
+import { appendText } from '../helpers/slices.ts'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +35,7 @@ function longTexts(): Uint8Array {
     const builder = createColumnBuilder(field)
     for (let row = 0; row < rows; row++) {
       if (field.name === 'event_time') builder.appendInt64(baseMs + row)
-      else builder.appendText('x'.repeat(notedBytes / 32))
+      else appendText(builder, 'x'.repeat(notedBytes / 32))
     }
     return builder.finish()
   })

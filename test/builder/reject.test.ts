@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { ArrowStreamReader } from '../../src/arrow/ipc.ts'
+import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import type { BatchOutcome } from '../../src/chain/checkpoint.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { optional } from '../../src/model/schema.ts'

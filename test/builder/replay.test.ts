@@ -8,11 +8,11 @@ import { fsck } from '../../src/fsck/fsck.ts'
 import { must } from '../../src/lib/assert.ts'
 import { nextTurn } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { readSlice } from '../../src/parquet/read-slice.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
+import { readSlice } from '../helpers/slices.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { actions, type Script, scriptOf } from './script.ts'
 import { buildAll, chainOf, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
@@ -35,7 +35,7 @@ async function rowsOf(store: ObjectStore, id: string): Promise<number[]> {
   for (const { block } of await chainOf(store, id)) {
     if (block.event.kind !== 'AddData' || block.event.newData === undefined) continue
     const bytes = must(await store.get(dataKey(id, block.event.newData.physicalHash)), 'a slice')
-    const batch = await readSlice(bytes, { decompress: (data) => compressor.decompress(data) })
+    const batch = await readSlice(bytes)
     const column = must(
       batch.columns.find(({ name }) => name === 'n'),
       'column n',

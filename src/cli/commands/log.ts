@@ -17,7 +17,7 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 
 /** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
-  const { adopt, logNameOf } = await import('../../adopt.ts')
+  const { adopt, logNameOf } = await import('../../repair.ts')
   const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
   const log = old.kind === 'kafka' || next.kind === 'kafka' ? 'kafka' : 'file'
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
@@ -65,7 +65,7 @@ export interface RejectCommand extends NodeOptions {
 
 /** What was written goes to stdout. */
 export async function reject(context: CommandContext, { what, flags, configFile }: RejectCommand): Promise<number> {
-  const { rejectMessage } = await import('../../reject.ts')
+  const { rejectMessage } = await import('../../repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { outcome, log, partition, position, record } = await rejectMessage(config, what)
   const { dataset, reason, by, at } = record

@@ -1,4 +1,4 @@
-// The logger of a process: structured lines through pino to stderr; stdout belongs to data.
+// Structured log lines for operators, through pino to stderr (stdout belongs to data).
 
 import { destination, pino, stdTimeFunctions } from 'pino'
 import type { Logger } from '../lib/logger.ts'

@@ -1,28 +1,38 @@
-// The composition root of `log adopt`: opens the store and the two logs of a data directory on which no node runs.
+// The composition root of an operator's commands on what is stored: `log adopt`, which needs the data directory for
+// itself, and `dataset reject` and `log reject`, which work beside whatever nodes run on the store.
 
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Adoption, adoptLog } from './builder/adopt-log.ts'
 import type { Config, KafkaConfig } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
-import { systemClock } from './lib/clock.ts'
-import type { Logger } from './lib/logger.ts'
+import { systemClock as clock, timeText } from './lib/clock.ts'
 import { openLocalAnnouncements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import { openFileLog } from './log/file/file-log.ts'
 import { NodeError } from './model/errors.ts'
-import { compressor } from './node.ts'
-import { kafkaConnection, openStreams } from './open-storage.ts'
-import { createLogger } from './ops/create-logger.ts'
-import { openDirectoryStore } from './store/directory/directory-store.ts'
+import {
+  closeAll,
+  compressor,
+  isThere,
+  type Opening,
+  openLogDirectory,
+  openStoreThatIs,
+  openStreams,
+  openTopics,
+} from './open-storage.ts'
+import { createLogger } from './ops/logger.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
 
 /** A log as a person names it. */
 export type LogName =
   | { readonly kind: 'file'; readonly directory?: string }
   | { readonly kind: 'kafka'; readonly topicPrefix?: string }
   | { readonly kind: 'id'; readonly id: string }
+
+type OpenLogName = Exclude<LogName, { kind: 'id' }>
 
 const logNameForms = 'file, file:DIRECTORY, kafka, kafka:PREFIX, or the id of a log that is gone (32 hex digits)'
 
@@ -46,23 +56,27 @@ export interface AdoptOptions {
  * while a node has the data directory or a log, `ObjectNotFound` where there is no store or no such log.
  */
 export async function adopt(config: Config, options: AdoptOptions): Promise<Adoption> {
-  const logger = createLogger(config.logLevel)
-  const opened: (() => Promise<void>)[] = []
   const failure = new AbortController()
-  const onFailure = (error: unknown): void => failure.abort(error)
+  const logger = createLogger(config.logLevel)
+  const opening: Opening = { logger, onFailure: (error) => failure.abort(error), opened: [] }
+  const { opened } = opening
   try {
-    const store = await openStore(config, { opened, onFailure })
-    const opening: Opening = { config, logger, opened, store, onFailure }
+    const { cache } = dataPaths(config.dataDir)
+    if (await isThere(cache)) {
+      const unlock = lockDirectory(cache, 'cache')
+      opened.push(async () => unlock())
+    }
+    const store = await openStoreThatIs(config, opening.onFailure)
+    opened.push(() => store.close())
     const name = await foundName(config, options.old)
     const into = nextName(config, name, options.next)
-    const old = name.kind === 'id' ? name.id : await openOld(opening, name)
-    const next = await openLog(opening, into)
+    const old = name.kind === 'id' ? name.id : await openOldLog(config, name, { ...opening, store })
+    const next = await openNamedLog(config, into, opening)
     const announcements = openLocalAnnouncements(logger)
-    const { signal } = failure
-    const deps = { store, announcements, clock: systemClock, logger, compressor, signal }
+    const deps = { store, announcements, clock, logger, compressor, signal: failure.signal }
     return await adoptLog(deps, { old, next, acceptLoss: options.acceptLoss })
   } finally {
-    for (const close of opened.toReversed()) await close()
+    await closeAll(opened)
   }
 }
 
@@ -87,65 +101,34 @@ function nextName(config: Config, old: LogName, next: LogName): OpenLogName {
   })
 }
 
-async function openStore(
-  config: Config,
-  { opened, onFailure }: Pick<Opening, 'opened' | 'onFailure'>,
-): Promise<ObjectStore> {
-  const paths = dataPaths(config.dataDir, config.storeDir)
-  if (!(await exists(join(paths.store, logsPrefix)))) {
-    throw new NodeError('ObjectNotFound', `There is no store in ${paths.store}.`, {
-      hint: 'Name the data directory with --data, and the store with --store if it lies elsewhere.',
-    })
-  }
-  if (await exists(paths.cache)) {
-    const unlock = lockDirectory(paths.cache, 'cache')
-    opened.push(async () => unlock())
-  }
-  const store = await openDirectoryStore(paths.store, undefined, onFailure)
-  opened.push(() => store.close())
-  return store
-}
-
-interface Opening {
-  readonly config: Config
-  readonly logger: Logger
-  readonly opened: (() => Promise<void>)[]
-  readonly store: ObjectStore
-  /** What was opened takes no more. */
-  readonly onFailure: (error: unknown) => void
-}
-
-type OpenLogName = Exclude<LogName, { kind: 'id' }>
-
 /** Opens a log that must be there: a new one in its place would be another. */
-async function openOld(at: Opening, name: OpenLogName): Promise<EventLog> {
-  const directory = directoryOf(at.config, name)
-  const isThere =
-    name.kind === 'file' ? await exists(join(directory, 'id')) : await hasTopics(kafkaOf(at.config, name), at)
-  if (isThere) return openLog(at, name)
-  const ids = await at.store.list(logsPrefix)
+async function openOldLog(
+  config: Config,
+  name: OpenLogName,
+  { store, ...opening }: Opening & { readonly store: ObjectStore },
+): Promise<EventLog> {
+  const directory = directoryOf(config, name)
+  const exists = name.kind === 'file' ? await isThere(join(directory, 'id')) : await hasTopics(config, name, opening)
+  if (exists) return openNamedLog(config, name, opening)
+  const ids = await store.list(logsPrefix)
   const place = name.kind === 'file' ? directory : 'Kafka under that name'
   throw new NodeError('ObjectNotFound', `There is no log in ${place}.`, {
     hint: `If it is gone, name it by its id. The store knows ${ids.join(', ')}.`,
   })
 }
 
-async function openLog({ config, logger, opened, onFailure }: Opening, name: OpenLogName): Promise<EventLog> {
-  const log = name.kind === 'file' ? await openFile() : await openTopic()
-  opened.push(() => log.close())
+async function openNamedLog(config: Config, name: OpenLogName, opening: Opening): Promise<EventLog> {
+  const log =
+    name.kind === 'file'
+      ? await openLogDirectory(directoryOf(config, name), opening)
+      : await openTopics(kafkaOf(config, name), opening.logger)
+  opening.opened.push(() => log.close())
   return log
+}
 
-  async function openFile(): Promise<EventLog> {
-    return openFileLog({ directory: directoryOf(config, name), clock: systemClock, logger, onFailure })
-  }
-  async function openTopic(): Promise<EventLog> {
-    const kafka = kafkaOf(config, name)
-    const [{ openKafkaLog }, connection] = await Promise.all([
-      import('./log/kafka/kafka-log.ts'),
-      kafkaConnection(kafka),
-    ])
-    return openKafkaLog({ ...kafka, connection, clock: systemClock, logger })
-  }
+async function hasTopics(config: Config, name: OpenLogName, { logger }: Opening): Promise<boolean> {
+  const streams = await openStreams({ ...config, kafka: kafkaOf(config, name) }, logger)
+  return (await streams.compare()).every(({ partitions }) => partitions > 0)
 }
 
 function directoryOf(config: Config, name: OpenLogName): string {
@@ -158,11 +141,31 @@ function kafkaOf({ kafka }: Config, name: OpenLogName): KafkaConfig {
   return { ...kafka, topicPrefix: topicPrefix ?? kafka.topicPrefix }
 }
 
-async function hasTopics(kafka: KafkaConfig, { config, logger }: Opening): Promise<boolean> {
-  const streams = await openStreams({ ...config, kafka }, logger)
-  return (await streams.compare()).every(({ partitions }) => partitions > 0)
+/** A message that halts a dataset, or one that cannot be read. */
+export type RejectOptions = {
+  readonly reason: string
+  readonly position: number
+} & ({ readonly dataset: string } | { readonly log?: string | undefined; readonly partition: number })
+
+/** Writes the rejection. Durable when it resolves. Throws as `rejectHalted`, `rejectUnreadable`; NodeError `ObjectNotFound`. */
+export async function rejectMessage(config: Config, options: RejectOptions): Promise<Rejection> {
+  const store = await openStoreThatIs(config)
+  try {
+    const word = { reason: options.reason, by: operator(), at: timeText(clock.nowMs()) }
+    return 'dataset' in options
+      ? await rejectHalted(store, options, word)
+      : await rejectUnreadable(store, options, word)
+  } finally {
+    await store.close()
+  }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined
+/** Who runs this, as the machine knows it. */
+function operator(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without a name, as in containers.
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
 }
