@@ -38,7 +38,7 @@ interface CellForm {
 type Scalar = readonly [type: OutputType, write: (value: duckdb.DuckDBValue, ascii: boolean) => string]
 
 const text: OutputType = { kind: 'String' }
-const integerToken = String
+const integerToken = (value: duckdb.DuckDBValue): string => String(value)
 const textToken = (value: duckdb.DuckDBValue, ascii: boolean): string => stringToken(String(value), ascii)
 
 /** Integers of 128 bits print bare as long as they fit the 38 digits of their Arrow type. */
@@ -284,6 +284,11 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
   readonly resultBytes: number
 }
 
+interface OutputColumn {
+  readonly index: number
+  readonly write: CellWriter
+}
+
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
 export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered> {
   const { limit, ascii } = options
@@ -302,7 +307,8 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
     const chunk = await result.fetchChunk()
     if (chunk === null || chunk.rowCount === 0) break
     const count = Math.min(chunk.rowCount, limit - rows)
-    writer.rows({ count, cells: columns.map(({ index, write }) => cellsOf(chunk, index, { write, count })) })
+    const cells = (column: number): string[] => cellsOf(chunk, must(columns[column], 'one key for each column'), count)
+    writer.rows({ count, cells })
     rows += chunk.rowCount
   }
   writer.end()
@@ -310,12 +316,8 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
 }
 
 /** Tokens of the first `count` cells of a column. */
-function cellsOf(
-  chunk: duckdb.DuckDBDataChunk,
-  column: number,
-  { write, count }: { readonly write: CellWriter; readonly count: number },
-): string[] {
-  const vector = chunk.getColumnVector(column)
+function cellsOf(chunk: duckdb.DuckDBDataChunk, { index, write }: OutputColumn, count: number): string[] {
+  const vector = chunk.getColumnVector(index)
   const cells: string[] = []
   for (let row = 0; row < count; row++) cells.push(write(vector.getItem(row)))
   return cells
