@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type NodeProcess, startNodeProcess } from '../test/helpers/node-process.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import { type NodeProcess, startNodeProcess } from './node-process.ts'
 
 export const canPin = availableParallelism() >= 2 && spawnSync('taskset', ['-V']).status === 0
 const serverCore = 0

@@ -3,13 +3,15 @@
 
 import { constants, zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
+import { bitAt } from '../src/arrow/buffers.ts'
 import { createColumnBuilder } from '../src/arrow/column-builder.ts'
-import { bitAt, sliceBatch } from '../src/arrow/columns.ts'
+import { sliceBatch } from '../src/arrow/columns.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
 import { sha3256 } from '../src/ids/native-crypto.ts'
 import type { Column, RecordBatch } from '../src/model/record-batch.ts'
 import { defaultVocabulary, type Field, optional, systemFields } from '../src/model/schema.ts'
-import { createSliceWriter } from '../src/parquet/write-slice.ts'
+import { encodeSlice } from '../src/parquet/write-slice.ts'
+import { appendText } from '../test/helpers/slices.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const batchRows = 8192
@@ -49,7 +51,7 @@ for (let i = 0; i < rows; i++) {
   row.forEach((value, c) => {
     const builder = builders[c]!
     if (value === null) builder.appendNull()
-    else if (typeof value === 'string') builder.appendText(value)
+    else if (typeof value === 'string') appendText(builder, value)
     else if (typeof value === 'boolean') builder.appendBool(value)
     else if (builder.type.kind === 'Int32') builder.appendInt32(value)
     else if (builder.type.kind === 'Float64') builder.appendFloat64(value)
@@ -75,10 +77,8 @@ function best(runs: number, work: () => number): { ms: number; bytes: number } {
 }
 
 function writeOurs(): number {
-  const writer = createSliceWriter({ fields, compress: zstd })
-  for (const batch of batches) writer.add(batch)
   let bytes = 0
-  for (const part of writer.finish()) bytes += part.length
+  for (const part of encodeSlice({ fields, compress: zstd }, batches)) bytes += part.length
   return bytes
 }
 

@@ -4,7 +4,8 @@
 import { rmSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
 import { constantColumn, int64RangeColumn, sliceBatch } from '../src/arrow/columns.ts'
-import { decodeArrowBatches, encodeArrowStream } from '../src/arrow/ipc.ts'
+import { ArrowStreamReader } from '../src/arrow/ipc-reader.ts'
+import { encodeArrowStream } from '../src/arrow/ipc.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
 import { formatNamed } from '../src/formats/registry.ts'
 import { must } from '../src/lib/assert.ts'
@@ -13,7 +14,7 @@ import { silentLogger } from '../src/lib/logger.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
 import type { RecordBatch } from '../src/model/record-batch.ts'
 import { defaultVocabulary, type Field, optional, systemFields, timestampMs } from '../src/model/schema.ts'
-import { createSliceWriter } from '../src/parquet/write-slice.ts'
+import { encodeSlice } from '../src/parquet/write-slice.ts'
 import { makeDataDir } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
 
@@ -75,9 +76,8 @@ function fullBatches(batches: readonly RecordBatch[]): RecordBatch[] {
 }
 
 function writeSlice(batches: readonly RecordBatch[]): number {
-  const writer = createSliceWriter({ fields, compress: (bytes) => zstdCompressSync(bytes) })
-  for (const batch of batches) writer.add(batch)
-  return writer.finish().reduce((sum, chunk) => sum + chunk.length, 0)
+  const parts = encodeSlice({ fields, compress: (bytes) => zstdCompressSync(bytes) }, batches)
+  return parts.reduce((sum, chunk) => sum + chunk.length, 0)
 }
 
 function hashRows(batches: readonly RecordBatch[]): void {
@@ -102,7 +102,7 @@ export async function measureStages(): Promise<Measure[]> {
   }
   await stage('read NDJSON', body.length, () => readBody(body))
   await stage('encode Arrow', stream.length, () => encodeArrowStream(payloadFields, batches))
-  await stage('decode and check Arrow', stream.length, () => decodeArrowBatches(stream))
+  await stage('decode and check Arrow', stream.length, () => new ArrowStreamReader().push(stream))
   await stage('write a slice', stream.length, () => writeSlice(full))
   await stage('hash rows logically', stream.length, () => hashRows(full))
   const directory = makeDataDir()

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
+import { isLoopback } from './lib/loopback.ts'
 import { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { outputFormatNames } from './outputs/formats.ts'
@@ -363,10 +364,6 @@ function parseListen(text: string): { host: string; port: number } {
   return { host: host === '' ? '127.0.0.1' : host, port }
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}
-
 function readConfigFile(path: string): RawValues {
   let parsed: unknown
   try {
@@ -381,6 +378,12 @@ function readConfigFile(path: string): RawValues {
 
 function invalid(message: string, cause?: unknown): NodeError {
   return new NodeError('InvalidParameter', message, { hint: 'proofstream serve --help lists the options.', cause })
+}
+
+/** Version of the package, such as `0.1.0`. */
+export function packageVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version // our manifest
 }
 
 function kebab(name: string): string {

@@ -4,17 +4,12 @@
 import { dirname } from 'node:path'
 import { isTokenText, makeTokenText } from './access/token.ts'
 import type { TokenRegistry } from './access/tokens.ts'
-import { makeDurableDirectory, readText } from './disk/files.ts'
+import { readText } from './disk/files.ts'
 import { createPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
-
-/** Makes directories of the node where they are missing; their names are durable when it resolves. */
-export async function makeNodeDirectories(directories: readonly string[]): Promise<void> {
-  for (const directory of directories) await makeDurableDirectory(directory)
-}
 
 /**
  * The node's key; made where there is none. An empty file is what an interrupted start of an older version left: no

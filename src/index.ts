@@ -12,7 +12,7 @@ import type { RunningNode } from './node.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
 export type { PlainJson } from './json/json.ts'
-export { loadConfig, optionTable, readOptions } from './config.ts'
+export { loadConfig, optionTable, packageVersion, readOptions } from './config.ts'
 export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './config.ts'
 export { systemClock } from './lib/clock.ts'
 export type { Clock } from './lib/clock.ts'
@@ -22,7 +22,6 @@ export { DecodeError, HaltError, NodeError } from './model/errors.ts'
 export { JsonNumber } from './model/json.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
 export type { RunningNode } from './node.ts'
-export { packageVersion } from './ops/process.ts'
 export type { FsckOptions } from './fsck/fsck.ts'
 export type { DatasetReport, FsckProgress, Problem, StoreReport } from './fsck/report.ts'
 
@@ -40,11 +39,8 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openReadOnlyDirectoryStore }] = await Promise.all([
-    import('./fsck/fsck.ts'),
-    import('./store/directory/directory-store.ts'),
-  ])
-  const store = await openReadOnlyDirectoryStore(await storeRoot(dataDir))
+  const [{ fsck }, { openStore }] = await Promise.all([import('./fsck/fsck.ts'), import('./open-storage.ts')])
+  const store = await openStore(await storeRoot(dataDir), 'read')
   try {
     return await fsck(store, options)
   } finally {
@@ -61,11 +57,11 @@ export async function sweepStore(
   report: StoreReport,
   nowMs: number,
 ): Promise<readonly DatasetReport[]> {
-  const [{ sweepable, sweep }, { openDirectoryStore }] = await Promise.all([
+  const [{ sweepable, sweep }, { openStore }] = await Promise.all([
     import('./fsck/sweep.ts'),
-    import('./store/directory/directory-store.ts'),
+    import('./open-storage.ts'),
   ])
-  const store = await openDirectoryStore(await storeRoot(dataDir))
+  const store = await openStore(await storeRoot(dataDir), 'write')
   try {
     const swept = await sweepable(store, report, nowMs)
     for (const { id } of swept) await sweep(store, id)

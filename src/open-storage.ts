@@ -1,79 +1,147 @@
-// Opens the log and the announcements that the options of a process call for.
+// Opens the store and the log that the options of a process call for, for nodes and for commands that work on what is
+// stored. What only some processes need, such as the client of Kafka, is loaded when it is opened.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Config, KafkaConfig } from './config.ts'
-import type { LogFacts } from './http/context.ts'
-import { systemClock } from './lib/clock.ts'
+import { systemClock as clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
-import { type Announcements, openLocalAnnouncements } from './log/announcements.ts'
+import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import { openFileLog } from './log/file/file-log.ts'
 import type { KafkaConnection } from './log/kafka/client.ts'
 import type { KafkaLog } from './log/kafka/kafka-log.ts'
 import type { TopicState } from './log/kafka/topics.ts'
 import type { PartitionShare } from './log/partitions.ts'
 import { NodeError } from './model/errors.ts'
-import type { Role } from './model/names.ts'
-import { createLogger } from './ops/process.ts'
-import type { DataPaths } from './store/layout.ts'
+import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
+import { dataPaths, logsPrefix } from './store/layout.ts'
+import type { ObjectStore } from './store/object-store.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
 const logAnswerMs = 2_000
 
+/** How slices are compressed by this process. */
+export const compressor = {
+  name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
+  compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
+  decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
+}
+
+/** What a process does with what it opens, and how that ends. */
+export interface Opening {
+  readonly logger: Logger
+  /** Called once when what was opened takes no more: the process should stop. */
+  readonly onFailure: (error: unknown) => void
+  /** What closes what was opened, in the order of opening. */
+  readonly opened: (() => Promise<void>)[]
+}
+
+/** Closes in reverse order of opening, each once. */
+export async function closeAll(opened: Opening['opened']): Promise<void> {
+  for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
+}
+
+/** Opens the store in `root`, which for writing is made where it is missing. Throws as the directory store. */
+export function openStore(
+  root: string,
+  use: 'read' | 'write',
+  onFailure?: (error: unknown) => void,
+): Promise<ObjectStore> {
+  return use === 'read' ? openReadOnlyDirectoryStore(root) : openDirectoryStore(root, undefined, onFailure)
+}
+
+/** Opens the store that `config` names for writing. Throws NodeError `ObjectNotFound` where there is none. */
+export async function openStoreThatIs(config: Config, onFailure?: (error: unknown) => void): Promise<ObjectStore> {
+  const { store } = dataPaths(config.dataDir, config.storeDir)
+  if (await isThere(join(store, logsPrefix))) return openStore(store, 'write', onFailure)
+  throw new NodeError('ObjectNotFound', `There is no store in ${store}.`, {
+    hint: 'Name the data directory with --data, and the store with --store if it lies elsewhere.',
+  })
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined
+}
+
+export interface LogFacts {
+  /** Copies of each message, for a log in Kafka. */
+  readonly replicas?: number
+  /** What *logged* does not survive, when that is more than usual. */
+  readonly caution?: string
+}
+
+/** The log of a process, with what belongs to it. */
 export interface OpenedLog {
   /** Absent for a replica alone. */
   readonly log: EventLog | undefined
   /** The same, where it deletes what is old. */
-  readonly aging?: KafkaLog
+  readonly aging: KafkaLog | undefined
   readonly announcements: Announcements
-  /** Spreads the partitions over the builders of `group`; absent where one process builds all. */
-  readonly share?: (group: string) => PartitionShare
-  /** What is told of the log beside its kind. */
-  readonly facts: Pick<LogFacts, 'replicas' | 'caution'>
+  /** Assigns the partitions to the builders of `group`; absent where one process builds all. */
+  readonly share: ((group: string) => PartitionShare) | undefined
+  /** What `/info` says about the log besides its kind. */
+  readonly facts: LogFacts
   /** Why the log takes nothing, or undefined. */
-  readonly logFault: () => Promise<string | undefined>
+  readonly fault: () => Promise<string | undefined>
 }
 
-interface LogNeeds {
-  readonly config: Config
-  readonly paths: DataPaths
-  readonly logger: Logger
-  readonly fail: (error: unknown) => void
-  readonly openBytes: () => number
-}
+/** What is told of a process that has no log in Kafka. */
+const withoutKafka = { aging: undefined, share: undefined, facts: {}, fault: async () => undefined }
 
-/** Opens the log that options and roles call for. The client of Kafka is loaded only for a log in Kafka. */
-export async function openLog(needs: LogNeeds, opened: (() => Promise<void>)[]): Promise<OpenedLog> {
-  const { config, paths, logger, fail, openBytes } = needs
-  const clock = systemClock
-  const isReader = !has(config, 'gateway') && !has(config, 'builder')
-  const logFault = async (): Promise<undefined> => undefined
-  if (config.kafka === undefined) {
-    const announcements = openLocalAnnouncements(logger)
-    if (isReader) return { log: undefined, announcements, facts: {}, logFault }
-    const log = await openFileLog({ directory: paths.log, clock, logger, onFailure: fail, openBytes })
-    opened.push(() => log.close())
-    return { log, announcements, facts: {}, logFault }
-  }
-  const { openKafkaLog } = await import('./log/kafka/kafka-log.ts')
-  const { openKafkaAnnouncements } = await import('./log/kafka/announcements.ts')
-  const { openKafkaShare } = await import('./log/kafka/share.ts')
-  const { topicPrefix, partitions } = config.kafka
-  const connection = await kafkaConnection(config.kafka)
-  const log = isReader ? undefined : await openKafkaLog({ connection, clock, logger, topicPrefix, partitions })
+/** Opens the log and the announcements that options and roles call for; `openBytes` of its rows are in no block yet. */
+export async function openLog(config: Config, opening: Opening, openBytes: () => number): Promise<OpenedLog> {
+  const { logger, opened } = opening
+  const isReader = !config.roles.includes('gateway') && !config.roles.includes('builder')
+  if (config.kafka !== undefined) return openKafka(config.kafka, isReader, opening)
+  const { openLocalAnnouncements } = await import('./log/announcements.ts')
+  const log = isReader ? undefined : await openLogDirectory(dataPaths(config.dataDir).log, opening, openBytes)
   if (log !== undefined) opened.push(() => log.close())
+  const announcements = openLocalAnnouncements(logger)
+  return { ...withoutKafka, log, announcements }
+}
+
+/** Opens the file log in a directory. Throws as `openFileLog`. */
+export async function openLogDirectory(
+  directory: string,
+  { logger, onFailure }: Opening,
+  openBytes?: () => number,
+): Promise<EventLog> {
+  const { openFileLog } = await import('./log/file/file-log.ts')
+  return openFileLog({ directory, clock, logger, onFailure, ...(openBytes === undefined ? {} : { openBytes }) })
+}
+
+/** Opens the log in the topics of a prefix. Throws as `openKafkaLog`. */
+export async function openTopics(kafka: KafkaConfig, logger: Logger): Promise<KafkaLog> {
+  const { openKafkaLog } = await import('./log/kafka/kafka-log.ts')
+  const { topicPrefix, partitions } = kafka
+  return openKafkaLog({ connection: await connectionOf(kafka), clock, logger, topicPrefix, partitions })
+}
+
+async function openKafka(kafka: KafkaConfig, isReader: boolean, { logger, opened }: Opening): Promise<OpenedLog> {
+  const { topicPrefix } = kafka
+  const log = isReader ? undefined : await openTopics(kafka, logger)
+  if (log !== undefined) opened.push(() => log.close())
+  const { openKafkaAnnouncements } = await import('./log/kafka/announcements.ts')
+  const connection = await connectionOf(kafka)
   const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
   opened.push(() => announcements.close())
-  if (log === undefined) return { log, announcements, facts: {}, logFault }
-  const share = (group: string): PartitionShare => {
-    const sharing = { connection, clock, logger, topicPrefix, partitions: log.partitions }
-    return openKafkaShare({ ...sharing, group: `${topicPrefix}.builders.${group}` })
-  }
-  const { replicas } = log
+  if (log === undefined) return { ...withoutKafka, log, announcements }
+  const { openKafkaShare } = await import('./log/kafka/share.ts')
+  const { replicas, partitions } = log
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
   if (replicas < 3) logger.warn({ replicas }, caution)
-  const facts = { replicas, ...(replicas < 3 ? { caution } : {}) }
-  return { log, aging: log, announcements, share, facts, logFault: async () => log.fault() ?? (await silenceOf(log)) }
+  return {
+    log,
+    aging: log,
+    announcements,
+    share: (store) => {
+      const group = `${topicPrefix}.builders.${store}`
+      return openKafkaShare({ connection, clock, logger, topicPrefix, partitions, group })
+    },
+    facts: { replicas, ...(replicas < 3 ? { caution } : {}) },
+    fault: async () => log.fault() ?? (await silenceOf(log)),
+  }
 }
 
 /** Says so when the log does not answer in time. */
@@ -83,7 +151,7 @@ async function silenceOf(log: EventLog): Promise<string | undefined> {
     () => undefined,
     () => 'the log cannot be reached',
   )
-  const silence = systemClock.sleep(logAnswerMs, ended.signal).then(() => 'the log does not answer')
+  const silence = clock.sleep(logAnswerMs, ended.signal).then(() => 'the log does not answer')
   return Promise.race([answer, silence]).finally(() => ended.abort())
 }
 
@@ -98,18 +166,20 @@ export interface Streams {
 }
 
 /** Topics of the log that `config` names. Throws NodeErrors `InvalidParameter`; its methods throw `LogUnavailable`. */
-export async function openStreams(config: Config, logger: Logger = createLogger(config.logLevel)): Promise<Streams> {
-  if (config.kafka === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
-  const { brokers, topicPrefix, partitions } = config.kafka
-  const [{ createKafka }, topics] = await Promise.all([
+export async function openStreams({ kafka: config, logLevel }: Config, logger?: Logger): Promise<Streams> {
+  if (config === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
+  const { brokers, topicPrefix, partitions } = config
+  const log = logger ?? (await import('./ops/logger.ts')).createLogger(logLevel)
+  const [{ createKafka }, { connectionHint }, topics] = await Promise.all([
     import('./log/kafka/client.ts'),
+    import('./log/kafka/errors.ts'),
     import('./log/kafka/topics.ts'),
   ])
-  const kafka = createKafka(await kafkaConnection(config.kafka), logger)
-  const options = { kafka, logger, names: topics.topicNames(topicPrefix), partitions }
-  const told = (error: unknown): never => {
-    const hint = topics.connectionHint(error)
-    throw new NodeError('LogUnavailable', `Kafka at ${brokers.join(', ')} cannot be used.`, { hint, cause: error })
+  const kafka = createKafka(await connectionOf(config), log)
+  const options = { kafka, logger: log, names: topics.topicNames(topicPrefix), partitions }
+  const told = (cause: unknown): never => {
+    const hint = connectionHint(cause)
+    throw new NodeError('LogUnavailable', `Kafka at ${brokers.join(', ')} cannot be used.`, { hint, cause })
   }
   return {
     cluster: () => topics.describeBrokers(kafka).catch(told),
@@ -118,7 +188,7 @@ export async function openStreams(config: Config, logger: Logger = createLogger(
   }
 }
 
-export async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
+async function connectionOf({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
   const pem = async (name: 'ca' | 'cert' | 'key'): Promise<Record<string, string>> => {
     const path = tls?.[name]
     return path === undefined ? {} : { [name]: await readFile(path, 'utf8') }
@@ -128,8 +198,4 @@ export async function kafkaConnection({ brokers, sasl, tls }: KafkaConfig): Prom
     ...(sasl === undefined ? {} : { sasl }),
     ...(tls === undefined ? {} : { tls: { ...(await pem('ca')), ...(await pem('cert')), ...(await pem('key')) } }),
   }
-}
-
-function has({ roles }: Config, role: Role): boolean {
-  return roles.includes(role)
 }

@@ -1,55 +1,62 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
-import { totalmem } from 'node:os'
-import { openBuildNotes } from './builder/build-notes.ts'
+import { availableParallelism, totalmem } from 'node:os'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
+import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
-import { FloorHalts } from './gateway/floor-halts.ts'
+import { type Engine, openEngine } from './engine/engine.ts'
 import { Gateway } from './gateway/gateway.ts'
-import { type AgingLog, LogWatch } from './gateway/log-watch.ts'
+import { type AgingLog, FloorHalts, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionShare } from './log/partitions.ts'
+import { compressor } from './open-storage.ts'
 import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
+import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
   readonly config: Config
+  readonly paths: DataPaths
   readonly clock: Clock
   readonly logger: Logger
   readonly store: ObjectStore
   readonly announcements: Announcements
   readonly catalog: Catalog
   readonly metrics: Metrics
+  /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
+  readonly openBytes: () => number
   /** Closes what was opened, in reverse order. */
   readonly opened: (() => Promise<void>)[]
 }
 
-/** Opens the builder. Throws as `startBuilder`. */
+/** Opens the builder; `share` assigns its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  shared: Shared,
-  parts: {
-    readonly log: EventLog
-    readonly compressor: Parameters<typeof startBuilder>[0]['compressor']
-    readonly share: PartitionShare | undefined
-    /** Where large blocks are noted while they are built. */
-    readonly notesDir: string
-  },
+  { config, paths, clock, logger, store, announcements, metrics, opened }: Shared,
+  { log, share }: { readonly log: EventLog; readonly share: PartitionShare | undefined },
 ): Promise<Builder> {
-  const { store, announcements, clock, logger, config, metrics } = shared
-  const notes = openBuildNotes(parts.notesDir)
-  const own = { store, announcements, clock, logger, metrics, notes, options: config.cut }
-  const builder = await startBuilder({ ...own, ...parts })
+  const builder = await startBuilder({
+    log,
+    store,
+    announcements,
+    clock,
+    logger,
+    compressor,
+    options: config.cut,
+    metrics,
+    notes: openBuildNotes(paths.builds),
+    share,
+  })
   measureBuilder(metrics, builder)
-  shared.opened.push(() => builder.stop())
+  opened.push(() => builder.stop())
   return builder
 }
 
@@ -61,56 +68,72 @@ export interface GatewayParts {
   readonly watch: LogWatch | undefined
   /** Other processes may build too. */
   readonly hasOtherBuilders: boolean
-  readonly spoolDir: string
   readonly receiptSecret: Uint8Array
 }
 
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
-  const { config, store, clock, logger } = shared
-  const { log, builder, hasOtherBuilders, watch } = parts
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, openBytes, opened } = shared
+  const { log, builder, hasOtherBuilders, watch, receiptSecret } = parts
   await declareLog(store, log)
   const others = await otherLogs(store, log)
   if (others.length > 0) logger.warn({ log: log.id, others }, 'Rows of datasets of other logs are refused (log adopt)')
-  const haltInFloors = builder === undefined || hasOtherBuilders ? haltOfFloors(shared, log) : () => undefined
-  const openBytes = (): number => builder?.openBytes() ?? 0
+  const halts = builder === undefined || hasOtherBuilders ? new FloorHalts({ store, log, clock, logger }) : undefined
+  if (halts !== undefined) opened.push(() => halts.close())
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = new Gateway({
-    ...shared,
-    ...parts,
+    catalog,
     outcomes: new Outcomes(store, config.limits.keyMemoryBytes),
+    log,
+    announcements,
+    clock,
+    logger,
     limits: config.limits,
     memoryBytes: memoryBytes(),
+    metrics,
+    spoolDir: paths.cache,
+    receiptSecret,
     haltOf: (dataset, partition) =>
-      textOf(builder?.haltOf(partition, dataset)) ?? haltInFloors(dataset) ?? watch?.of(partition),
+      textOf(builder?.haltOf(partition, dataset)) ?? halts?.of(dataset) ?? watch?.of(partition),
     // Each byte may be needed twice: in the slice and in the checkpoint.
     hasRoom: (bytes) => space.hasRoom(2 * bytes),
   })
-  shared.opened.push(async () => gateway.close())
-  measureGateway(shared.metrics, () => gateway.load)
+  opened.push(async () => gateway.close())
+  measureGateway(metrics, () => gateway.load)
   logger.debug({ builder: builder !== undefined }, 'gateway open')
   return gateway
 }
 
-/** Watches a log that deletes what is old. */
+/** Watches a log that deletes what is old, for a gateway. */
 export function openLogWatch({ store, clock, logger, opened }: Shared, log: AgingLog): LogWatch {
   const watch = new LogWatch({ store, log, clock, logger })
   opened.push(() => watch.close())
   return watch
 }
 
+/** Opens the query engine of a replica. */
+export async function openQueries(shared: Shared): Promise<Engine> {
+  const { config, paths, clock, logger, catalog, opened } = shared
+  const { limits, anonymousRead } = config
+  const engine = await openEngine({
+    processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
+    queryMs: limits.queryMs,
+    memoryBytes: limits.queryMemoryBytes,
+    resultBytes: limits.resultBytes,
+    queueLimit: limits.queuedQueries,
+    callerSharePercent: limits.callerQueryShare,
+    isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
+    dataRoots: [paths.store],
+    logger,
+    clock,
+  })
+  opened.push(() => engine.close())
+  return engine
+}
+
 /** Memory that this process may have: its container's, else the machine's. */
 function memoryBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
-}
-
-function haltOfFloors(
-  { store, clock, logger, opened }: Shared,
-  log: EventLog,
-): (dataset: string) => string | undefined {
-  const halts = new FloorHalts({ store, log, clock, logger })
-  opened.push(() => halts.close())
-  return (dataset) => halts.of(dataset)
 }
 
 function textOf(halt: BuilderHalt | undefined): string | undefined {

@@ -4,7 +4,8 @@
 import { assert, must } from '../lib/assert.ts'
 import type { Column } from '../model/record-batch.ts'
 import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
-import { type ColumnLayout, columnLayout, countBits, fixedWidth, makeColumn } from './columns.ts'
+import { countBits } from './buffers.ts'
+import { type ColumnLayout, columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
 
 const noBytes = new Uint8Array(0)
 const noWords = new Int32Array(0)
@@ -13,7 +14,6 @@ const noFloats = new Float32Array(0)
 const maxBytes = 2 ** 31 - 1
 const firstRows = 16
 
-const textEncoder = new TextEncoder()
 const scratch64 = new BigInt64Array(2)
 const scratch32 = new Int32Array(scratch64.buffer)
 
@@ -26,7 +26,7 @@ export function createColumnBuilder(field: Field, expectedRows = firstRows): Col
  * Appends one value per row. Which `append…` fits is decided by the type; the caller keeps to it:
  * Bool: appendBool · Int8…Int32, UInt8…UInt32, Date (days), Time s/ms: appendInt32 · Int64, UInt64, Timestamp, Time
  * µs/ns: appendInt64, appendInt64Words, appendBigInt64 · Float32, Float64: appendFloat64 · Decimal: appendDecimal ·
- * String, Binary: appendBytes, appendText · List: append items to `items`, then endList · any nullable: appendNull.
+ * String, Binary: appendBytes, appendView · List: append items to `items`, then endList · any nullable: appendNull.
  */
 export class ColumnBuilder {
   readonly name: string
@@ -62,20 +62,15 @@ export class ColumnBuilder {
     this.startRows = Math.max(expectedRows, 1)
     this.items =
       this.type.kind === 'List'
-        ? new ColumnBuilder({ name: 'item', type: this.type.itemType }, expectedRows)
+        ? new ColumnBuilder({ name: itemName, type: this.type.itemType }, expectedRows)
         : undefined
   }
 
-  /** A place to come back to with `rollback`. */
-  mark(): number {
-    return this.rows
-  }
-
-  /** Drops every row (and every loose list item) since `mark`. */
-  rollback(mark: number): void {
-    assert(mark <= this.rows, 'a mark of this builder')
-    this.rows = mark
-    this.items?.rollback(this.rows === 0 ? 0 : (this.offsets[mark] ?? 0))
+  /** Drops every row after the first `rows`, and every loose list item. */
+  rollback(rows: number): void {
+    assert(rows <= this.rows, 'rows of this builder')
+    this.rows = rows
+    this.items?.rollback(rows === 0 ? 0 : (this.offsets[rows] ?? 0))
   }
 
   appendNull(): void {
@@ -178,16 +173,6 @@ export class ColumnBuilder {
       view.setInt32(at + last, source.getInt32(start + last, true), true)
     }
     this.offsets[row + 1] = at + length
-    this.rows = row + 1
-  }
-
-  /** `text` as UTF-8. A lone surrogate becomes U+FFFD: the caller refuses it before. */
-  appendText(text: string): void {
-    const row = this.present()
-    const at = this.offsets[row] ?? 0
-    this.reserveBytes(at + 3 * text.length)
-    const { written } = textEncoder.encodeInto(text, this.bytes.subarray(at))
-    this.offsets[row + 1] = at + written
     this.rows = row + 1
   }
 

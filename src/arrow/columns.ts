@@ -4,7 +4,30 @@
 
 import { assert, must } from '../lib/assert.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
+import { bitAt, copyBits, countBits, cutBits, setBits } from './buffers.ts'
+
+/** Name of the items of a list, in slices and in Arrow schemas. */
+export const itemName = 'item'
+
+/** Units of time by the numbers that Arrow and its hash give them. */
+export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
+
+/** The integer type of 8, 16, 32 or 64 bits. */
+export function integerType(bits: number, isSigned: boolean): DataType | undefined {
+  switch (bits) {
+    case 8:
+      return { kind: isSigned ? 'Int8' : 'UInt8' }
+    case 16:
+      return { kind: isSigned ? 'Int16' : 'UInt16' }
+    case 32:
+      return { kind: isSigned ? 'Int32' : 'UInt32' }
+    case 64:
+      return { kind: isSigned ? 'Int64' : 'UInt64' }
+    default:
+      return undefined
+  }
+}
 
 /** How a type lies in memory: `fixed` width, one bit per row, bytes cut by offsets, or items cut by offsets. */
 export type ColumnLayout = 'fixed' | 'bits' | 'bytes' | 'list'
@@ -53,58 +76,9 @@ export function columnLayout(type: DataType): ColumnLayout | undefined {
   }
 }
 
-/** True when bit `index` is set, LSB first. */
-export function bitAt(bits: Uint8Array, index: number): boolean {
-  return (((bits[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
-}
-
 /** True when row `row` of `column` holds a value. */
 export function isPresent(column: Column, row: number): boolean {
   return column.validity === undefined || bitAt(column.validity, row)
-}
-
-/** Bits set in the first `count` bits. */
-export function countBits(bits: Uint8Array, count: number): number {
-  let total = 0
-  const whole = count >> 3
-  for (let i = 0; i < whole; i++) total += bitCounts[bits[i] ?? 0] ?? 0
-  const rest = count & 7
-  return rest === 0 ? total : total + (bitCounts[(bits[whole] ?? 0) & ((1 << rest) - 1)] ?? 0)
-}
-
-const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => {
-  let count = 0
-  for (let bits = byte; bits !== 0; bits >>= 1) count += bits & 1
-  return count
-})
-
-/** Copies `count` bits from `source` (starting at bit `from`) into `target` (starting at bit `at`). */
-export function copyBits(target: Uint8Array, at: number, source: Uint8Array, from: number, count: number): void {
-  let done = 0
-  if ((at & 7) === 0 && (from & 7) === 0) {
-    const whole = count >> 3
-    target.set(source.subarray(from >> 3, (from >> 3) + whole), at >> 3)
-    done = whole << 3
-  }
-  while (done < count) {
-    const bitTo = (at + done) & 7
-    const bitFrom = (from + done) & 7
-    const step = Math.min(8 - bitTo, 8 - bitFrom, count - done)
-    const mask = (1 << step) - 1
-    const bits = ((source[(from + done) >> 3] ?? 0) >> bitFrom) & mask
-    const byte = (at + done) >> 3
-    target[byte] = ((target[byte] ?? 0) & ~(mask << bitTo)) | (bits << bitTo)
-    done += step
-  }
-}
-
-/** Bits [from, from + count) moved to the front; a view where the start and the end fall on bytes, else a copy. */
-function cutBits(bits: Uint8Array, from: number, count: number): Uint8Array {
-  const length = (count + 7) >> 3
-  if ((from & 7) === 0 && (count & 7) === 0) return bits.subarray(from >> 3, (from >> 3) + length)
-  const out = new Uint8Array(length)
-  copyBits(out, 0, bits, from, count)
-  return out
 }
 
 /** Rows [start, end) of a column. Values are shared, not copied, where the layout allows. */
@@ -184,21 +158,6 @@ function joinValidity(columns: readonly Column[], rows: number): Uint8Array {
     at += count
   }
   return out
-}
-
-/** Sets `count` bits from bit `at` on. */
-function setBits(bits: Uint8Array, at: number, count: number): void {
-  const end = at + count
-  let bit = at
-  while (bit < end) {
-    if ((bit & 7) === 0 && end - bit >= 8) {
-      bits.fill(255, bit >> 3, end >> 3)
-      bit = (end >> 3) << 3
-    } else {
-      bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7))
-      bit++
-    }
-  }
 }
 
 function joinBits(columns: readonly Column[], rows: number): Uint8Array {
@@ -325,6 +284,6 @@ export function nullColumn(field: Field, rows: number): Column {
     validity: rows === 0 ? undefined : new Uint8Array((rows + 7) >> 3),
     values: new Uint8Array(layout === 'bits' ? (rows + 7) >> 3 : width * rows),
     offsets: layout === 'bytes' || layout === 'list' ? new Int32Array(rows + 1) : undefined,
-    child: type.kind === 'List' ? nullColumn({ name: 'item', type: type.itemType }, 0) : undefined,
+    child: type.kind === 'List' ? nullColumn({ name: itemName, type: type.itemType }, 0) : undefined,
   })
 }

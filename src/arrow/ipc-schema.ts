@@ -5,7 +5,7 @@ import { must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit } from '../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../odf/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../odf/flatbuffer-writer.ts'
-import { columnLayout } from './columns.ts'
+import { columnLayout, integerType, itemName, timeUnits } from './columns.ts'
 
 export const metadataV5 = 4
 const metadataV4 = 3
@@ -25,11 +25,6 @@ const types = {
   timestamp: 10,
   list: 12,
 } as const
-
-const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
-
-/** Name of the items of a list, as in slices. */
-export const itemName = 'item'
 
 /** The FlatBuffer of a schema message. Fields are of types that a column can hold. */
 export function encodeSchemaMetadata(fields: readonly Field[]): Uint8Array {
@@ -53,7 +48,9 @@ function writeField(writer: FlatBufferWriter, field: Field): number {
   const items = type.kind === 'List' ? [writeField(writer, { name: itemName, type: type.itemType })] : []
   const children = writer.offsetVector(items)
   const name = writer.string(field.name)
-  const [member, table] = writeType(writer, type)
+  const zone = type.kind === 'Timestamp' ? writer.string(type.timezone ?? 'UTC') : 0
+  const member = writeType(writer, type, zone)
+  const table = writer.endTable()
   writer.startTable(7)
   writer.addOffset(0, name)
   writer.addOffset(3, table)
@@ -63,113 +60,90 @@ function writeField(writer: FlatBufferWriter, field: Field): number {
   return writer.endTable()
 }
 
-/** Member of the union Type and position of its table. */
-function writeType(writer: FlatBufferWriter, type: DataType): [number, number] {
+/** Opens and fills the table of a type; returns its member of the union Type. `zone`: position of the time zone. */
+function writeType(writer: FlatBufferWriter, type: DataType, zone: number): number {
   switch (type.kind) {
     case 'Bool':
-      return [types.bool, emptyTable(writer)]
     case 'String':
-      return [types.utf8, emptyTable(writer)]
     case 'Binary':
-      return [types.binary, emptyTable(writer)]
     case 'List':
-      return [types.list, emptyTable(writer)]
+      writer.startTable(0)
+      return { Bool: types.bool, String: types.utf8, Binary: types.binary, List: types.list }[type.kind]
     case 'Float32':
     case 'Float64':
       writer.startTable(1)
       writer.addI16(0, type.kind === 'Float32' ? 1 : 2)
-      return [types.floatingPoint, writer.endTable()]
+      return types.floatingPoint
     case 'Date':
       writer.startTable(1)
-      writer.addI16(0, 0)
-      return [types.date, writer.endTable()]
-    case 'Time':
-      return [types.time, timeTable(writer, type.unit ?? 'Millisecond')]
+      writer.addI16(0, 0) // days
+      return types.date
+    case 'Time': {
+      const unit = timeUnits.indexOf(type.unit ?? 'Millisecond')
+      writer.startTable(2)
+      writer.addI32(1, unit < 2 ? 32 : 64)
+      writer.addI16(0, unit)
+      return types.time
+    }
     case 'Timestamp':
-      return [types.timestamp, timestampTable(writer, type.unit ?? 'Millisecond', type.timezone ?? 'UTC')]
+      writer.startTable(2)
+      writer.addOffset(1, zone)
+      writer.addI16(0, timeUnits.indexOf(type.unit ?? 'Millisecond'))
+      return types.timestamp
     case 'Decimal':
       writer.startTable(3)
       writer.addI32(0, type.precision)
       writer.addI32(1, type.scale)
       writer.addI32(2, 128)
-      return [types.decimal, writer.endTable()]
+      return types.decimal
     default:
-      return [types.int, intTable(writer, type.kind)]
+      writer.startTable(2)
+      writer.addI32(0, Number(type.kind.replace(/^U?Int/, '')))
+      writer.addU8(1, type.kind.startsWith('U') ? 0 : 1)
+      return types.int
   }
-}
-
-function emptyTable(writer: FlatBufferWriter): number {
-  writer.startTable(0)
-  return writer.endTable()
-}
-
-function timeTable(writer: FlatBufferWriter, unit: TimeUnit): number {
-  const index = timeUnits.indexOf(unit)
-  writer.startTable(2)
-  writer.addI32(1, index < 2 ? 32 : 64)
-  writer.addI16(0, index)
-  return writer.endTable()
-}
-
-function timestampTable(writer: FlatBufferWriter, unit: TimeUnit, timezone: string): number {
-  const zone = writer.string(timezone)
-  writer.startTable(2)
-  writer.addOffset(1, zone)
-  writer.addI16(0, timeUnits.indexOf(unit))
-  return writer.endTable()
-}
-
-function intTable(writer: FlatBufferWriter, kind: string): number {
-  writer.startTable(2)
-  writer.addI32(0, Number(kind.replace(/^U?Int/, '')))
-  writer.addU8(1, kind.startsWith('U') ? 0 : 1)
-  return writer.endTable()
 }
 
 /** A message's header table and body length. Throws DecodeError. */
 export function decodeMessage(reader: FlatBufferReader): { member: number; header: TableCursor; bodyBytes: number } {
   const root = reader.root()
-  const version = shortField(reader, root, 0)
+  const version = reader.i16Field(root, 0)
   if (version !== metadataV5 && version !== metadataV4) reader.fail(`metadata version ${version} is not known`)
-  const memberAt = reader.field(root, 1, 1, 1)
-  const headerAt = reader.field(root, 2, 4, 4)
-  if (headerAt === 0 || memberAt === 0) return reader.fail('a message has no header')
-  const bodyAt = reader.field(root, 3, 8, 8)
-  const bodyBytes = bodyAt === 0 ? 0 : reader.u64(bodyAt)
-  if (typeof bodyBytes === 'bigint') return reader.fail('a body is impossibly long', bodyAt)
-  return { member: reader.u8(memberAt), header: reader.table(root, headerAt), bodyBytes }
+  const member = reader.u8Field(root, 1)
+  const headerAt = reader.offset(root, 2)
+  if (headerAt === 0 || member === 0) return reader.fail('a message has no header')
+  const bodyBytes = reader.u64Field(root, 3)
+  if (typeof bodyBytes === 'bigint') return reader.fail('a body is impossibly long')
+  return { member, header: reader.table(root, headerAt), bodyBytes }
 }
 
 /** The fields of a schema table. Throws DecodeError also for types that no column can hold. */
 export function decodeSchema(reader: FlatBufferReader, schema: TableCursor): Field[] {
-  if (shortField(reader, schema, 0) !== 0) reader.fail('only little-endian data is understood')
-  const at = reader.field(schema, 1, 4, 4)
+  if (reader.i16Field(schema, 0) !== 0) reader.fail('only little-endian data is understood')
+  const at = reader.offset(schema, 1)
   if (at === 0) return reader.fail('a schema has no fields')
   return reader.offsetVector(at).map((position) => decodeField(reader, reader.table(schema, position)))
 }
 
 function decodeField(reader: FlatBufferReader, table: TableCursor): Field {
-  const nameAt = reader.field(table, 0, 4, 4)
+  const nameAt = reader.offset(table, 0)
   const name = nameAt === 0 ? '' : reader.string(nameAt)
-  if (reader.field(table, 4, 4, 4) !== 0) reader.fail(`column "${name}" is dictionary-encoded`, table.at)
-  const type = decodeType(reader, table, name)
-  const nullableAt = reader.field(table, 1, 1, 1)
-  const nullable = nullableAt !== 0 && reader.u8(nullableAt) !== 0
-  return { name, type: nullable ? optional(type) : type }
-}
-
-function decodeType(reader: FlatBufferReader, field: TableCursor, name: string): DataType {
-  const memberAt = reader.field(field, 2, 1, 1)
-  const typeAt = reader.field(field, 3, 4, 4)
-  if (memberAt === 0 || typeAt === 0) return reader.fail(`column "${name}" has no type`, field.at)
-  const member = reader.u8(memberAt)
-  if (member === types.list) return { kind: 'List', itemType: decodeItemType(reader, field) }
-  const type = plainType(reader, reader.table(field, typeAt), member)
-  return type ?? reader.fail(`column "${name}" has an Arrow type that is not understood (${member})`, field.at)
+  if (reader.offset(table, 4) !== 0) reader.fail(`column "${name}" is dictionary-encoded`, table.at)
+  const member = reader.u8Field(table, 2)
+  const typeAt = reader.offset(table, 3)
+  if (member === 0 || typeAt === 0) return reader.fail(`column "${name}" has no type`, table.at)
+  const type =
+    member === types.list
+      ? ({ kind: 'List', itemType: decodeItemType(reader, table) } as const)
+      : plainType(reader, reader.table(table, typeAt), member)
+  if (type === undefined) {
+    return reader.fail(`column "${name}" has an Arrow type that is not understood (${member})`, table.at)
+  }
+  return { name, type: reader.u8Field(table, 1) === 0 ? type : optional(type) }
 }
 
 function decodeItemType(reader: FlatBufferReader, field: TableCursor): DataType {
-  const at = reader.field(field, 5, 4, 4)
+  const at = reader.offset(field, 5)
   const children = at === 0 ? [] : reader.offsetVector(at)
   const [item] = children
   if (item === undefined || children.length !== 1) return reader.fail('a list has one child', field.at)
@@ -185,71 +159,32 @@ function plainType(reader: FlatBufferReader, table: TableCursor, member: number)
     case types.binary:
       return { kind: 'Binary' }
     case types.int:
-      return intType(intField(reader, table, 0, 0), byteField(reader, table, 1) !== 0)
-    case types.floatingPoint:
-      return floatType(shortField(reader, table, 0))
-    case types.decimal:
-      return decimalType(intField(reader, table, 0, 0), intField(reader, table, 1, 0), intField(reader, table, 2, 128))
+      return integerType(reader.i32Field(table, 0), reader.u8Field(table, 1) !== 0)
+    case types.floatingPoint: {
+      const precision = reader.i16Field(table, 0)
+      return precision === 1 || precision === 2 ? { kind: precision === 1 ? 'Float32' : 'Float64' } : undefined
+    }
+    case types.decimal: {
+      const [precision, scale] = [reader.i32Field(table, 0), reader.i32Field(table, 1)]
+      const fits = precision >= 1 && precision <= 38 && scale >= 0 && scale <= precision
+      return fits && reader.i32Field(table, 2, 128) === 128 ? { kind: 'Decimal', precision, scale } : undefined
+    }
     case types.date:
-      return shortField(reader, table, 0, 1) === 0 ? { kind: 'Date' } : undefined
-    case types.time:
-      return timeType(shortField(reader, table, 0, 1), intField(reader, table, 1, 32))
-    case types.timestamp:
-      return timestampType(reader, table)
+      return reader.i16Field(table, 0, 1) === 0 ? { kind: 'Date' } : undefined
+    case types.time: {
+      const index = reader.i16Field(table, 0, 1)
+      const unit: TimeUnit | undefined = timeUnits[index]
+      const fits = reader.i32Field(table, 1, 32) === (index < 2 ? 32 : 64)
+      return unit !== undefined && fits ? { kind: 'Time', unit } : undefined
+    }
+    case types.timestamp: {
+      const unit = timeUnits[reader.i16Field(table, 0)]
+      const zoneAt = reader.offset(table, 1)
+      return unit === undefined || zoneAt === 0
+        ? undefined
+        : { kind: 'Timestamp', unit, timezone: reader.string(zoneAt) }
+    }
     default:
       return undefined
   }
-}
-
-function intType(bits: number, signed: boolean): DataType | undefined {
-  switch (bits) {
-    case 8:
-      return { kind: signed ? 'Int8' : 'UInt8' }
-    case 16:
-      return { kind: signed ? 'Int16' : 'UInt16' }
-    case 32:
-      return { kind: signed ? 'Int32' : 'UInt32' }
-    case 64:
-      return { kind: signed ? 'Int64' : 'UInt64' }
-    default:
-      return undefined
-  }
-}
-
-function floatType(precision: number): DataType | undefined {
-  if (precision === 1) return { kind: 'Float32' }
-  return precision === 2 ? { kind: 'Float64' } : undefined
-}
-
-function decimalType(precision: number, scale: number, bits: number): DataType | undefined {
-  if (bits !== 128 || precision < 1 || precision > 38 || scale < 0 || scale > precision) return undefined
-  return { kind: 'Decimal', precision, scale }
-}
-
-function timeType(unit: number, bits: number): DataType | undefined {
-  const name = timeUnits[unit]
-  if (name === undefined || bits !== (unit < 2 ? 32 : 64)) return undefined
-  return { kind: 'Time', unit: name }
-}
-
-function timestampType(reader: FlatBufferReader, table: TableCursor): DataType | undefined {
-  const unit = timeUnits[shortField(reader, table, 0)]
-  const zoneAt = reader.field(table, 1, 4, 4)
-  if (unit === undefined || zoneAt === 0) return undefined
-  return { kind: 'Timestamp', unit, timezone: reader.string(zoneAt) }
-}
-
-function byteField(reader: FlatBufferReader, table: TableCursor, slot: number): number {
-  const at = reader.field(table, slot, 1, 1)
-  return at === 0 ? 0 : reader.u8(at)
-}
-
-function shortField(reader: FlatBufferReader, table: TableCursor, slot: number, absent = 0): number {
-  const at = reader.field(table, slot, 2, 2)
-  return at === 0 ? absent : reader.i16(at)
-}
-
-function intField(reader: FlatBufferReader, table: TableCursor, slot: number, absent: number): number {
-  const at = reader.field(table, slot, 4, 4)
-  return at === 0 ? absent : reader.i32(at)
 }

@@ -1,21 +1,16 @@
-// Arrow IPC streams, the payload of log messages: schema message, record batches, end mark. Equal input gives equal
-// bytes. The reader checks everything before it hands out a column and shares the input's buffers.
+// Writes Arrow IPC streams, the payload of log messages: schema message, record batches, end mark. Equal input gives
+// equal bytes.
 // Source: Apache Arrow columnar format, "IPC streaming format"; metadata version V5, buffers aligned to 8 bytes.
 
 import { assert, must } from '../lib/assert.ts'
-import { concatBytes } from '../lib/bytes.ts'
-import { DecodeError } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type Field, innerType } from '../model/schema.ts'
-import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
-import { concatBatches, nullColumn, usedBytes } from './columns.ts'
-import { type BatchLayout, ColumnCutter } from './ipc-body.ts'
-import { decodeMessage, decodeSchema, encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.ts'
+import { usedBytes } from './columns.ts'
+import { encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.ts'
 
-const what = 'Arrow stream'
-const continuation = 0xffffffff
+/** Begins each message, and is the end mark with a length of 0. */
+export const continuation = 0xffffffff
 const endMarkBytes = 8
-const maxRows = 2 ** 31 - 1
 
 // Schema messages by the list of fields that they were made for.
 const schemaMessages = new WeakMap<readonly Field[], Uint8Array>()
@@ -167,143 +162,4 @@ function setInt64(view: DataView, at: number, value: number): void {
 
 function align8(length: number): number {
   return Math.ceil(length / 8) * 8
-}
-
-/**
- * The rows of a whole IPC stream as one batch; no rows when it holds no record batch. Columns share memory with
- * `bytes`, which must not change afterwards. Throws DecodeError when anything is amiss: bounds, offsets, UTF-8, null
- * counts, nulls in required columns, types that no column can hold, compression, dictionaries, a missing end mark.
- */
-export function decodeArrowStream(bytes: Uint8Array): RecordBatch {
-  const { fields, batches } = decodeArrowBatches(bytes)
-  if (batches.length > 0) return concatBatches(batches)
-  return { rows: 0, columns: fields.map((field) => nullColumn(field, 0)) }
-}
-
-/** The schema and the record batches of a stream, as `decodeArrowStream`. */
-export function decodeArrowBatches(bytes: Uint8Array): { fields: readonly Field[]; batches: RecordBatch[] } {
-  const reader = new ArrowStreamReader()
-  const batches = reader.push(bytes)
-  return { fields: reader.end(), batches }
-}
-
-/** Bytes without which the reader cannot go on, and what their absence means at the end of the stream. */
-interface Missing {
-  readonly bytes: number
-  readonly reason: string
-  /** Offset in the stream. */
-  readonly at: number
-}
-
-/**
- * Reads a stream whose bytes arrive in parts, cut anywhere: never more is held than one message. Batches share memory
- * with the parts that they lie in. Both methods throw DecodeError, as `decodeArrowStream`, whatever the cuts.
- */
-export class ArrowStreamReader {
-  #fields: readonly Field[] | undefined
-  /** Parts that hold no whole message yet. */
-  #held: Uint8Array[] = []
-  #heldBytes = 0
-  /** Offset in the stream of the first byte held. */
-  #at = 0
-  #missing: Missing | undefined = { bytes: 8, reason: 'ends without an end mark', at: 0 }
-
-  /** The batches that end in these bytes. */
-  push(bytes: Uint8Array): RecordBatch[] {
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
-    const batches: RecordBatch[] = []
-    if (this.#missing !== undefined && this.#heldBytes < this.#missing.bytes) return batches
-    const held = this.#held.length === 1 ? bytes : concatBytes(this.#held)
-    let from = 0
-    while (this.#missing !== undefined) {
-      const message = this.#next(held, from)
-      if ('reason' in message) {
-        this.#missing = message
-        break
-      }
-      from = message.end
-      if (message.batch !== undefined) batches.push(message.batch)
-    }
-    if (this.#missing === undefined && from < held.length) return fail('goes on after its end mark', this.#at + from)
-    this.#held = from < held.length ? [held.subarray(from)] : []
-    this.#heldBytes = held.length - from
-    this.#at += from
-    return batches
-  }
-
-  /** The columns of a stream that has come to its end. */
-  end(): readonly Field[] {
-    if (this.#missing !== undefined) return fail(this.#missing.reason, this.#missing.at)
-    return this.#fields ?? fail('has no schema', 0)
-  }
-
-  /** Reads the message at `from`, where all of it is there. */
-  #next(held: Uint8Array, from: number): Missing | { readonly end: number; readonly batch: RecordBatch | undefined } {
-    const at = this.#at + from
-    const there = held.length - from
-    if (there < 8) return { bytes: 8, reason: 'ends without an end mark', at }
-    const view = new DataView(held.buffer, held.byteOffset + from, 8)
-    if (view.getUint32(0, true) !== continuation) return fail('a message does not begin with its mark', at)
-    const metadataBytes = view.getUint32(4, true)
-    const body = 8 + metadataBytes
-    if (metadataBytes === 0) {
-      this.#missing = undefined
-      return { end: from + 8, batch: undefined }
-    }
-    if (there < body) return { bytes: body, reason: 'ends inside a message', at: at + 8 }
-    const metadata = held.subarray(from + 8, from + body)
-    const reader = new FlatBufferReader(metadata, what)
-    const { member, header, bodyBytes } = decodeMessage(reader)
-    if (there - body < bodyBytes) return { bytes: body + bodyBytes, reason: 'ends inside a body', at: at + body }
-    const end = from + body + bodyBytes
-    if (this.#fields === undefined) {
-      if (member !== messageHeaders.schema) return fail('does not begin with a schema', 0)
-      this.#fields = decodeSchema(reader, header)
-      return { end, batch: undefined }
-    }
-    if (member !== messageHeaders.recordBatch)
-      return fail(`a message of kind ${member} is not understood`, this.#at + end)
-    return { end, batch: decodeBatch(this.#fields, { metadata, reader, header }, held.subarray(from + body, end)) }
-  }
-}
-
-interface BatchMessage {
-  readonly metadata: Uint8Array
-  readonly reader: FlatBufferReader
-  readonly header: TableCursor
-}
-
-function decodeBatch(fields: readonly Field[], message: BatchMessage, body: Uint8Array): RecordBatch {
-  const { reader, header } = message
-  const lengthAt = reader.field(header, 0, 8, 8)
-  const rows = lengthAt === 0 ? 0 : reader.u64(lengthAt)
-  if (typeof rows === 'bigint' || rows > maxRows) return fail('a record batch has impossibly many rows')
-  if (reader.field(header, 3, 4, 4) !== 0) return fail('a record batch is compressed')
-  const layout: BatchLayout = { nodes: longPairs(message, 1), buffers: longPairs(message, 2) }
-  const cutter = new ColumnCutter(body, layout)
-  const columns = fields.map((field) => cutter.next(field, rows))
-  cutter.end()
-  return { rows, columns }
-}
-
-/** The vector of two-long structs in `slot` of the header, flat. */
-function longPairs({ metadata, reader, header }: BatchMessage, slot: number): number[] {
-  const at = reader.field(header, slot, 4, 4)
-  if (at === 0) return []
-  const start = at + reader.u32(at)
-  if (start + 4 > metadata.length) return fail('a vector lies outside of its message')
-  const count = reader.u32(start)
-  if (start + 4 + 16 * count > metadata.length) return fail('a vector lies outside of its message')
-  const out: number[] = []
-  for (let i = 0; i < 2 * count; i++) {
-    const value = reader.u64(start + 4 + 8 * i)
-    if (typeof value === 'bigint') return fail('a length is negative or impossibly large')
-    out.push(value)
-  }
-  return out
-}
-
-function fail(reason: string, offset?: number): never {
-  throw new DecodeError(what, reason, offset)
 }

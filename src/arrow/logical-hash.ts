@@ -7,8 +7,9 @@ import { assert, must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, type TimeUnit } from '../model/schema.ts'
-import { bitAt, columnLayout, fixedWidth } from './columns.ts'
+import { type DataType, type Field, innerType } from '../model/schema.ts'
+import { bitAt } from './buffers.ts'
+import { columnLayout, fixedWidth, timeUnits } from './columns.ts'
 
 /** Takes batches in row order; where one ends and the next begins makes no difference. */
 export interface LogicalHash {
@@ -20,23 +21,32 @@ export interface LogicalHash {
 
 /** A logical hash over rows of `fields`, whose types a column can hold (lists of lists included). */
 export function createLogicalHash(fields: readonly Field[]): LogicalHash {
-  const leaves = fields.map((field) => new LeafHash(innerType(field.type)))
+  // The hash of a column: its type first, then its values row by row.
+  const leaves = fields.map(({ type }) => {
+    const sink = new HashSink()
+    writeType(sink, innerType(type))
+    return sink
+  })
   return {
     update: (batch) => {
       assert(batch.columns.length === leaves.length, 'a batch has a column for each field')
-      for (const [i, leaf] of leaves.entries()) leaf.update(must(batch.columns[i], 'a column'))
+      for (const [i, leaf] of leaves.entries()) {
+        const column = must(batch.columns[i], 'a column')
+        assert(
+          column.type.kind === innerType(must(fields[i], 'a field').type).kind,
+          'columns have the types of the fields',
+        )
+        writeRows(leaf, column, 0, column.rows)
+      }
     },
     digest: () => {
       const root = new HashSink()
       for (const field of fields) {
-        const name = utf8(field.name)
-        root.long(name.length)
-        root.bytes(name, 0, name.length)
+        root.text(utf8(field.name))
         root.long(0)
       }
       for (const leaf of leaves) {
-        const digest = leaf.digest()
-        root.bytes(digest, 0, digest.length)
+        root.bytes(leaf.digest())
       }
       return arrowDigestText(root.digest())
     },
@@ -77,7 +87,7 @@ class HashSink {
     this.used = used + 8
   }
 
-  bytes(source: Uint8Array, start: number, end: number): void {
+  bytes(source: Uint8Array, start = 0, end = source.length): void {
     const length = end - start
     if (length > longestCopyBytes) {
       this.flush()
@@ -92,7 +102,7 @@ class HashSink {
   }
 
   /** Length and bytes of the range. */
-  text(source: Uint8Array, start: number, end: number): void {
+  text(source: Uint8Array, start = 0, end = source.length): void {
     const length = end - start
     if (length > longestCopyBytes) {
       this.long(length)
@@ -135,30 +145,8 @@ class HashSink {
   }
 }
 
-/** The hash of one column: its type first, then its values row by row. */
-class LeafHash {
-  private readonly sink = new HashSink()
-  private readonly kind: DataType['kind']
-
-  constructor(type: DataType) {
-    assert(columnLayout(type) !== undefined, `a column type, not ${type.kind}`)
-    this.kind = type.kind
-    writeType(this.sink, type)
-  }
-
-  update(column: Column): void {
-    assert(column.type.kind === this.kind, 'columns have the types of the fields')
-    writeRows(this.sink, column, 0, column.rows)
-  }
-
-  digest(): Uint8Array {
-    return this.sink.digest()
-  }
-}
-
-const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
-
 function writeType(sink: HashSink, type: DataType): void {
+  assert(columnLayout(type) !== undefined, `a column type, not ${type.kind}`)
   switch (type.kind) {
     case 'Float32':
     case 'Float64':
@@ -191,7 +179,9 @@ function writeType(sink: HashSink, type: DataType): void {
       sink.short(timeUnits.indexOf(type.unit ?? 'Millisecond'))
       return
     case 'Timestamp':
-      writeTimestampType(sink, type.unit ?? 'Millisecond', type.timezone ?? 'UTC')
+      sink.short(9)
+      sink.short(timeUnits.indexOf(type.unit ?? 'Millisecond'))
+      sink.text(utf8(type.timezone ?? 'UTC'))
       return
     case 'List':
       sink.short(11)
@@ -202,14 +192,6 @@ function writeType(sink: HashSink, type: DataType): void {
       sink.byte(type.kind.startsWith('U') ? 0 : 1)
       sink.long(8 * must(fixedWidth(type), 'a width'))
   }
-}
-
-function writeTimestampType(sink: HashSink, unit: TimeUnit, timezone: string): void {
-  const zone = utf8(timezone)
-  sink.short(9)
-  sink.short(timeUnits.indexOf(unit))
-  sink.long(zone.length)
-  sink.bytes(zone, 0, zone.length)
 }
 
 /** Rows [start, end) of a column: a zero byte for a null, else the value. */

@@ -10,26 +10,26 @@ import {
   nullColumn,
   sliceBatch,
 } from '../arrow/columns.ts'
-import { ArrowStreamReader } from '../arrow/ipc.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
 import { hashText } from '../ids/multihash.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/clock.ts'
+import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataSchema, type Field, innerType, isOptional } from '../model/schema.ts'
-import { createSliceWriter } from '../parquet/write-slice.ts'
-import type { BuiltSlice, Compressor } from './built-slice.ts'
-import { checkFooter, checkSlice, footerParts } from './check-slice.ts'
+import { type DataSchema, type Field, innerType, isOptional, sameType } from '../model/schema.ts'
+import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
+import { SliceWriter } from '../parquet/write-slice.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
-  /** The payloads of the messages at these positions, one after another: one Arrow stream. */
-  readonly readPayload: (positions: readonly number[]) => AsyncIterable<Uint8Array>
+  /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
+  readonly readBatches: (positions: readonly number[]) => AsyncIterable<RecordBatch>
   readonly compressor: Compressor
   /** Stores a slice whose hash is known when `chunks` have ended. Throws what the store and `chunks` throw. */
-  readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<void>
+  readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<unknown>
 }
 
 /** A file up to this size is held until its block is stored. */
@@ -73,7 +73,7 @@ async function* sliceParts(
 ): AsyncGenerator<Uint8Array> {
   for (const [index, source] of plan.sources.entries()) {
     if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
-    for await (const batch of acceptedRows(deps.readPayload(source.positions), source)) {
+    for await (const batch of acceptedRows(deps.readBatches(source.positions), source)) {
       for (const piece of pieces(alignToSchema(batch, schema.fields))) {
         await out.add(piece)
         yield* out.take()
@@ -96,21 +96,17 @@ async function* checkedParts(
 }
 
 /** The rows of the stream that the block takes, in order. */
-async function* acceptedRows(payload: AsyncIterable<Uint8Array>, { ranges }: RowSource): AsyncGenerator<RecordBatch> {
-  const stream = new ArrowStreamReader()
+async function* acceptedRows(batches: AsyncIterable<RecordBatch>, { ranges }: RowSource): AsyncGenerator<RecordBatch> {
   let first = 0
-  for await (const bytes of payload) {
-    for (const batch of stream.push(bytes)) {
-      const end = first + batch.rows
-      for (let i = 0; i < ranges.length; i += 2) {
-        const from = Math.max(ranges[i] ?? 0, first)
-        const to = Math.min(ranges[i + 1] ?? 0, end)
-        if (from < to) yield sliceBatch(batch, from - first, to - first)
-      }
-      first = end
+  for await (const batch of batches) {
+    const end = first + batch.rows
+    for (let i = 0; i < ranges.length; i += 2) {
+      const from = Math.max(ranges[i] ?? 0, first)
+      const to = Math.min(ranges[i + 1] ?? 0, end)
+      if (from < to) yield sliceBatch(batch, from - first, to - first)
     }
+    first = end
   }
-  stream.end()
 }
 
 function* pieces(batch: RecordBatch): Generator<RecordBatch> {
@@ -136,7 +132,7 @@ function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatc
 class SliceStream {
   readonly #plan: DataPlan
   readonly #fields: readonly Field[]
-  readonly #writer: ReturnType<typeof createSliceWriter>
+  readonly #writer: SliceWriter
   readonly #logical: LogicalHash
   #waiting: RecordBatch[] = []
   #waitingRows = 0
@@ -154,7 +150,7 @@ class SliceStream {
   constructor(plan: DataPlan, schema: DataSchema, compressor: Compressor) {
     this.#plan = plan
     this.#fields = schema.fields
-    this.#writer = createSliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
+    this.#writer = new SliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
     this.#logical = createLogicalHash(schema.fields)
   }
 
@@ -178,7 +174,7 @@ class SliceStream {
   async finish(): Promise<void> {
     await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    const last = await inTurns(this.#writer.finishInSteps())
+    const last = await inTurns(this.#writer.finish())
     this.footer = last.slice(-footerParts)
     await this.#keep(last)
     this.#facts = {
@@ -235,7 +231,7 @@ class SliceStream {
     const latest = latestTime(must(columns[0], 'an event-time column'))
     if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
     await nextTurn()
-    await inTurns(this.#writer.addInSteps(full))
+    await inTurns(this.#writer.add(full))
     await this.#keep(this.#writer.take())
   }
 }
@@ -261,4 +257,69 @@ function latestTime(column: Column): number | undefined {
     if (value >= earliestMs && value <= latestMs && (latest === undefined || value > latest)) latest = value
   }
   return latest
+}
+
+/** Named in every checkpoint: slices are byte-identical between builders that share both names. */
+export const sliceWriterName = 'slice-1'
+
+/** How slices are compressed (Zstandard); `name` says what decides the bytes (`zstd 1.5.7`). */
+export interface Compressor {
+  readonly name: string
+  compress(bytes: Uint8Array): Uint8Array
+  /** The `length` bytes that were compressed. */
+  decompress(bytes: Uint8Array, length: number): Uint8Array
+}
+
+export interface BuiltSlice {
+  /** The file; absent where it was so large that the store has it already. */
+  readonly chunks?: readonly Uint8Array[]
+  readonly sizeBytes: number
+  readonly rows: number
+  readonly physicalHash: Hash
+  readonly logicalHash: Hash
+  /** Latest event time, milliseconds since 1970 UTC; undefined when none lies in the years 0000 to 9999. */
+  readonly latestEventMs: number | undefined
+}
+
+const what = 'slice to commit'
+const magic = utf8('PAR1')
+/** Footer, its length and the closing magic. */
+export const footerParts = 3
+/** Up to this size the rows are read back and hashed again; above it the footer alone is. */
+const rehashedRows = 4096
+
+/** Throws DecodeError when the file does not hold what the block will say of it. */
+export async function checkSlice(
+  slice: BuiltSlice & { readonly chunks: readonly Uint8Array[] },
+  schema: DataSchema,
+  compressor: Compressor,
+): Promise<void> {
+  const decompress = (bytes: Uint8Array, length: number): Uint8Array => compressor.decompress(bytes, length)
+  await nextTurn()
+  if (slice.rows > rehashedRows) return checkFooter(slice.chunks.slice(-footerParts), slice, schema)
+  const content = openSlice(concatBytes(slice.chunks), { decompress })
+  checkContent(content, slice, schema)
+  const hash = createLogicalHash(schema.fields)
+  for await (const batch of content.batches) {
+    await nextTurn()
+    hash.update(batch)
+  }
+  await nextTurn()
+  if (hash.digest() !== slice.logicalHash) throw new DecodeError(what, 'has other rows than those that were hashed')
+}
+
+/** The same for rows and columns alone, by the last parts of the file. */
+export function checkFooter(footer: readonly Uint8Array[], slice: BuiltSlice, schema: DataSchema): void {
+  checkContent(openSlice(concatBytes([magic, ...footer])), slice, schema)
+}
+
+function checkContent(content: SliceContent, slice: BuiltSlice, schema: DataSchema): void {
+  if (content.rows !== slice.rows) throw new DecodeError(what, `has ${content.rows} rows, expected ${slice.rows}`)
+  const isSame =
+    content.fields.length === schema.fields.length &&
+    content.fields.every((field, index) => {
+      const expected = schema.fields[index]
+      return expected !== undefined && field.name === expected.name && sameType(field.type, expected.type)
+    })
+  if (!isSame) throw new DecodeError(what, 'has other columns than the schema')
 }

@@ -1,32 +1,88 @@
-// Commits plans: one dataset's in order, several datasets at a time. Faults of the store are waited out; a block that
-// cannot be built halts its dataset; a chain that another builder has continued differently is read again.
+// Commits plans (docs/spec/protocol.md §4): one dataset's in order, several datasets at a time. Faults of the store are
+// retried; a block that cannot be built halts its dataset; a dataset whose chain another builder has continued with other
+// bytes loses its plans, and its chain is read again.
 
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
-import { HaltError } from '../model/errors.ts'
-import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
+import type { MessageHeader } from '../log/messages.gen.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import { foldAscii } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
+import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type BuildDeps, type BuiltCommit, buildCommit } from './build-block.ts'
-import { type BuildNotes, noted } from './build-notes.ts'
-import type { BuildTurns } from './build-turns.ts'
-import type { Cause } from './cause.ts'
-import { storeCommit } from './commit.ts'
-import type { ChainTip } from './chain-tip.ts'
+import { listNames, putCommit, putName, readName } from '../store/records.ts'
+import { buildCommit, type BuildDeps, type BuiltCommit } from './build-block.ts'
 import { type BlockPlan, planBytes } from './dataset-state.ts'
-import { isFault } from './fault.ts'
-import type { NameIndex } from './name-index.ts'
-import { type DatasetHalt, firstUncommitted, type Slot } from './slot.ts'
+import type { ChainTip } from './load-dataset.ts'
+import { type BuildNotes, isFault, noted } from './poison.ts'
 
-/** Commits under way at the same time; more would only queue in the store. */
+/** Commits in flight at the same time; more would only queue in the store. */
 const parallelCommits = 8
-/** Reading the log pauses while more plans wait than this, and they take more memory than that: never for few large ones. */
+/** Back-pressure on reading the log: more plans than this wait, and they take more memory than that. */
 const waitingPlans = 64
 const waitingBytes = 64 * 1024 * 1024
 const firstRetryMs = 100
 const longestRetryMs = 5_000
+/** Blocks of at most so many logged bytes are built beside large ones. */
+const smallBlockBytes = 4 * 1024 * 1024
+const tracesMost = 64
+
+/** Whose plans are committed: a dataset's worker. */
+export interface PlanOwner {
+  readonly id: DatasetId
+  /** The end of the committed chain. */
+  readonly tip: ChainTip
+  /** The plan to commit next; it is no longer that one once the owner has dropped its plans. */
+  readonly nextPlan: BlockPlan | undefined
+  /** Resolves when no plan of the owner is being committed; absent when that is so. */
+  inFlight: Promise<void> | undefined
+  /** `nextPlan` is in the chain, which now ends with `tip`. */
+  committed(tip: ChainTip): void
+  /** The chain has to be read again for all messages from `position` on. */
+  lose(position: number): void
+  /** `message` is the one at fault, where there is one. */
+  halt(error: HaltError, position: number, message?: number): void
+}
+
+/** Where the rows of a block came from, for log lines and metrics: never part of state, plan or block. */
+export interface TraceContext {
+  /** Accept time of the first message, milliseconds since 1970 UTC; undefined while there is none. */
+  readonly acceptedMs: number | undefined
+  /** `traceparent` of the messages that have one, each once; at most 64. */
+  readonly traceparents: readonly string[]
+}
+
+export const noTrace: TraceContext = { acceptedMs: undefined, traceparents: [] }
+
+/** `trace` and one message more. Of a large batch the last part counts: before it nothing is logged. */
+export function withMessage(trace: TraceContext, header: MessageHeader): TraceContext {
+  if (header.kind !== 'create' && header.kind !== 'rows') return trace
+  if (header.kind === 'rows' && header.part !== undefined && header.part.number < header.part.count) return trace
+  const { at, traceparent } = header
+  const { acceptedMs = Date.parse(at), traceparents } = trace
+  const isNew = traceparent !== undefined && traceparents.length < tracesMost && !traceparents.includes(traceparent)
+  return { acceptedMs, traceparents: isNew ? [...traceparents, traceparent] : traceparents }
+}
+
+/**
+ * Large blocks of a process are built one after the other, because each takes several times its bytes of memory; small
+ * ones go past them.
+ */
+export class BuildTurns {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Runs `build` of a block of so many logged bytes. */
+  run<T>(payloadBytes: number, build: () => Promise<T>): Promise<T> {
+    if (payloadBytes <= smallBlockBytes) return build()
+    const turn = this.#last.then(build)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+}
 
 export interface CommitterDeps {
   readonly store: ObjectStore
@@ -37,20 +93,18 @@ export interface CommitterDeps {
   readonly build: BuildDeps
   /** Shared by all committers of the process. */
   readonly turns: BuildTurns
+  /** Where large blocks are noted while they are built; without it nobody learns of builds that end the process. */
   readonly notes?: BuildNotes | undefined
   readonly signal: AbortSignal
   /** The message at fault when a plan cannot be built on top of `tip`. Throws what log and store throw. */
   readonly culpritOf: (plan: BlockPlan, tip: ChainTip) => Promise<number>
   readonly metrics?: Metrics | undefined
   readonly earliestNextCutInMs: (dataset: string) => number
-  readonly onHalt: (slot: Slot, halt: DatasetHalt) => void
-  /** The slot's chain has blocks that are not ours: it is stale, its plans are gone. */
-  readonly onStale: (slot: Slot) => void
 }
 
 export class Committer {
   readonly #deps: CommitterDeps
-  readonly #causes = new WeakMap<BlockPlan, Cause>()
+  readonly #traces = new WeakMap<BlockPlan, TraceContext>()
   #waiting = 0
   #waitingBytes = 0
   #running = 0
@@ -70,58 +124,50 @@ export class Committer {
   }
 
   /**
-   * Takes a plan; resolves at once unless too many wait. One dataset's backlog waits here, so that the blocks of others
-   * behind it in the log come to their turn.
+   * Takes a plan that its owner has queued; resolves at once unless too many wait. One dataset's backlog waits here, so
+   * that the blocks of others behind it in the log come to their turn.
    */
-  async enqueue(slot: Slot, plan: BlockPlan, cause: Cause): Promise<void> {
-    if (slot.halt !== undefined || slot.isStale) return
-    this.#causes.set(plan, cause)
-    slot.queue.push(plan)
+  async enqueue(owner: PlanOwner, plan: BlockPlan, trace: TraceContext): Promise<void> {
+    this.#traces.set(plan, trace)
     this.#count(plan, 1)
-    if (!slot.committing) void this.#work(slot)
+    owner.inFlight ??= this.#work(owner)
     const isFull = (): boolean => this.#waiting > waitingPlans && this.#waitingBytes > waitingBytes
     while (isFull() && !this.#deps.signal.aborted) await this.#change()
   }
 
-  /** Writes head and announcement of a commit that is there already, in case its committer did not come to it. */
-  async tell(slot: Slot, commit: PlacedCommit): Promise<void> {
-    const { store, names, announcements } = this.#deps
-    const head = await writeHead(store, slot.id, headOfCommit(commit))
-    slot.alias ??= await names.aliasOf(slot.id)
-    if (slot.alias === undefined) return
-    await announcements.announce({
-      version: 1,
-      dataset: slot.id,
-      alias: slot.alias,
-      sequence: commit.sequence,
-      blocks: commit.record.blocks,
-      head: head.hash,
-      headSequence: head.sequence,
-      log: commit.record.log,
-      partition: commit.record.partition,
-      next: commit.record.next,
-      earliestNextCutInMs: this.#deps.earliestNextCutInMs(slot.id),
-    })
-  }
-
-  /** Gives up the plans of a slot. */
-  drop(slot: Slot): void {
-    for (const plan of slot.queue.splice(0)) this.#count(plan, -1)
+  /** Plans that their owner has dropped, or that are committed. */
+  forget(plans: readonly BlockPlan[]): void {
+    for (const plan of plans) this.#count(plan, -1)
     this.#changed()
   }
 
   /**
-   * Gives up what the slot holds from message `position` on; its chain is read again. Until then the log keeps all that
-   * the slot needs, parts of open batches too.
+   * Writes head and announcement of a commit, maybe once more: its committer may have stopped before. Resolves with the
+   * dataset's alias; without one nothing is announced.
    */
-  giveUp(slot: Slot, position: number): void {
-    slot.isStale = true
-    slot.holdFrom = Math.min(position, firstUncommitted(slot) ?? position)
-    this.drop(slot)
-    this.#deps.onStale(slot)
+  async announce(id: DatasetId, { sequence, record }: PlacedCommit): Promise<string | undefined> {
+    const { store, names, announcements } = this.#deps
+    const head = await writeHead(store, id, headOfCommit({ sequence, record }))
+    const alias = await names.aliasOf(id)
+    if (alias === undefined) return undefined
+    const { blocks, log, partition, next } = record
+    await announcements.announce({
+      version: 1,
+      dataset: id,
+      alias,
+      sequence,
+      blocks,
+      head: head.hash,
+      headSequence: head.sequence,
+      log,
+      partition,
+      next,
+      earliestNextCutInMs: this.#deps.earliestNextCutInMs(id),
+    })
+    return alias
   }
 
-  /** Resolves when no commit is under way and no plan can be worked on. */
+  /** Resolves when no commit is in flight and no plan can be worked on. */
   async settled(): Promise<void> {
     while (this.#running > 0 || (this.#waiting > 0 && !this.#deps.signal.aborted)) await this.#change()
   }
@@ -141,19 +187,12 @@ export class Committer {
     for (const resolve of waiters) resolve()
   }
 
-  async #work(slot: Slot): Promise<void> {
-    slot.committing = true
-    while (!this.#deps.signal.aborted && slot.halt === undefined && !slot.isStale) {
-      const plan = slot.queue[0]
-      if (plan === undefined) break
-      await this.#inTurn(plan, () => this.#commit(slot, plan))
-      if (slot.queue[0] === plan && !this.#deps.signal.aborted) {
-        slot.queue.shift()
-        this.#count(plan, -1)
-      }
-      this.#changed()
+  async #work(owner: PlanOwner): Promise<void> {
+    for (let plan = owner.nextPlan; plan !== undefined && !this.#deps.signal.aborted; plan = owner.nextPlan) {
+      const next = plan
+      await this.#inTurn(next, () => this.#commit(owner, next))
     }
-    slot.committing = false
+    owner.inFlight = undefined
     this.#changed()
   }
 
@@ -176,33 +215,32 @@ export class Committer {
     }
   }
 
-  /** Ends when the plan is committed, or the slot is halted or stale, or the builder stops. Never throws. */
-  async #commit(slot: Slot, plan: BlockPlan): Promise<void> {
+  /** Ends when the plan is committed, its owner has dropped it, or the builder stops. Never throws. */
+  async #commit(owner: PlanOwner, plan: BlockPlan): Promise<void> {
+    const { signal, clock, logger } = this.#deps
+    const { sequence, firstChange } = plan
     let built: BuiltCommit | undefined
     let faults = 0
     let halt: HaltError | undefined
     let retryMs = firstRetryMs
-    while (!this.#deps.signal.aborted) {
+    while (!signal.aborted && owner.nextPlan === plan) {
       try {
-        if (halt !== undefined) return this.#halt(slot, plan, halt, await this.#deps.culpritOf(plan, slot.tip))
-        built ??= await this.#build(plan, slot.tip)
-        return await this.#store(slot, plan, built)
+        if (halt !== undefined) return this.#halt(owner, plan, halt, await this.#deps.culpritOf(plan, owner.tip))
+        built ??= await this.#build(plan, owner.tip)
+        return await this.#store(owner, plan, built)
       } catch (error) {
-        if (this.#deps.signal.aborted) return
+        if (signal.aborted || owner.nextPlan !== plan) return
         // Messages that are gone may have been committed by another builder: the chain tells.
-        if (error instanceof HaltError && error.reason === 'LogTruncated') return this.giveUp(slot, plan.firstChange)
-        if (halt !== undefined && (error instanceof HaltError || isFault(error))) return this.#halt(slot, plan, halt)
-        if (error instanceof HaltError && !blamesMessage(error)) return this.#halt(slot, plan, error)
+        if (error instanceof HaltError && error.reason === 'LogTruncated') return owner.lose(firstChange)
+        if (halt !== undefined && (error instanceof HaltError || isFault(error))) return this.#halt(owner, plan, halt)
+        if (error instanceof HaltError && !blamesMessage(error)) return this.#halt(owner, plan, error)
         if (error instanceof HaltError) halt = error
         else if (isFault(error) && ++faults === 2) {
-          halt = new HaltError('PoisonBlock', `block ${plan.sequence} cannot be built: ${String(error)}`, error)
+          halt = new HaltError('PoisonBlock', `block ${sequence} cannot be built: ${String(error)}`, error)
         }
         if (halt !== undefined) continue
-        this.#deps.logger.warn(
-          { err: error, dataset: slot.id, sequence: plan.sequence },
-          'a commit failed and is tried again',
-        )
-        await this.#deps.clock.sleep(retryMs, this.#deps.signal)
+        logger.warn({ err: error, dataset: owner.id, sequence }, 'a commit failed and is tried again')
+        await clock.sleep(retryMs, signal)
         retryMs = Math.min(2 * retryMs, longestRetryMs)
       }
     }
@@ -214,53 +252,119 @@ export class Committer {
     return noted(notes, plan, () => buildCommit(plan, tip, build))
   }
 
-  async #store(slot: Slot, plan: BlockPlan, built: BuiltCommit): Promise<void> {
+  async #store(owner: PlanOwner, plan: BlockPlan, built: BuiltCommit): Promise<void> {
     const { store, names, logger } = this.#deps
-    const outcome = await storeCommit(store, { id: slot.id, sequence: plan.sequence }, built)
+    const { id } = owner
+    const { sequence } = plan
+    const outcome = await storeCommit(store, { id, sequence }, built)
     if (outcome === 'lost') {
       this.lostRaces++
-      logger.warn(
-        { dataset: slot.id, sequence: plan.sequence },
-        'another builder committed other blocks; its chain stands',
-      )
-      return this.giveUp(slot, plan.firstChange)
+      logger.warn({ dataset: id, sequence }, 'another builder committed other blocks; its chain stands')
+      if (owner.nextPlan === plan) owner.lose(plan.firstChange)
+      return
     }
-    assert(built.tip.chain.length === plan.sequence + built.blocks.length, 'blocks follow the chain')
+    assert(built.tip.chain.length === sequence + built.blocks.length, 'blocks follow the chain')
     if (outcome === 'refused') {
-      logger.warn({ dataset: slot.id }, 'a creation lost its name to an earlier one; its chain stays unreachable')
+      logger.warn({ dataset: id }, 'a creation lost its name to an earlier one; its chain stays unreachable')
     } else if (built.name !== undefined) {
-      names.add(slot.id, built.name.alias)
+      names.add(id, built.name.alias)
     }
-    await this.tell(slot, { sequence: plan.sequence, record: built.record })
-    slot.tip = built.tip
-    if (outcome !== 'refused') this.#tellCause(slot, plan, built)
+    const alias = await this.announce(id, { sequence, record: built.record })
+    if (outcome !== 'refused') this.#observe(alias ?? id, plan, built)
+    if (owner.nextPlan === plan) owner.committed(built.tip)
   }
 
   /** Measures the way from the log to the block, and ends the traces that led to it. */
-  #tellCause(slot: Slot, plan: BlockPlan, { blocks }: BuiltCommit): void {
+  #observe(dataset: string, plan: BlockPlan, { blocks }: BuiltCommit): void {
     const { clock, logger, metrics } = this.#deps
-    const { acceptedMs, traceparents = [] } = this.#causes.get(plan) ?? {}
+    const { acceptedMs, traceparents } = this.#traces.get(plan) ?? noTrace
     if (acceptedMs !== undefined) {
       metrics?.loggedToCommittedSeconds.observe(Math.max(0, clock.nowMs() - acceptedMs) / 1000)
     }
     if (traceparents.length === 0) return
-    const { sequence } = plan
-    logger.info(
-      { dataset: slot.alias ?? slot.id, sequence, block: blocks.at(-1)?.hash, traceparents },
-      'a traced block',
-    )
+    logger.info({ dataset, sequence: plan.sequence, block: blocks.at(-1)?.hash, traceparents }, 'a traced block')
   }
 
-  #halt(slot: Slot, plan: BlockPlan, error: HaltError, message?: number): void {
-    this.drop(slot)
-    const position = plan.firstChange
-    if (message === undefined) return this.#deps.onHalt(slot, { reason: error.reason, what: error.what, position })
+  #halt(owner: PlanOwner, plan: BlockPlan, error: HaltError, message?: number): void {
+    if (owner.nextPlan !== plan) return
+    if (message === undefined) return owner.halt(error, plan.firstChange)
     const what = `${error.what} (because of message ${message})`
-    this.#deps.onHalt(slot, { reason: error.reason, what, position, message })
+    owner.halt(new HaltError(error.reason, what, error), plan.firstChange, message)
   }
 }
 
 /** True for halts that one message of the block has brought about. */
 function blamesMessage({ reason }: HaltError): boolean {
   return reason === 'ChainBroken' || reason === 'PoisonBlock'
+}
+
+/**
+ * Puts a built commit: slice and checkpoint, blocks, then the commit record, which decides. `committed`: the chain has
+ * these blocks, put by us or by another with the same bytes. `lost`: it has others. `refused`: committed, but the name
+ * belongs to another dataset, so nobody will find it. Durable when it resolves. Throws what the store throws; may be
+ * repeated.
+ */
+async function storeCommit(
+  store: ObjectStore,
+  at: { readonly id: DatasetId; readonly sequence: number },
+  built: BuiltCommit,
+): Promise<'committed' | 'lost' | 'refused'> {
+  const { slice, checkpoint, blocks, record, name } = built
+  await Promise.all([
+    slice === undefined ? undefined : store.put(dataKey(at.id, slice.hash), slice.chunks),
+    checkpoint === undefined ? undefined : store.put(checkpointKey(at.id, checkpoint.hash), checkpoint.bytes),
+  ])
+  await Promise.all(blocks.map(({ hash, bytes }) => store.put(blockKey(at.id, hash), bytes)))
+  // mutant: deleted when the commit is unclear
+  const claim = await putCommit(store, at, record)
+  // mutant: a lost race is taken for won
+  if (claim.outcome === 'lost') return 'lost'
+  if (name === undefined) return 'committed'
+  const named = await putName(store, name)
+  return named.outcome === 'won' || named.inForce.id === at.id ? 'committed' : 'refused'
+}
+
+/** From a dataset's id to its alias, for announcements: the name records of the store, each read once. */
+export class NameIndex {
+  readonly #store: ObjectStore
+  readonly #aliasOf = new Map<DatasetId, string>()
+  readonly #known = new Set<string>()
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  /** Alias as written, or undefined when no name leads to the dataset. */
+  async aliasOf(id: DatasetId): Promise<string | undefined> {
+    const held = this.#aliasOf.get(id)
+    if (held !== undefined) return held
+    for (const folded of await listNames(this.#store)) {
+      if (this.#known.has(folded)) continue
+      const record = await readName(this.#store, folded).catch(damagedName)
+      if (record === 'damaged') this.#known.add(folded)
+      else if (record !== undefined) this.add(record.id, record.alias)
+    }
+    return this.#aliasOf.get(id)
+  }
+
+  /**
+   * True where `alias` is the name of another dataset than `id`: then nothing is built that nobody would find. Two may
+   * still build at once; the put of the name decides.
+   */
+  async isTaken(alias: string, id: DatasetId): Promise<boolean> {
+    const record = await readName(this.#store, alias).catch(damagedName)
+    return record !== undefined && record !== 'damaged' && record.id !== id
+  }
+
+  /** A name that is known to be in force. */
+  add(id: DatasetId, alias: string): void {
+    this.#aliasOf.set(id, alias)
+    this.#known.add(foldAscii(alias))
+  }
+}
+
+/** A damaged name leads to no dataset: it must not stop those of others. */
+function damagedName(error: unknown): 'damaged' {
+  if (error instanceof DecodeError) return 'damaged'
+  throw error
 }

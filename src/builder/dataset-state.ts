@@ -1,14 +1,19 @@
 // What the fold knows of one dataset: positions and counts, never rows; and the plans that it hands to the builder.
 // The state is mutable and belongs to the fold; everything in a plan is a snapshot.
 
-import type { BatchOutcome, CheckpointContent, OpenAttempt } from '../chain/checkpoint.ts'
+import {
+  type BatchOutcome,
+  type CheckpointContent,
+  firstIdGroup,
+  type IdGroup,
+  idsRemembered,
+  type KnownId,
+  type OpenAttempt,
+} from '../chain/checkpoint.ts'
 import { assert } from '../lib/assert.ts'
 import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { DatasetId } from '../model/events.ts'
-import type { DataSchema, Vocabulary } from '../model/schema.ts'
-import { creationEvents, vocabularyOf } from './creation.ts'
-import { emptyIdMemory, type IdMemory, restoreIdMemory } from './id-memory.ts'
-import type { PayloadSummary } from './payload.ts'
+import type { AddPushSource, DatasetId, Hash, MetadataEvent, SetVocab } from '../model/events.ts'
+import { type DataSchema, type DataType, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 
 /** Rows of one message (or of all parts of a large batch) that a block takes. */
 export interface RowSource {
@@ -93,6 +98,21 @@ export interface DataPlan extends PlanBase {
   readonly checkpoint: CheckpointPlan
 }
 
+export interface PayloadColumn {
+  readonly name: string
+  /** Without Option. */
+  readonly type: DataType
+  readonly hasNulls: boolean
+}
+
+/** What the fold learns of a payload: columns and counts, never rows. A pure function of the payload's bytes. */
+export interface PayloadSummary {
+  readonly columns: readonly PayloadColumn[]
+  readonly rows: number
+  /** Why the payload is unusable. */
+  readonly fault?: string
+}
+
 /** All of a rows message, or of a large batch once its last part has come. */
 export interface WholeRows {
   readonly batches: NonNullable<RowsHeader['batches']>
@@ -106,64 +126,49 @@ export interface WholeRows {
   readonly rejection?: string | undefined
 }
 
-/** The state after a dataset's creation, read at `position`. */
-export function createdState(header: CreateHeader, position: number): DatasetState {
-  const events = creationEvents(header)
-  return {
-    id: header.dataset,
-    vocabulary: vocabularyOf(header),
-    next: position + 1,
-    nextSequence: events.length,
-    nextOffset: 0,
-    timeMs: Date.parse(header.time),
-    moved: events.findIndex((event) => event.kind === 'SetDataSchema'),
-    schema: header.schema,
-    nextCheckpoint: 0,
-    writers: new Map(),
-    attempts: new Map(),
-    ids: emptyIdMemory(),
-    open: undefined,
-    firstChange: undefined,
-    lastChange: undefined,
-  }
-}
-
 /** What the head of a chain says; `checkpoint` and ids are absent before the first AddData. */
-export interface ChainFacts {
-  readonly id: DatasetId
-  readonly vocabulary: Vocabulary
-  readonly schema: DataSchema | undefined
+export type ChainFacts = Pick<
+  DatasetState,
+  'id' | 'vocabulary' | 'schema' | 'next' | 'nextSequence' | 'nextOffset' | 'timeMs'
+> & {
   readonly schemaSequence: number
-  readonly next: number
-  readonly nextSequence: number
-  readonly nextOffset: number
-  readonly timeMs: number
   readonly checkpoint: CheckpointContent | undefined
   /** Oldest first. */
-  readonly ids: CheckpointContent['ids']
+  readonly ids: readonly IdGroup[]
 }
 
 /** The state that a chain leaves: the same as that of a fold which made the chain, once nothing is open. */
 export function restoredState(facts: ChainFacts): DatasetState {
-  const { checkpoint } = facts
+  const { checkpoint, ids, schemaSequence, ...same } = facts
   assert(checkpoint === undefined || checkpoint.next === facts.next, 'checkpoint and source state name one position')
   return {
-    id: facts.id,
-    vocabulary: facts.vocabulary,
-    next: facts.next,
-    nextSequence: facts.nextSequence,
-    nextOffset: facts.nextOffset,
-    timeMs: facts.timeMs,
-    moved: checkpoint?.moved ?? facts.schemaSequence,
-    schema: facts.schema,
+    ...same,
+    moved: checkpoint?.moved ?? schemaSequence,
     nextCheckpoint: checkpoint === undefined ? 0 : checkpoint.number + 1,
     writers: new Map(checkpoint?.writers.map(({ writer, n }) => [writer, n])),
     attempts: new Map(checkpoint?.attempts.map((attempt) => [attemptKey(attempt), attempt])),
-    ids: restoreIdMemory(facts.ids, facts.timeMs),
+    ids: restoreIdMemory(ids, facts.timeMs),
     open: undefined,
     firstChange: undefined,
     lastChange: undefined,
   }
+}
+
+/** The state after a dataset's creation, read at `position`. */
+export function createdState(header: CreateHeader, position: number): DatasetState {
+  const events = creationEvents(header)
+  return restoredState({
+    id: header.dataset,
+    vocabulary: vocabularyOf(header),
+    schema: header.schema,
+    schemaSequence: events.findIndex((event) => event.kind === 'SetDataSchema'),
+    next: position + 1,
+    nextSequence: events.length,
+    nextOffset: 0,
+    timeMs: Date.parse(header.time),
+    checkpoint: undefined,
+    ids: [],
+  })
 }
 
 /** Name of an attempt in the state. */
@@ -173,12 +178,14 @@ export function attemptKey({ writer, n }: { readonly writer: string; readonly n:
 
 /** First message that a builder must still be able to read for this dataset; undefined when it needs none. */
 export function firstNeeded(state: DatasetState): number | undefined {
-  let first = state.firstChange
-  for (const { positions } of state.attempts.values()) {
-    const start = positions[0]
-    if (start !== undefined && (first === undefined || start < first)) first = start
-  }
-  return first
+  const needed = Array.from(state.attempts.values(), ({ positions }) => positions[0])
+  return leastOf([state.firstChange, ...needed])
+}
+
+/** The least of those that there are. */
+export function leastOf(positions: readonly (number | undefined)[]): number | undefined {
+  const known = positions.filter((position) => position !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** Memory that the state takes, roughly, in bytes. */
@@ -191,4 +198,110 @@ export function stateBytes(state: DatasetState): number {
 export function planBytes(plan: BlockPlan): number {
   if (plan.kind === 'creation') return 4096
   return 4096 + plan.checkpoint.outcomes.length * 400 + plan.sources.length * 200
+}
+
+/** Name of the one push source and of the source state of every dataset. */
+export const sourceName = 'default'
+const systemColumnCount = 3
+
+/** The system column names that `header` asks for. */
+export function vocabularyOf({ vocab = {} }: CreateHeader): Vocabulary {
+  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = { ...defaultVocabulary, ...vocab }
+  return { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn }
+}
+
+/**
+ * The push source of a dataset with this schema: its read schema is the event-time column and the user columns, so
+ * that a copy's ingest keeps event times and knows every column.
+ */
+export function pushSource(schema: DataSchema | undefined): AddPushSource {
+  const read = schema === undefined ? {} : { schema: { fields: schema.fields.slice(systemColumnCount) } }
+  return { kind: 'AddPushSource', sourceName, read: { kind: 'NdJson', ...read }, merge: { kind: 'Append' } }
+}
+
+/** Seed, SetInfo?, SetLicense?, SetAttachments?, SetVocab?, SetDataSchema?, AddPushSource. */
+export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
+  const events: MetadataEvent[] = [{ kind: 'Seed', datasetId: header.dataset, datasetKind: 'Root' }]
+  const { info, license, attachments, schema } = header
+  if (info?.description !== undefined || info?.keywords !== undefined) events.push({ kind: 'SetInfo', ...info })
+  if (license !== undefined) events.push({ kind: 'SetLicense', ...license })
+  if (attachments !== undefined && attachments.length > 0) {
+    events.push({ kind: 'SetAttachments', attachments: { kind: 'Embedded', items: attachments } })
+  }
+  const vocabulary = setVocabulary(header)
+  if (vocabulary !== undefined) events.push(vocabulary)
+  if (schema !== undefined) events.push({ kind: 'SetDataSchema', schema })
+  events.push(pushSource(schema))
+  return events
+}
+
+/** The names that differ from the defaults; undefined when none does: an event that changes nothing is none. */
+function setVocabulary(header: CreateHeader): SetVocab | undefined {
+  const defaults = new Map(Object.entries(defaultVocabulary))
+  const different = Object.entries(vocabularyOf(header)).filter(([column, name]) => defaults.get(column) !== name)
+  return different.length === 0 ? undefined : { kind: 'SetVocab', ...Object.fromEntries(different) }
+}
+
+/** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */
+export interface IdMemory {
+  readonly known: Map<string, Hash>
+  groups: IdGroup[]
+  open: KnownId[]
+  /** Ids in `groups`. */
+  grouped: number
+}
+
+export function emptyIdMemory(): IdMemory {
+  return { known: new Map(), groups: [], open: [], grouped: 0 }
+}
+
+/** The memory that `groups` (oldest first) leave at block time `timeMs`. */
+export function restoreIdMemory(groups: readonly IdGroup[], timeMs: number): IdMemory {
+  const memory = emptyIdMemory()
+  memory.groups = groups.filter((group) => group.ids.length > 0)
+  for (const group of groups) memory.grouped += group.ids.length
+  // Forget first: an id may be in an old group that is forgotten and in a newer one that is not.
+  forget(memory, timeMs)
+  for (const group of memory.groups) for (const { id, bodyHash } of group.ids) memory.known.set(id, bodyHash)
+  return memory
+}
+
+/** Remembers a keyed batch of the open block. */
+export function rememberId(memory: IdMemory, id: string, bodyHash: Hash): void {
+  memory.known.set(id, bodyHash)
+  memory.open.push({ id, bodyHash })
+}
+
+/**
+ * Ends the open block as checkpoint `number` with block time `timeMs`; returns the ids that the checkpoint holds:
+ * its own, every 64th those of the 63 before it too, every 4,096th those of the 4,095 before it.
+ */
+export function endIdGroup(memory: IdMemory, number: number, timeMs: number): readonly IdGroup[] {
+  if (memory.open.length > 0) {
+    memory.groups.push({ number, timeMs, ids: memory.open })
+    memory.grouped += memory.open.length
+    memory.open = []
+  }
+  forget(memory, timeMs)
+  const first = firstIdGroup(number)
+  let at = memory.groups.length
+  while (at > 0 && (memory.groups[at - 1]?.number ?? -1) >= first) at--
+  return memory.groups.slice(at)
+}
+
+/** Forgets, oldest first, what is neither among the last 10,000 nor younger than 7 days, and all beyond 1,000,000. */
+function forget(memory: IdMemory, timeMs: number): void {
+  let whole = 0
+  for (const [index, group] of memory.groups.entries()) {
+    const excess = Math.min(group.ids.length, memory.grouped - idsRemembered(timeMs - group.timeMs))
+    if (excess <= 0) break
+    for (const { id } of group.ids.slice(0, excess)) memory.known.delete(id)
+    memory.grouped -= excess
+    if (excess < group.ids.length) {
+      memory.groups[index] = { ...group, ids: group.ids.slice(excess) }
+      break
+    }
+    whole = index + 1
+  }
+  if (whole > 0) memory.groups.splice(0, whole)
 }

@@ -16,7 +16,7 @@ import {
   typeText,
   type Vocabulary,
 } from '../model/schema.ts'
-import type { PayloadColumn } from './payload.ts'
+import type { PayloadColumn } from './dataset-state.ts'
 
 const systemColumnCount = 4
 

@@ -1,24 +1,26 @@
 // The fold: one message at a time, in log order, into the state of one dataset and the blocks that it ends
-// (protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
+// (docs/spec/protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
 // The functions change the state they are handed; a message that is dropped changes nothing at all.
 
 import type { BatchArrival, BatchStatus } from '../chain/checkpoint.ts'
+import { assert } from '../lib/assert.ts'
 import { fixedLimits } from '../lib/limits.ts'
 import type { AbortHeader, BatchEntry, CreateHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
-import { vocabularyOf } from './creation.ts'
 import {
   attemptKey,
   type BlockPlan,
   createdState,
+  type DataPlan,
   type DatasetState,
+  endIdGroup,
   type OpenBlock,
+  rememberId,
+  vocabularyOf,
   type WholeRows,
 } from './dataset-state.ts'
-import { endBlock } from './end-block.ts'
 import { type Fit, fitSchema, schemaFault } from './fit-schema.ts'
-import { rememberId } from './id-memory.ts'
 
 const writersKept = 64
 
@@ -43,13 +45,14 @@ export function foldCreation(
   return { state, plan: { kind: 'creation', dataset, header, sequence: 0, timeMs, firstChange: position, next } }
 }
 
-/** True when this part, if the fold takes it, completes its batch: then the caller must hand in the whole. */
-export function completesAttempt(state: DatasetState, header: RowsHeader): boolean {
+/** True when the fold takes this message, and takes it with its rows: it is whole, or completes a large batch. */
+export function needsRows(state: DatasetState, header: RowsHeader): boolean {
   const { part } = header
-  return part !== undefined && part.number === part.count && isHeardFirst(state, header) && isNextPart(state, header)
+  if (!isHeardFirst(state, header)) return false
+  return part === undefined || (part.number === part.count && isNextPart(state, header))
 }
 
-/** Takes a rows message. `whole` is absent for a part that does not complete its batch. */
+/** Takes a rows message. `whole` is absent where the fold needs no rows (`needsRows`). */
 export function foldRows(
   state: DatasetState,
   input: { readonly position: number; readonly header: RowsHeader; readonly whole: WholeRows | undefined },
@@ -103,12 +106,8 @@ function hear(
 ): void {
   state.writers.delete(message.writer)
   state.writers.set(message.writer, message.n)
-  if (state.writers.size > writersKept) {
-    for (const oldest of state.writers.keys()) {
-      state.writers.delete(oldest)
-      break
-    }
-  }
+  const [oldest] = state.writers.keys()
+  if (oldest !== undefined && state.writers.size > writersKept) state.writers.delete(oldest)
   state.firstChange = Math.min(state.firstChange ?? first, first)
   state.lastChange = position
 }
@@ -305,4 +304,47 @@ function statusOf(
   const start = state.nextOffset
   state.nextOffset += batch.rows
   return { kind: 'committed', start, end: state.nextOffset - 1 }
+}
+
+/** SetDataSchema, AddPushSource, AddData where the schema changed; else AddData alone. */
+const blocksWithSchema = 3
+
+/** Ends the open block at `timeMs` (never below the last block's time) with `next` as the position read up to. */
+export function endBlock(state: DatasetState, end: { readonly timeMs: number; readonly next: number }): DataPlan {
+  const { open, firstChange } = state
+  assert(open !== undefined && firstChange !== undefined, 'a block that ends is open')
+  const timeMs = Math.max(end.timeMs, state.timeMs)
+  const sequence = state.nextSequence
+  const number = state.nextCheckpoint
+  state.nextSequence += open.schemaChanged ? blocksWithSchema : 1
+  if (open.rows > 0) state.moved = state.nextSequence - 1
+  state.nextCheckpoint++
+  state.timeMs = timeMs
+  state.next = end.next
+  state.open = undefined
+  state.firstChange = undefined
+  state.lastChange = undefined
+  return {
+    kind: 'data',
+    dataset: state.id,
+    sequence,
+    timeMs,
+    firstChange,
+    next: end.next,
+    vocabulary: state.vocabulary,
+    schema: state.schema,
+    schemaChanged: open.schemaChanged,
+    firstOffset: state.nextOffset - open.rows,
+    rows: open.rows,
+    sources: open.sources,
+    payloadBytes: open.payloadBytes,
+    checkpoint: {
+      number,
+      moved: state.moved,
+      outcomes: open.outcomes,
+      attempts: [...state.attempts.values()],
+      writers: Array.from(state.writers, ([writer, n]) => ({ writer, n })),
+      ids: endIdGroup(state.ids, number, timeMs),
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // What the fold gets to know of a payload: columns and counts, never rows. Made by full validation of the bytes, so
 // that every builder comes to the same summary.
 
-import { ArrowStreamReader } from '../arrow/ipc.ts'
+import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
 import { DecodeError } from '../model/errors.ts'
 import { type DataType, innerType } from '../model/schema.ts'
 

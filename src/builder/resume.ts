@@ -1,15 +1,20 @@
 // Where a builder begins to read a partition, and the checks that log, floor and chain belong together
-// (protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason.
+// (docs/spec/protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason. A chain whose log
+// was given up for another goes on in that one: its positions begin anew there, and its next block says what it left.
 
-import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
+import type { AdoptionRecord, FloorRecord, LeftLog } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/messages.ts'
+import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import { adoptionsFrom, putLog, readAdoption } from '../store/records.ts'
+import type { DatasetId } from '../model/events.ts'
+import { foldAscii } from '../model/names.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { LoadedDataset } from './load-dataset.ts'
+import { adoptionsFrom, newestFloor, putLog, readAdoption } from '../store/records.ts'
+import type { NameIndex } from './committer.ts'
+import { loadDataset, type LoadedDataset } from './load-dataset.ts'
 
 /** Declares the log, or checks that its declaration stands and that it is not given up. Throws HaltError `LogReplaced`. */
 export async function declareLog(store: ObjectStore, log: EventLog): Promise<void> {
@@ -33,7 +38,7 @@ export async function otherLogs(store: ObjectStore, log: EventLog): Promise<read
 }
 
 /** The adoptions that lead on from a log. Throws HaltError `ChainBroken` where a record is damaged. */
-export async function adoptionsOf(store: ObjectStore, id: string): Promise<readonly AdoptionRecord[]> {
+async function adoptionsOf(store: ObjectStore, id: string): Promise<readonly AdoptionRecord[]> {
   try {
     return await adoptionsFrom(store, id)
   } catch (error) {
@@ -43,26 +48,80 @@ export async function adoptionsOf(store: ObjectStore, id: string): Promise<reado
 }
 
 /** Checks that the log still fits the newest floor. Throws HaltError `LogTruncated`, `LogRegressed`, `LogReplaced`. */
-export async function checkFloor(log: EventLog, partition: number, floor: FloorRecord | undefined): Promise<void> {
-  const position = floor?.position ?? 0
+export async function checkFloor(log: EventLog, partition: number, floor: Floor): Promise<void> {
+  const { position, anchor } = floor
   const { start, end } = await log.range(partition)
   if (position < start) {
     throw new HaltError('LogTruncated', `the log begins at ${start}, but all below ${position} alone is committed`)
   }
   if (position > end) throw new HaltError('LogRegressed', `the log ends at ${end}, but was read up to ${position}`)
-  if (floor?.anchor !== undefined) {
+  if (anchor !== undefined) {
     const message = await log.get(partition, position - 1)
-    if (message !== undefined && sha3Hash(message) !== floor.anchor) {
+    if (message !== undefined && sha3Hash(message) !== anchor) {
       throw new HaltError('LogReplaced', `message ${position - 1} is not the one that was read before`)
     }
   }
+}
+
+type Floor = Pick<FloorRecord, 'position' | 'halted' | 'anchor'>
+
+/** The newest floor of a partition, as far as this builder knows. */
+export class Floors {
+  readonly #of: { readonly store: ObjectStore; readonly log: EventLog; readonly partition: number }
+  /** Everything below is committed, but for halted datasets. */
+  position = 0
+
+  constructor(of: { readonly store: ObjectStore; readonly log: EventLog; readonly partition: number }) {
+    this.#of = of
+  }
+
+  /** Reads the newest floor. Throws what the store throws. */
+  async refresh(): Promise<Floor> {
+    const { store, log, partition } = this.#of
+    const newest = await newestFloor(store, log.id, partition)
+    this.position = Math.max(this.position, newest?.position ?? 0)
+    return newest ?? { position: 0, halted: [] }
+  }
+}
+
+/** What is needed to read chains that go on in one partition. */
+export interface ChainSource {
+  readonly log: EventLog
+  readonly partition: number
+  readonly store: ObjectStore
+  readonly names: NameIndex
+  readonly floors: Floors
+}
+
+/**
+ * The dataset as its chain has it and as this log goes on with it; undefined when there is no chain. Throws HaltErrors
+ * `ChainBroken`, `LogRegressed`, `LogReplaced` when it cannot go on.
+ */
+export async function openChain(from: ChainSource, id: DatasetId): Promise<LoadedDataset | undefined> {
+  const { log, partition, store, names, floors } = from
+  const loaded = await loadDataset(store, id)
+  if (loaded === undefined) return undefined
+  const { log: madeFrom } = loaded.commit.record
+  if (madeFrom !== log.id) {
+    const alias = await names.aliasOf(id)
+    return adoptChain(loaded, await adoptionsOf(store, madeFrom), { log: log.id, partition, alias })
+  }
+  try {
+    await checkAnchor(log, { partition, floor: floors.position }, loaded)
+  } catch (error) {
+    if (!(error instanceof HaltError) || error.reason !== 'LogRegressed') throw error
+    // Another builder may have raised the floor, and the log have let go of what lies below it.
+    await floors.refresh()
+    await checkAnchor(log, { partition, floor: floors.position }, loaded)
+  }
+  return loaded
 }
 
 /**
  * Checks that a chain that has read beyond `floor` read this log: the message below its next position must hash to
  * its anchor (a bare creation: must be that creation). Throws HaltError `LogRegressed`, `LogReplaced`.
  */
-export async function checkAnchor(
+async function checkAnchor(
   log: EventLog,
   at: { readonly partition: number; readonly floor: number },
   loaded: LoadedDataset,
@@ -84,4 +143,52 @@ export async function checkAnchor(
 function isCreation(bytes: Uint8Array, id: string): boolean {
   const message = decodeMessage(bytes)
   return message.kind === 'message' && message.header.kind === 'create' && message.header.dataset === id
+}
+
+/**
+ * `loaded` as a dataset of the log `to`, to which `adoptions` lead from the log of its last commit. `alias` is the
+ * dataset's name. Throws HaltError `LogReplaced` when they lead elsewhere.
+ */
+function adoptChain(
+  loaded: LoadedDataset,
+  adoptions: readonly AdoptionRecord[],
+  to: { readonly log: string; readonly partition: number; readonly alias: string | undefined },
+): LoadedDataset {
+  const { id } = loaded.state
+  const { record } = loaded.commit
+  const upTo = adoptions.findIndex((adoption) => adoption.new === to.log)
+  if (upTo < 0 || to.alias === undefined) {
+    throw new HaltError('LogReplaced', `dataset ${id} was made from log ${record.log}, partition ${record.partition}`)
+  }
+  const folded = foldAscii(to.alias)
+  const adopted: LeftLog[] = []
+  let { partition, next } = record
+  for (const adoption of adoptions.slice(0, upTo + 1)) {
+    adopted.push(leftLog(adoption, { id, partition, next }))
+    partition = partitionOf(folded, adoption.begin.length)
+    next = adoption.begin[partition] ?? 0
+  }
+  if (partition !== to.partition) {
+    throw new HaltError('LogReplaced', `the rows of dataset ${id} go to partition ${partition}, not to ${to.partition}`)
+  }
+  return {
+    ...loaded,
+    // What came of a batch in parts stays in the log that was left.
+    state: { ...loaded.state, next, attempts: new Map() },
+    tip: { ...loaded.tip, adopted },
+    anchor: undefined,
+  }
+}
+
+/** What the chain says of the log that it leaves, having read it up to `next`. */
+function leftLog(
+  { old, partitions, halted }: AdoptionRecord,
+  at: { readonly id: string; readonly partition: number; readonly next: number },
+): LeftLog {
+  const { id, partition, next } = at
+  const { floor, end } = partitions[partition] ?? { floor: 0 }
+  const committed = halted.find(({ dataset }) => dataset === id)?.position ?? floor
+  const from = Math.max(next, committed)
+  if (end === undefined) return { log: old, partition, givenUp: { from } }
+  return from < end ? { log: old, partition, givenUp: { from, to: end } } : { log: old, partition }
 }

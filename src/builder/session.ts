@@ -1,232 +1,257 @@
-// One run over a partition from its floor on: takes messages in order, folds them into their datasets, hands plans to
-// the committer. A session that meets a fault of the log or the store is thrown away; the next one starts at the floor.
+// One run over a partition from its floor on: hands messages in order to the workers of their datasets, and rebases the
+// workers that have gone stale. A session that meets a fault of the log or the store is thrown away; the next one starts
+// at the floor.
 
-import type { FloorRecord } from '../chain/records.ts'
-import { type Clock, nextTurn } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
-import type { EventLog, LogEntry } from '../log/event-log.ts'
-import type { CreateHeader, CutHeader, RowsHeader } from '../log/messages.gen.ts'
-import type { DecodedMessage } from '../log/messages.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
+import { nextTurn } from '../lib/clock.ts'
+import type { LogEntry } from '../log/event-log.ts'
+import { type DecodedMessage, decodeMessage } from '../log/messages.ts'
+import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import { newestFloor, putName, rejectionOf, type Rejects } from '../store/records.ts'
-import { adoptChain } from './adopt-chain.ts'
-import { noCause, withMessage } from './cause.ts'
-import { emptyTip } from './chain-tip.ts'
-import type { Committer } from './committer.ts'
-import { stateBytes } from './dataset-state.ts'
-import { isFault } from './fault.ts'
-import { type DatasetMessage, decodeEntry, foldMessage } from './fold-message.ts'
-import { foldCreation, foldCut, type FoldResult } from './fold.ts'
-import type { Governor } from './governor.ts'
-import { loadDataset, type LoadedDataset } from './load-dataset.ts'
-import type { NameIndex } from './name-index.ts'
-import { ReadAhead } from './read-ahead.ts'
-import { adoptionsOf, checkAnchor } from './resume.ts'
-import { firstUncommitted, isClean, newSlot, type Slot } from './slot.ts'
+import { dataKey } from '../store/layout.ts'
+import type { Rejects } from '../store/records.ts'
+import { Committer, type CommitterDeps } from './committer.ts'
+import type { LoadedDataset } from './load-dataset.ts'
+import { findCulprit } from './poison.ts'
+import { openChain } from './resume.ts'
+import { decodeEntry, KeptRows, readBatches, type RowMemory } from './rows.ts'
+import { DatasetWorker, type Run } from './worker.ts'
 
 /** Work on messages goes on at most this long before the event loop turns. */
 const turnMs = 5
+const retryMs = 1_000
 const memoryBytes = 256 * 1024 * 1024
+/** Messages whose datasets are looked at together. */
+const aheadMessages = 256
+const chainsAtOnce = 16
 
-export interface SessionDeps {
-  readonly log: EventLog
-  readonly store: ObjectStore
-  readonly partition: number
-  readonly names: NameIndex
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly governor: Governor
-  readonly committer: Committer
-  /** Something calls for a cut earlier than before. */
-  readonly onDue: () => void
+export interface SessionDeps
+  extends Pick<Run, 'log' | 'partition' | 'store' | 'names' | 'floors' | 'clock' | 'logger' | 'governor' | 'onDue'>,
+    Omit<CommitterDeps, 'build' | 'signal' | 'culpritOf'> {
+  readonly compressor: CommitterDeps['build']['compressor']
+  readonly anchorAt: CommitterDeps['build']['anchorAt']
+  readonly rowMemory: RowMemory
 }
 
 /** Which datasets' messages to take; all when undefined. */
-type Filter = ((dataset: DatasetId) => boolean) | undefined
+type Filter = ((dataset: DatasetId, position: number) => boolean) | undefined
 
 export class Session {
-  readonly #deps: SessionDeps
-  readonly #slots = new Map<DatasetId, Slot>()
-  /** Everything below is committed, as the store says. */
-  floor: number
-  /** Position of the next message to take. */
-  position: number
+  readonly #run: Run
+  readonly #stop = new AbortController()
+  readonly #workers = new Map<DatasetId, DatasetWorker>()
+  /**
+   * Chains that are read before their messages come: one after the other each waits for the disk, and a restart with
+   * thousands of datasets behind the floor would keep new rows waiting.
+   */
+  readonly #reading = new Map<DatasetId, Promise<LoadedDataset | undefined>>()
+  #uses = 0
+  /** Messages and rebases have the workers one after the other. */
+  #turn: Promise<unknown> = Promise.resolve()
   /** The message that stopped the partition, because it cannot be read. */
   unreadable: number | undefined
-  /** What operators have rejected, as far as this session knows. */
-  rejects: Rejects
-  foreignMessages = 0
-  #uses = 0
-  readonly #ahead = new ReadAhead({ read: (id) => this.#read(id), decode: (entry) => this.#decode(entry) })
-  #isRebasing = false
 
-  constructor(
-    deps: SessionDeps,
-    start: { readonly floor: number; readonly position: number; readonly rejects: Rejects },
-  ) {
-    this.#deps = deps
-    this.rejects = start.rejects
-    this.floor = start.floor
-    this.position = start.position
+  constructor(deps: SessionDeps, start: { readonly position: number; readonly rejects: Rejects }) {
+    const { log, partition, store, compressor, anchorAt } = deps
+    const kept = new KeptRows(deps.rowMemory)
+    const build: CommitterDeps['build'] = {
+      log: log.id,
+      partition,
+      compressor,
+      anchorAt,
+      readBatches: (positions) => readBatches(this.#run, positions),
+      storeSlice: (dataset, chunks, hashOf) => store.putStream(chunks, () => dataKey(dataset, hashOf())),
+    }
+    const committer = new Committer({
+      ...deps,
+      signal: this.#stop.signal,
+      build,
+      culpritOf: (plan, tip) =>
+        findCulprit({ store, build, source: { log, partition, rejects: this.#run.rejects } }, plan, tip),
+    })
+    this.#run = { ...deps, ...start, committer, kept, onStale: (worker) => void this.#rebase(worker) }
   }
 
-  get slots(): Iterable<Slot> {
-    return this.#slots.values()
+  /** Position of the next message to take. */
+  get position(): number {
+    return this.#run.position
   }
 
-  slot(id: DatasetId): Slot | undefined {
-    return this.#slots.get(id)
+  get committer(): Committer {
+    return this.#run.committer
+  }
+
+  get workers(): DatasetWorker[] {
+    return [...this.#workers.values()]
+  }
+
+  worker(id: DatasetId): DatasetWorker | undefined {
+    return this.#workers.get(id)
+  }
+
+  /** Ends the session; commits in flight come to their end, or not. */
+  stop(): void {
+    this.#stop.abort()
+    this.#run.kept.close()
   }
 
   /** Takes `entries` in order. Throws HaltError for what stops the partition; store and log errors as they are. */
-  async takeAll(entries: readonly LogEntry[], filter: Filter): Promise<void> {
-    const { clock } = this.#deps
-    let turnAtMs = clock.monotonicMs() + turnMs
-    const isNew = (id: DatasetId): boolean => !this.#slots.has(id) && filter?.(id) !== false
-    for (const { position, message } of this.#ahead.messages(entries, isNew)) {
-      if (position !== this.position) {
-        throw new HaltError('LogDamaged', `message ${position} comes where ${this.position} should`)
+  takeAll(entries: readonly LogEntry[], filter: Filter): Promise<void> {
+    const { clock } = this.#run
+    return this.#inTurn(async () => {
+      let turnAtMs = clock.monotonicMs() + turnMs
+      for (let at = 0; at < entries.length; at += aheadMessages) {
+        const messages = entries.slice(at, at + aheadMessages).map((entry) => ({ entry, message: decodeAhead(entry) }))
+        this.#readAhead(messages, filter)
+        for (const { entry, message } of messages) {
+          if (entry.position !== this.position) {
+            throw new HaltError('LogDamaged', `message ${entry.position} comes where ${this.position} should`)
+          }
+          await this.#take(entry.position, message ?? this.#decode(entry), filter)
+          this.#run.position++
+          if (clock.monotonicMs() < turnAtMs) continue
+          await nextTurn()
+          turnAtMs = clock.monotonicMs() + turnMs
+        }
       }
-      await this.#take(position, message(), filter)
-      this.position++
-      if (clock.monotonicMs() >= turnAtMs) {
-        await nextTurn()
-        turnAtMs = clock.monotonicMs() + turnMs
-      }
-    }
-  }
-
-  /**
-   * Reads a stale dataset's chain again and folds what the log has for it from there up to where the session is.
-   * Throws what log and store throw: then the dataset is as stale as before.
-   */
-  async rebase(slot: Slot): Promise<void> {
-    if (!slot.isStale || slot.halt !== undefined) return
-    this.#deps.governor.forget(slot.id)
-    slot.state = undefined
-    slot.cause = noCause
-    slot.tip = emptyTip
-    slot.retold = false
-    // Read before the chain: what lies below this floor is in the chain.
-    let floor = await this.#freshFloor()
-    await this.#fill(slot)
-    while (this.floor > floor.position) {
-      floor = await this.#freshFloor()
-      slot.state = undefined
-      await this.#fill(slot)
-    }
-    slot.isStale = false
-    this.#isRebasing = true
-    try {
-      await this.#foldAgain(slot, floor.halted.some(({ dataset }) => dataset === slot.id) ? 0 : floor.position)
-      if (!slot.isStale) slot.holdFrom = undefined
-    } catch (error) {
-      slot.isStale = true
-      this.#deps.committer.drop(slot)
-      throw error
-    } finally {
-      this.#isRebasing = false
-    }
-  }
-
-  /** True when the floor has risen since it was last read: what `error` says is gone may be committed by now. */
-  async isBehind(error: HaltError): Promise<boolean> {
-    const before = this.floor
-    await this.#freshFloor()
-    return error.reason === 'LogTruncated' && this.floor > before
-  }
-
-  async #foldAgain(slot: Slot, floor: number): Promise<void> {
-    const { log, partition } = this.#deps
-    const from = Math.max(slot.state?.next ?? this.position, floor)
-    if (from >= this.position || slot.halt !== undefined) return
-    for await (const entries of log.read(partition, from, { follow: false })) {
-      for (const entry of entries) {
-        if (entry.position >= this.position) return
-        await this.#take(entry.position, this.#decode(entry), (id) => id === slot.id)
-      }
-    }
-  }
-
-  /** Stops one dataset; the others go on. `message` is the one at fault, where one is. */
-  halt(slot: Slot, error: HaltError, position: number, message?: number): void {
-    const first = Math.min(position, firstUncommitted(slot) ?? position)
-    this.#deps.committer.drop(slot)
-    const { reason, what } = error
-    slot.halt = { reason, what, position: first, ...(message === undefined ? {} : { message }) }
-    slot.isStale = false
-    slot.holdFrom = undefined
-    this.#deps.governor.forget(slot.id)
-    this.#deps.logger.error({ dataset: slot.id, reason: error.reason, position: first, message }, error.message)
-  }
-
-  /** Datasets whose halt an operator has ended: they are stale now, and their chains have to be read again. */
-  release(): Slot[] {
-    const released: Slot[] = []
-    for (const slot of this.#slots.values()) {
-      const { halt } = slot
-      if (halt?.message === undefined || this.rejects.get(halt.message)?.dataset !== slot.id) continue
-      slot.halt = undefined
-      slot.isStale = true
-      slot.holdFrom = halt.position
-      released.push(slot)
-    }
-    return released
+    })
   }
 
   /** Halts a dataset that the floor lists as halted and whose messages are gone. */
   haltUnread(id: DatasetId, error: HaltError, position: number): void {
-    const slot = newSlot(id, emptyTip)
-    this.#slots.set(id, slot)
-    this.halt(slot, error, position)
+    const worker = new DatasetWorker(id, this.#run)
+    this.#workers.set(id, worker)
+    worker.halt(error, position)
+  }
+
+  /** Goes on with datasets whose halt an operator has ended by rejecting a message. Resolves with their ids. */
+  release(rejects: Rejects): DatasetId[] {
+    this.#run.rejects = rejects
+    const released = this.workers.filter(({ id, halted }) => {
+      return halted?.message !== undefined && rejects.get(halted.message)?.dataset === id
+    })
+    for (const worker of released) worker.release()
+    return released.map(({ id }) => id)
   }
 
   /** Everything below is committed, but for halted datasets. */
   committedTo(): number {
     let position = this.position
-    for (const slot of this.#slots.values()) {
+    for (const worker of this.#workers.values()) {
       // mutant: the floor before the block
-      if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)
+      if (worker.phase !== 'halted') position = Math.min(position, worker.firstUncommitted ?? position)
     }
     return position
   }
 
-  /** Drops datasets that hold nothing of their own, least recent first, until memory is within its bound. */
-  dropIdle(): void {
-    const bytesOf = (slot: Slot): number => (slot.state === undefined ? 1024 : stateBytes(slot.state))
-    let bytes = 0
-    for (const slot of this.#slots.values()) bytes += bytesOf(slot)
-    if (bytes <= memoryBytes) return
-    for (const slot of [...this.#slots.values()].sort((a, b) => a.lastUsed - b.lastUsed)) {
+  /** Drops datasets that hold nothing of their own, least recently used first, until memory is within its bound. */
+  dropIdle(): Promise<void> {
+    return this.#inTurn(async () => {
+      let bytes = 0
+      for (const worker of this.#workers.values()) bytes += worker.memoryBytes
       if (bytes <= memoryBytes) return
-      if (!isClean(slot)) continue
-      bytes -= bytesOf(slot)
-      this.#slots.delete(slot.id)
+      for (const worker of this.workers.sort((a, b) => a.lastUsed - b.lastUsed)) {
+        if (bytes <= memoryBytes) return
+        if (!worker.isIdle) continue
+        bytes -= worker.memoryBytes
+        this.#workers.delete(worker.id)
+      }
+    })
+  }
+
+  /** Rebases a stale worker, however long log or store keep it waiting. */
+  async #rebase(worker: DatasetWorker): Promise<void> {
+    const { clock, logger } = this.#run
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      // What it was committing has nothing to do with the chain that is about to be read.
+      await worker.inFlight
+      try {
+        return await this.#inTurn(async () => {
+          if (!signal.aborted) await worker.rebase((from) => this.#replay(worker, from))
+        })
+      } catch (error) {
+        if (error instanceof HaltError) {
+          if (await this.#isBehind(error).catch(() => true)) continue
+          if (worker.phase === 'stale') worker.halt(error, this.position)
+          return
+        }
+        logger.warn({ err: error, dataset: worker.id }, 'a chain could not be read again; it is tried again')
+        await clock.sleep(retryMs, signal)
+      }
     }
   }
 
+  /** Hands the messages of one dataset from `from` up to the session's position to its worker. */
+  async #replay(worker: DatasetWorker, from: number): Promise<void> {
+    const { log, partition } = this.#run
+    if (from >= this.position) return
+    for await (const entries of log.read(partition, from, { follow: false })) {
+      for (const entry of entries) {
+        if (entry.position >= this.position || worker.phase !== 'rebasing') return
+        await this.#take(entry.position, this.#decode(entry), (id) => id === worker.id)
+      }
+    }
+  }
+
+  /** True when the floor has risen since it was last read: what `error` says is gone may be committed by now. */
+  async #isBehind(error: HaltError): Promise<boolean> {
+    const { floors } = this.#run
+    const before = floors.position
+    await floors.refresh()
+    return error.reason === 'LogTruncated' && floors.position > before
+  }
+
   async #take(position: number, message: DecodedMessage, filter: Filter): Promise<void> {
-    if (message.kind === 'foreign') {
-      this.foreignMessages++
+    if (message.kind === 'foreign') return
+    const { header, payload } = message
+    if (header.kind === 'cut') {
+      const timeMs = Date.parse(header.time)
+      for (const { dataset, sequence } of header.entries) {
+        if (filter !== undefined && !filter(dataset, position)) continue
+        await (await this.#workerOf(dataset)).takeCut({ position, sequence, timeMs })
+      }
       return
     }
-    const { header, payload } = message
-    if (header.kind === 'cut') return this.#takeCut(header, position, filter)
-    if (filter !== undefined && !filter(header.dataset)) return
-    const slot = this.#slots.get(header.dataset) ?? (await this.#load(header.dataset))
-    slot.lastUsed = ++this.#uses
-    await this.#guard(slot, position, () =>
-      header.kind === 'create'
-        ? this.#takeCreation(slot, position, header)
-        : this.#takeOwn(slot, { position, header, payload }),
-    )
+    if (filter !== undefined && !filter(header.dataset, position)) return
+    const worker = await this.#workerOf(header.dataset)
+    worker.lastUsed = ++this.#uses
+    await worker.take(header.kind === 'create' ? { position, header, payload } : { position, header, payload })
+  }
+
+  async #workerOf(id: DatasetId): Promise<DatasetWorker> {
+    const known = this.#workers.get(id)
+    if (known !== undefined) return known
+    const worker = new DatasetWorker(id, this.#run)
+    const reading = this.#reading.get(id)
+    this.#reading.delete(id)
+    await worker.load(reading)
+    this.#workers.set(id, worker)
+    return worker
+  }
+
+  /** Begins to read the chains of datasets that are new, many at once; forgets those whose messages did not come. */
+  #readAhead(messages: readonly { entry: LogEntry; message: DecodedMessage | undefined }[], filter: Filter): void {
+    this.#reading.clear()
+    const missing = new Set<DatasetId>()
+    for (const { entry, message } of messages) {
+      if (message?.kind !== 'message' || message.header.kind === 'cut') continue
+      const { dataset } = message.header
+      if (!this.#workers.has(dataset) && filter?.(dataset, entry.position) !== false) missing.add(dataset)
+    }
+    if (missing.size < 2) return
+    const lanes = Array.from({ length: chainsAtOnce }, (): Promise<unknown> => Promise.resolve())
+    for (const [index, dataset] of [...missing].entries()) {
+      const before = lanes[index % chainsAtOnce] ?? Promise.resolve()
+      const reading = before.then(() => openChain(this.#run, dataset))
+      // The worker is told why its chain could not be read.
+      lanes[index % chainsAtOnce] = reading.catch(() => {})
+      this.#reading.set(dataset, reading)
+    }
   }
 
   #decode(entry: LogEntry): DecodedMessage {
     try {
-      return decodeEntry(this.rejects, entry)
+      return decodeEntry(this.#run.rejects, entry)
     } catch (error) {
       if (!(error instanceof HaltError) || error.reason !== 'LogDamaged') throw error
       this.unreadable = entry.position
@@ -234,165 +259,18 @@ export class Session {
     }
   }
 
-  async #takeCut(header: CutHeader, position: number, filter: Filter): Promise<void> {
-    const timeMs = Date.parse(header.time)
-    for (const { dataset, sequence } of header.entries) {
-      if (filter !== undefined && !filter(dataset)) continue
-      const slot = this.#slots.get(dataset) ?? (await this.#load(dataset))
-      await this.#guard(slot, position, async () => {
-        const { state } = slot
-        if (state === undefined) throw lostChain(dataset)
-        if (position < state.next) await this.#retell(slot)
-        else await this.#after(slot, foldCut(state, { position, sequence, timeMs }))
-      })
-    }
-  }
-
-  /** Keeps a fault of one dataset from the others. */
-  async #guard(slot: Slot, position: number, work: () => Promise<void>): Promise<void> {
-    if (slot.halt !== undefined || slot.isStale) return
-    try {
-      await work()
-    } catch (fault) {
-      const error =
-        fault instanceof DecodeError
-          ? new HaltError('ChainBroken', `dataset ${slot.id}: ${fault.message}`, fault)
-          : fault
-      if (!(error instanceof HaltError)) throw error
-      if (error.reason !== 'LogTruncated') this.halt(slot, error, position)
-      else if (this.#isRebasing) throw error
-      // Messages that are gone may have been committed by another builder: the chain tells.
-      else this.#deps.committer.giveUp(slot, position)
-    }
-  }
-
-  async #takeOwn(slot: Slot, message: DatasetMessage): Promise<void> {
-    const { position, header } = message
-    const { state } = slot
-    if (state === undefined) throw lostChain(slot.id)
-    if (position < state.next) return this.#retell(slot)
-    const { log, partition } = this.#deps
-    let result: FoldResult
-    try {
-      result = await foldMessage({ log, partition, rejects: this.rejects }, state, message)
-    } catch (error) {
-      if (!isFault(error)) throw error
-      // Once more from the chain: the memory may have been short.
-      if (!this.#isRebasing) return this.#deps.committer.giveUp(slot, position)
-      const what = `message ${position} cannot be taken: ${String(error)}`
-      return this.halt(slot, new HaltError('PoisonBlock', what, error), position, position)
-    }
-    await this.#after(slot, result, header.kind === 'rows' ? { position, header } : undefined)
-  }
-
-  async #takeCreation(slot: Slot, position: number, header: CreateHeader): Promise<void> {
-    const { store, log, partition, committer, logger, names } = this.#deps
-    const { state } = slot
-    if (state !== undefined) {
-      if (position >= state.next) return
-      // The chain has this creation: its committer may have stopped before it came to the name.
-      const { dataset: id, alias, visibility } = header
-      await putName(store, { id, alias, log: log.id, partition, visibility })
-      return this.#retell(slot)
-    }
-    const rejection = rejectionOf(this.rejects, slot.id, [position])
-    if (rejection !== undefined) return logger.warn({ dataset: slot.id, position }, rejection)
-    const created = (await names.isTaken(header.alias, slot.id)) ? 'taken' : foldCreation(header, position)
-    if (created === undefined || created === 'taken') {
-      const why = created === 'taken' ? 'its name belongs to another dataset' : 'its schema cannot be stored'
-      logger.warn({ dataset: slot.id, position }, `a creation is dropped: ${why}`)
-      return
-    }
-    slot.state = created.state
-    slot.retold = true
-    await committer.enqueue(slot, created.plan, withMessage(noCause, header))
-  }
-
-  async #after(
-    slot: Slot,
-    result: FoldResult,
-    rows?: { readonly position: number; readonly header: RowsHeader },
-  ): Promise<void> {
-    const { clock, governor, committer, onDue } = this.#deps
-    const { plan, effect, waits } = result
-    if (effect !== 'changed') return
-    const nowMs = clock.monotonicMs()
-    if (plan !== undefined) governor.ended(slot.id, nowMs)
-    if (slot.state?.open !== undefined && governor.opened(slot.id, nowMs, waits ?? false)) onDue()
-    // A message that ends a block by its size is in that block or in the next one.
-    const isInPlan = plan !== undefined && rows !== undefined && plan.next > rows.position
-    if (isInPlan) slot.cause = withMessage(slot.cause, rows.header)
-    const { cause } = slot
-    if (plan !== undefined) slot.cause = noCause
-    if (rows !== undefined && !isInPlan) slot.cause = withMessage(slot.cause, rows.header)
-    if (plan !== undefined) await committer.enqueue(slot, plan, cause)
-  }
-
-  /** A chain that has what is being skipped: its committer may have stopped before it said so. */
-  async #retell(slot: Slot): Promise<void> {
-    if (slot.retold) return
-    slot.retold = true
-    const loaded = await loadDataset(this.#deps.store, slot.id)
-    if (loaded !== undefined) await this.#deps.committer.tell(slot, loaded.commit)
-  }
-
-  async #load(id: DatasetId): Promise<Slot> {
-    const slot = newSlot(id, emptyTip)
-    await this.#fill(slot, this.#ahead.take(id))
-    this.#slots.set(id, slot)
-    return slot
-  }
-
-  /** Reads the chain into the slot; a chain that cannot be gone on with halts it. */
-  async #fill(slot: Slot, reading = this.#read(slot.id)): Promise<void> {
-    try {
-      const loaded = await reading
-      if (loaded === undefined) return
-      slot.state = loaded.state
-      slot.tip = loaded.tip
-    } catch (error) {
-      if (!(error instanceof HaltError)) throw error
-      this.halt(slot, error, this.position)
-    }
-  }
-
-  async #read(id: DatasetId): Promise<LoadedDataset | undefined> {
-    const loaded = await loadDataset(this.#deps.store, id)
-    return loaded === undefined ? undefined : this.#fitted(loaded)
-  }
-
-  /** The dataset as this log goes on with it. Throws HaltError `LogRegressed`, `LogReplaced` when it cannot. */
-  async #fitted(loaded: LoadedDataset): Promise<LoadedDataset> {
-    const { log, partition, store, names } = this.#deps
-    const from = loaded.commit.record.log
-    if (from !== log.id) {
-      const alias = await names.aliasOf(loaded.state.id)
-      return adoptChain(loaded, await adoptionsOf(store, from), { log: log.id, partition, alias })
-    }
-    await this.#checkAnchor(loaded)
-    return loaded
-  }
-
-  /** Another builder may have raised the floor, and the log have let go of what lies below it. */
-  async #checkAnchor(loaded: LoadedDataset): Promise<void> {
-    const { log, partition } = this.#deps
-    try {
-      await checkAnchor(log, { partition, floor: this.floor }, loaded)
-    } catch (error) {
-      if (!(error instanceof HaltError) || error.reason !== 'LogRegressed') throw error
-      await this.#freshFloor()
-      await checkAnchor(log, { partition, floor: this.floor }, loaded)
-    }
-  }
-
-  async #freshFloor(): Promise<Pick<FloorRecord, 'position' | 'halted'>> {
-    const { store, log, partition } = this.#deps
-    const newest = await newestFloor(store, log.id, partition)
-    this.floor = Math.max(this.floor, newest?.position ?? 0)
-    return newest ?? { position: 0, halted: [] }
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => undefined)
+    return turn
   }
 }
 
-function lostChain(id: DatasetId): HaltError {
-  return new HaltError('ChainRegressed', `dataset ${id} has messages in the log, but no chain in the store`)
+/** The message, or undefined for one that cannot be read: that is met when its turn comes. */
+function decodeAhead({ bytes }: LogEntry): DecodedMessage | undefined {
+  try {
+    return decodeMessage(bytes)
+  } catch {
+    return undefined
+  }
 }

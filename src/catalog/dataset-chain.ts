@@ -1,27 +1,28 @@
 // What one dataset's chain says, block by block: schema, slices, aspects, positions. Derived, append-only, in memory.
-// `apply` takes blocks in chain order; views are snapshots at a block (catalog/view.ts).
+// `apply` takes blocks in chain order and holds each against the rules; views are snapshots at a block: what a query, a
+// tail or an answer about the dataset is computed from.
 
-import { logPositionOf, type NameRecord } from '../chain/records.ts'
-import { assert, must } from '../lib/assert.ts'
+import { logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
+import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
+import { must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
 import type {
-  AddData,
-  AddPushSource,
+  DatasetId,
   DataSlice,
   Hash,
+  Instant,
   MetadataBlock,
   MetadataEvent,
   SetAttachments,
-  SetInfo,
-  SetLicense,
 } from '../model/events.ts'
-import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 import { type ChainBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
-/** An aspect of the dataset and the sequence of the block that set it. */
-export interface Versioned<T> {
+/** What a chain says of its dataset from block `sequence` on, until another block says something else. */
+export interface Aspects
+  extends Pick<ChainState, 'vocabulary' | 'schema' | 'info' | 'license' | 'attachments' | 'pushSources'> {
   readonly sequence: number
-  readonly value: T
+  /** Sequence of the block that set the schema; -1 before the first. */
+  readonly schemaSequence: number
 }
 
 /** Blocks of one log: those with sequences from `start` to below `end`. */
@@ -45,8 +46,9 @@ export class ChainSlices extends PackedList<SliceRef> {
   }
 }
 
-/** What an object costs beside its blocks, and a decoded aspect beside its text. */
+/** What a chain takes beside its blocks, and what its aspects take beside and for each character of their text. */
 const chainBytes = 2_000
+const aspectBytes = 120
 const bytesPerChar = 4
 
 export class DatasetChain {
@@ -58,12 +60,10 @@ export class DatasetChain {
     (sequence) => this.#packed.block(sequence),
   )
   readonly slices = new ChainSlices(this.#packed, () => this.#packed.sliceCount)
-  readonly schemas: Versioned<DataSchema>[] = []
-  readonly vocabularies: Versioned<Vocabulary>[] = []
-  readonly infos: Versioned<SetInfo>[] = []
-  readonly licenses: Versioned<SetLicense>[] = []
-  readonly attachments: Versioned<SetAttachments['attachments']>[] = []
-  readonly sources: Versioned<AddPushSource>[] = []
+  /** What the rules know after the last block. */
+  #state = emptyChain
+  /** In the order of blocks; the last ones are asked for most. */
+  readonly #aspects: Aspects[] = []
   #aspectBytes = 0
   /** What a block says of these holds until another says something else. */
   #carried: Pick<ChainBlock, 'log' | 'next' | 'checkpoint'> = { log: undefined, next: -1, checkpoint: undefined }
@@ -82,11 +82,6 @@ export class DatasetChain {
   /** Sequence of the head; -1 before the first block. */
   get headSequence(): number {
     return this.#packed.length - 1
-  }
-
-  /** Hash of the head; undefined before the first block. */
-  get headHash(): Hash | undefined {
-    return this.#packed.headHash
   }
 
   get head(): ChainBlock {
@@ -152,54 +147,55 @@ export class DatasetChain {
     this.#packed.reserve(length)
   }
 
-  /** Adds the next block. The caller has checked hash and links. Throws DecodeError, and then has changed nothing. */
+  /** What the dataset is at the head. */
+  get aspects(): Aspects {
+    return must(this.#aspects.at(-1), 'a chain has a Seed')
+  }
+
+  /** What it is as of block `sequence`. */
+  aspectsAt(sequence: number): Aspects {
+    return must(
+      this.#aspects.findLast((aspects) => aspects.sequence <= sequence),
+      'a chain has a Seed',
+    )
+  }
+
+  /** Sequence of the first push source, which ends what a creation writes; the head's where there is none. */
+  get creationSequence(): number {
+    return this.#aspects.find(({ pushSources }) => pushSources.size > 0)?.sequence ?? this.headSequence
+  }
+
+  /**
+   * Adds the next block, whose bytes hash to `hash`. Throws HaltError `ChainBroken` when it breaks a rule of chains,
+   * DecodeError when it names its objects or its log position in a form that is not known; and then has changed nothing.
+   */
   apply(hash: Hash, block: MetadataBlock): void {
-    const sequence = Number(block.sequenceNumber)
     const { systemTime, event } = block
-    assert(sequence === this.#packed.length, 'blocks are applied in order')
+    const state = checkNext(this.#state, block, hash)
     let { log, next, checkpoint } = this.#carried
     let slice: Omit<SliceRef, 'sequence'> | undefined
     if (event.kind === 'AddData') {
-      const data = event as AddData // narrowed by kind; ForeignEvent never has this kind
-      const position = logPositionOf(data.newSourceState)
+      const position = logPositionOf(event.newSourceState)
       if (position !== undefined) ({ log, next } = position)
-      checkpoint = data.newCheckpoint?.physicalHash ?? checkpoint
-      if (data.newData !== undefined) slice = sliceOf(data.newData)
+      checkpoint = event.newCheckpoint?.physicalHash ?? checkpoint
+      if (event.newData !== undefined) slice = sliceOf(event.newData)
     }
     this.#packed.add({ hash, systemTime, kind: event.kind, log, next, checkpoint, slice })
+    this.#state = state
     this.#head = undefined
     this.#carried = { log, next, checkpoint }
-    this.#applyAspect(sequence, event)
+    if (event.kind !== 'AddData') this.#noteAspects(event)
   }
 
-  #applyAspect(sequence: number, event: MetadataEvent): void {
-    switch (event.kind) {
-      case 'AddData':
-        return
-      case 'SetDataSchema':
-        if (event.schema !== undefined) this.schemas.push({ sequence, value: event.schema })
-        break
-      case 'SetVocab': {
-        const { kind: _, ...names } = event
-        this.vocabularies.push({ sequence, value: { ...defaultVocabulary, ...names } })
-        break
-      }
-      case 'SetInfo':
-        this.infos.push({ sequence, value: event })
-        break
-      case 'SetLicense':
-        this.licenses.push({ sequence, value: event })
-        break
-      case 'SetAttachments':
-        this.attachments.push({ sequence, value: event.attachments })
-        break
-      case 'AddPushSource':
-        this.sources.push({ sequence, value: event })
-        break
-      default:
-    }
+  #noteAspects(event: MetadataEvent): void {
+    const { vocabulary, info, license, attachments, pushSources } = this.#state
+    // A schema in the deprecated form does not take the place of one that can be read.
+    const { schema, schemaSequence } =
+      this.#state.schema === undefined ? (this.#aspects.at(-1) ?? emptyChain) : this.#state
+    const sequence = this.headSequence
+    this.#aspects.push({ sequence, vocabulary, schema, schemaSequence, info, license, attachments, pushSources })
     const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
-    this.#aspectBytes += bytesPerChar * JSON.stringify(event, plain).length
+    this.#aspectBytes += aspectBytes + bytesPerChar * JSON.stringify(event, plain).length
   }
 }
 
@@ -209,5 +205,36 @@ function sliceOf(data: DataSlice): Omit<SliceRef, 'sequence'> {
     start: Number(data.offsetInterval.start),
     end: Number(data.offsetInterval.end),
     sizeBytes: Number(data.size),
+  }
+}
+
+/** A snapshot of one dataset at one block; `schema` is absent before the first SetDataSchema. */
+export interface DatasetView extends Omit<Aspects, 'sequence' | 'attachments' | 'pushSources'> {
+  readonly id: DatasetId
+  readonly alias: string
+  readonly visibility: Visibility
+  readonly block: { readonly hash: Hash; readonly sequence: number; readonly systemTime: Instant }
+  readonly rows: number
+  readonly slices: ChainSlices
+  readonly attachments: SetAttachments['attachments'] | undefined
+}
+
+/** The dataset as of block `sequence` (default: the head). */
+export function viewOf(chain: DatasetChain, sequence: number = chain.headSequence): DatasetView {
+  const block = must(chain.blocks.at(sequence), 'the block is in the chain')
+  const { vocabulary, schema, schemaSequence, info, license, attachments } = chain.aspectsAt(sequence)
+  return {
+    id: chain.name.id,
+    alias: chain.name.alias,
+    visibility: chain.name.visibility,
+    block: { hash: block.hash, sequence, systemTime: block.systemTime },
+    rows: block.rows,
+    slices: chain.slicesUpTo(sequence),
+    vocabulary,
+    schema,
+    schemaSequence,
+    info,
+    license,
+    attachments: attachments?.attachments,
   }
 }

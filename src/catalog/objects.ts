@@ -1,25 +1,49 @@
-// Stored objects verbatim: blocks, slices, checkpoints. Their bytes are their identity; nothing is re-encoded.
+// Stored objects, verbatim or decoded: blocks, slices, checkpoints. Their bytes are their identity; nothing is re-encoded.
+// They are hashed before they are served or queried for the first time: what another process wrote, or a disk has kept
+// for long, is taken only as what its block says it is.
 
 import type { NameRecord } from '../chain/records.ts'
 import { normalHash } from '../ids/multihash.ts'
+import { toPlain } from '../json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
-import type { Hash } from '../model/events.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import { eventToJson } from '../odf/odf-json.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import { loadBlock, readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { DatasetChain } from './dataset-chain.ts'
-import type { ObjectCheck, StoredObject } from './object-check.ts'
+import type { DatasetChain, DatasetView } from './dataset-chain.ts'
 
 const keyOf = { blocks: blockKey, data: dataKey, checkpoints: checkpointKey } as const
 export type ObjectKind = keyof typeof keyOf
 const wordOf = { blocks: 'block', data: 'slice', checkpoints: 'checkpoint' } as const
 
+const pieceBytes = 1024 * 1024
+/** Slices that are read at once. */
+const parallelChecks = 16
+
+/** A stored object, and the words for it in a sentence: `slice f1620… of acme/lab`. */
+export interface StoredObject {
+  readonly key: string
+  readonly hash: Hash
+  readonly sizeBytes: number
+  readonly words: string
+}
+
+/** Numbers `[from, to)` of slices of a chain. */
+interface SliceRun {
+  readonly from: number
+  readonly to: number
+}
+
 export class Objects {
   readonly #store: ObjectStore
-  readonly #check: ObjectCheck
+  /** Checks begun, by key; those that failed are made again. */
+  readonly #checks = new Map<string, Promise<void>>()
+  /** How many slices of a chain, from its first, are known to be whole. */
+  readonly #wholeSlices = new Map<DatasetId, number>()
 
-  constructor(store: ObjectStore, check: ObjectCheck) {
+  constructor(store: ObjectStore) {
     this.#store = store
-    this.#check = check
   }
 
   /**
@@ -49,16 +73,53 @@ export class Objects {
     )
   }
 
-  /** Throws HaltError `ChainBroken` unless the bytes are those that the hash names. */
-  async check(object: StoredObject): Promise<void> {
-    await this.#check.object(object)
-  }
-
   /** Bytes [start, end) of an object found by `find`. */
   async read(key: string, start: number, end: number): Promise<Uint8Array> {
     const bytes = await this.#store.getRange(key, start, end)
     if (bytes === undefined) throw new NodeError('ObjectNotFound', 'The object is gone.')
     return bytes
+  }
+
+  /** Throws HaltError `ChainBroken` unless the object has the bytes that its hash names. Each is read once. */
+  async check(object: StoredObject): Promise<void> {
+    let check = this.#checks.get(object.key)
+    if (check === undefined) {
+      check = readPieces(this.#store, object, { pieceBytes })
+      this.#checks.set(object.key, check)
+      check.catch(() => this.#checks.delete(object.key))
+    }
+    await check
+  }
+
+  /** Checks the slices of `view`, or those of `run`. Throws HaltError `ChainBroken`. */
+  async checkSlices(view: DatasetView, run: SliceRun = { from: 0, to: view.slices.length }): Promise<void> {
+    const { id, alias, slices } = view
+    const whole = this.#wholeSlices.get(id) ?? 0
+    for (let at = Math.max(run.from, whole); at < run.to; at += parallelChecks) {
+      const group = slices.slice(at, Math.min(at + parallelChecks, run.to))
+      const checks = await Promise.allSettled(
+        group.map(({ hash, sizeBytes }) =>
+          this.check({ key: dataKey(id, hash), hash, sizeBytes, words: `slice ${hash} of ${alias}` }),
+        ),
+      )
+      const failed = checks.find((check) => check.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+    }
+    if (run.from <= whole) this.#wholeSlices.set(id, Math.max(run.to, this.#wholeSlices.get(id) ?? 0))
+  }
+
+  /**
+   * After `error` of a query over `views`: throws HaltError `ChainBroken` when the engine itself failed and a slice is
+   * no longer what it was, else `error` as it is.
+   */
+  async blame(error: unknown, views: readonly DatasetView[]): Promise<never> {
+    if (!(error instanceof NodeError) || error.kind !== 'Internal') throw error
+    for (const { id, slices } of views) {
+      this.#wholeSlices.delete(id)
+      for (const { hash } of slices) this.#checks.delete(dataKey(id, hash))
+    }
+    for (const view of views) await this.checkSlices(view)
+    throw error
   }
 }
 
@@ -84,5 +145,51 @@ export function hashOf(text: string): Hash {
       hint: 'Hashes read f1620 and 64 hex digits; multibase F, u and z are taken too.',
       cause,
     })
+  }
+}
+
+/** A block in the JSON form of ODF, with its hash. */
+export interface DecodedBlock {
+  readonly hash: Hash
+  readonly sequence: number
+  readonly prevBlockHash?: Hash
+  readonly systemTime: string
+  /** `{kind, …}` */
+  readonly event: unknown
+}
+
+export interface BlockPage {
+  /** Newest first. */
+  readonly blocks: readonly DecodedBlock[]
+  /** Hash to go on from; absent on the last page. */
+  readonly next?: Hash
+}
+
+/** At most `limit` blocks that precede block `before` (default: the newest ones). Throws NodeError `BlockNotFound`. */
+export async function blockPage(
+  store: ObjectStore,
+  chain: DatasetChain,
+  page: { readonly limit: number; readonly before: Hash | undefined },
+): Promise<BlockPage> {
+  const end = page.before === undefined ? chain.headSequence + 1 : chain.sequenceOf(page.before)
+  if (end === undefined) throw new NodeError('BlockNotFound', `'${chain.name.alias}' has no block ${page.before}.`)
+  const hashes = chain.blocks
+    .slice(Math.max(0, end - page.limit), end)
+    .map((block) => block.hash)
+    .reverse()
+  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(store, chain.name, hash)))
+  const last = hashes.at(-1)
+  return { blocks, ...(last === undefined || end <= page.limit ? {} : { next: last }) }
+}
+
+/** The block of the dataset with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
+export async function decodedBlock(store: ObjectStore, name: NameRecord, hash: Hash): Promise<DecodedBlock> {
+  const block = await loadBlock(store, name, hash)
+  return {
+    hash,
+    sequence: Number(block.sequenceNumber),
+    ...(block.prevBlockHash === undefined ? {} : { prevBlockHash: block.prevBlockHash }),
+    systemTime: block.systemTime,
+    event: toPlain(eventToJson(block.event), { largeIntegers: 'bigint' }),
   }
 }

@@ -1,13 +1,27 @@
-// What became of a batch: found in the checkpoint of the block that consumed its log position.
+// What became of a batch: found in the checkpoint of the block that consumed its log position, or by its key. The sets of
+// remembered keys are read from the chain once, go on with each new checkpoint, and are dropped, the one not asked for
+// longest first, when all of them take too much memory.
 
-import { idPrefix } from '../chain/checkpoint-scan.ts'
-import { type BatchOutcome, findCommitted, findOutcome } from '../chain/checkpoint.ts'
+import { CheckpointScan, idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
+import {
+  type BatchOutcome,
+  type CheckpointContent,
+  findCommitted,
+  findOutcome,
+  idsRemembered,
+  olderIds,
+} from '../chain/checkpoint.ts'
+import type { NameRecord } from '../chain/records.ts'
+import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
-import type { Hash } from '../model/events.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import { checkpointKey } from '../store/layout.ts'
+import { readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'
-import { KnownIds } from './known-ids.ts'
+import { IdList, IdSet } from './id-set.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
@@ -51,7 +65,7 @@ export class Outcomes {
     return chain.next > batch.position ? 'void' : undefined
   }
 
-  /** The keyed batch `id` if the dataset remembers it (protocol.md §2). Reads nothing where it does not. */
+  /** The keyed batch `id` if the dataset remembers it (docs/spec/protocol.md §2). Reads nothing where it does not. */
   async known(chain: DatasetChain, id: string): Promise<KnownBatch | undefined> {
     const ids = await this.#knownIds.of(chain)
     for (const number of ids.numbersOf(idPrefix(id))) {
@@ -64,5 +78,149 @@ export class Outcomes {
       if (known !== undefined && outcome !== undefined) return { bodyHash: known.bodyHash, decided: { outcome, block } }
     }
     return undefined
+  }
+}
+
+/** Further behind, the checkpoints that repeat earlier ids are the shorter way. */
+const stepsMost = 64
+/** Ids that are added in a few milliseconds. */
+const idsAtOnce = 8_192
+const setBytes = 500
+
+interface HeldSet {
+  readonly ids: IdSet
+  /** The set is being brought up to date. */
+  turn: Promise<void> | undefined
+  bytes: number
+}
+
+class KnownIds {
+  readonly #checkpoints: Checkpoints
+  readonly #bytesMost: number
+  /** Least recently asked for first. */
+  readonly #sets = new Map<DatasetId, HeldSet>()
+  #bytes = 0
+
+  constructor(checkpoints: Checkpoints, bytesMost: number) {
+    this.#checkpoints = checkpoints
+    this.#bytesMost = bytesMost
+  }
+
+  /** The ids that the dataset remembers at the chain's head. Throws HaltError `ChainBroken`. */
+  async of(chain: DatasetChain): Promise<IdSet> {
+    const { id } = chain.name
+    const held = this.#sets.get(id) ?? { ids: new IdSet(), turn: undefined, bytes: 0 }
+    this.#sets.delete(id)
+    this.#sets.set(id, held)
+    while (held.ids.next < chain.dataCount) {
+      held.turn ??= this.#advance(held.ids, chain).finally(() => {
+        held.turn = undefined
+        this.#count(id, held)
+      })
+      await held.turn
+    }
+    return held.ids
+  }
+
+  /** All but the newest may be dropped. */
+  #count(id: DatasetId, held: HeldSet): void {
+    if (this.#sets.get(id) !== held) return
+    const bytes = setBytes + held.ids.bytes
+    this.#bytes += bytes - held.bytes
+    held.bytes = bytes
+    for (const [oldest, { bytes: freed }] of this.#sets) {
+      if (this.#bytes <= this.#bytesMost || this.#sets.size === 1) return
+      this.#sets.delete(oldest)
+      this.#bytes -= freed
+    }
+  }
+
+  async #advance(ids: IdSet, chain: DatasetChain): Promise<void> {
+    const to = chain.dataCount
+    const timeMs = chain.dataTimeMs(to - 1)
+    if (to - ids.next > stepsMost || ids.next === 0) await this.#readBack(ids, chain, { to, timeMs })
+    for (let number = ids.next; number < to; number = ids.next) {
+      const content = await this.#checkpoints.of(chain.name, checkpointOf(chain, number))
+      for (const { id } of content.ids.flatMap((group) => group.ids)) ids.add(idPrefix(id), number)
+      ids.next = number + 1
+    }
+    ids.forget(timeMs, (number) => chain.dataTimeMs(number))
+  }
+
+  /** Takes in all that is new, from as few checkpoints as hold it: newest first, as their links go. */
+  async #readBack(ids: IdSet, chain: DatasetChain, head: { to: number; timeMs: number }): Promise<void> {
+    const runs: IdList[] = []
+    let count = 0
+    for (let hash: Hash | undefined = checkpointOf(chain, head.to - 1); hash !== undefined; ) {
+      const run = new IdList()
+      let oldestMs: number | undefined
+      let reachesKnown = false
+      const take: TakeId = ({ number, timeMs }, high, low) => {
+        oldestMs ??= timeMs
+        if (number < ids.next) reachesKnown = true
+        else run.add(high, low, number)
+      }
+      const content: CheckpointContent = await this.#checkpoints.read(chain.name, hash, take)
+      runs.push(run)
+      count += run.count
+      const isAll = reachesKnown || count >= idsRemembered(head.timeMs - (oldestMs ?? head.timeMs))
+      hash = isAll ? undefined : olderIds(content)
+    }
+    for (const run of runs.reverse()) {
+      for (let entry = 0; entry < run.count; entry++) {
+        ids.add(run.prefixAt(entry), run.numberAt(entry))
+        if (entry % idsAtOnce === 0 && entry > 0) await nextTurn()
+      }
+    }
+    ids.next = head.to
+  }
+}
+
+/** Hash of checkpoint `number`: it belongs to the AddData block of that number. */
+function checkpointOf(chain: DatasetChain, number: number): Hash {
+  return must(chain.dataBlock(number)?.checkpoint, 'a block with data has a checkpoint')
+}
+
+/** A piece is hashed and read in 2 ms. */
+const pieceBytes = 128 * 1024
+/** Contents held, because the callers of one block ask for the same one. */
+const heldMost = 16
+
+/**
+ * Checkpoints of chains, read in pieces, so that one with a million ids keeps nobody waiting, and each only once for those
+ * who ask for the same one at a time.
+ */
+class Checkpoints {
+  readonly #store: ObjectStore
+  readonly #held = new Map<Hash, Promise<CheckpointContent>>()
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  /** The content with the ids of its own block alone. Throws HaltError `ChainBroken`. */
+  of(name: NameRecord, hash: Hash): Promise<CheckpointContent> {
+    const held = this.#held.get(hash)
+    if (held !== undefined) return held
+    const reading = this.read(name, hash)
+    this.#held.set(hash, reading)
+    reading.catch(() => this.#held.delete(hash))
+    const oldest = this.#held.keys().next().value
+    if (this.#held.size > heldMost && oldest !== undefined) this.#held.delete(oldest)
+    return reading
+  }
+
+  /** The same, read now; `takeId` is handed all ids that the checkpoint holds. Throws HaltError `ChainBroken`. */
+  async read({ id, alias }: NameRecord, hash: Hash, takeId?: TakeId): Promise<CheckpointContent> {
+    const words = `checkpoint ${hash} of ${alias}`
+    const scan = new CheckpointScan(takeId)
+    const take = (piece: Uint8Array): void => scan.push(piece)
+    try {
+      await readPieces(this.#store, { key: checkpointKey(id, hash), hash, words }, { pieceBytes, take })
+      return scan.finish()
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new HaltError('ChainBroken', `${words} is damaged: ${error.message}`, error)
+    }
   }
 }

@@ -6,7 +6,7 @@ import { DecodeError, NodeError } from '../model/errors.ts'
 import { type DataSchema, type Field, sameType } from '../model/schema.ts'
 import { decodeBlock, encodeBlock } from '../odf/block.ts'
 import { openSlice } from '../parquet/read-slice.ts'
-import { createSliceWriter } from '../parquet/write-slice.ts'
+import { encodeSlice } from '../parquet/write-slice.ts'
 
 /** Throws NodeError `InvalidColumnName` when slices or blocks do not give the columns of `schema` back. */
 export function demandReadBack(schema: DataSchema): void {
@@ -31,7 +31,7 @@ function firstLost(fields: readonly Field[], there: readonly Field[] | undefined
 }
 
 function fieldsOfSlice(fields: readonly Field[]): readonly Field[] | undefined {
-  const file = concatBytes(createSliceWriter({ fields }).finish())
+  const file = concatBytes(encodeSlice({ fields }, []))
   return unlessBroken(() => openSlice(file).fields)
 }
 

@@ -4,11 +4,12 @@
 
 import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
-import { type ClientEnvironment, type Clock, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { textAt } from './json-values.ts'
@@ -56,7 +57,7 @@ export async function openClient(context: CommandContext): Promise<NodeClient> {
   const text = context.server ?? context.environment.server ?? defaultServer
   const base = URL.canParse(text) ? new URL(text) : undefined
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw new CommandFailure(exitCodes.usage, `'${text}' is no address of a node.`, {
+    throw new CommandFailure(exitCodes.usage, `'${text}' is not the address of a node.`, {
       hint: `An address is like ${defaultServer}.`,
     })
   }
@@ -84,7 +85,7 @@ async function findToken(context: CommandContext, base: URL): Promise<FoundToken
   const { environment, tokenFile } = context
   if (tokenFile !== undefined) return { text: checkToken((await readFile(tokenFile, 'utf8')).trim(), tokenFile) }
   if (environment.token !== undefined) return { text: checkToken(environment.token.trim(), 'PROOFSTREAM_TOKEN') }
-  if (!isLoopback(base.hostname)) return undefined
+  if (!isLoopback(base.hostname.replace(/^\[(.*)\]$/, '$1'))) return undefined
   const path = join(environment.dataDir, 'token')
   const local = await readFile(path, 'utf8').catch(() => undefined)
   if (local === undefined) return undefined
@@ -120,38 +121,30 @@ function checkToken(token: string, place: string): string {
   throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
 }
 
-/** True for a host name that can only be this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}
-
 async function callNode(base: URL, authorization: Readonly<Record<string, string>>, call: Call): Promise<Answer> {
   const url = new URL(base.href.replace(/\/$/, '') + call.path)
   for (const [name, value] of Object.entries(call.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value)
-  const bytes = bodyBytes(call)
-  const body = call.stream ?? bytes
-  const answer = await sendRequest({
+  const bytes =
+    call.json === undefined || call.json instanceof Uint8Array ? call.json : Buffer.from(jsonText(call.json))
+  const headers = {
+    accept: 'application/json',
+    'user-agent': 'proofstream-cli',
+    ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+    ...authorization,
+    ...call.headers,
+  }
+  const options = {
     method: call.method ?? 'GET',
-    url,
-    headers: {
-      accept: 'application/json',
-      'user-agent': 'proofstream-cli',
-      ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...authorization,
-      ...call.headers,
-    },
-    ...(body === undefined ? {} : { body }),
+    headers,
+    agent: false as const,
+    timeout: connectMs,
     ...(call.signal === undefined ? {} : { signal: call.signal }),
-  })
+  }
+  const answer = await exchange(url, options, call.stream ?? bytes)
   const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
-}
-
-function bodyBytes({ json }: Call): Uint8Array | undefined {
-  if (json === undefined || json instanceof Uint8Array) return json
-  return Buffer.from(jsonText(json))
 }
 
 function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
@@ -170,21 +163,11 @@ export function datasetPath(name: string): string {
   const match = /^"?([^/"]+)\/([^/"]+)"?$/.exec(name)
   const [, account = '', dataset = ''] = match ?? []
   if (match === null) {
-    throw new CommandFailure(exitCodes.usage, `'${name}' is no name of a dataset.`, {
+    throw new CommandFailure(exitCodes.usage, `'${name}' is not a dataset name.`, {
       hint: 'A name is account/dataset, for instance me/lab.',
     })
   }
   return `/${encodeURIComponent(account)}/${encodeURIComponent(dataset)}`
-}
-
-interface HttpRequest {
-  readonly method: string
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  /** Bytes, or a stream that is read once. */
-  readonly body?: Uint8Array | Readable
-  /** Ends the request. */
-  readonly signal?: AbortSignal
 }
 
 const connectMs = 10_000
@@ -194,21 +177,14 @@ const idleMs = 300_000
  * Sends a request over a connection of its own. Rejects with a retryable CommandFailure (unreachable) when no answer
  * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
  */
-function sendRequest(asked: HttpRequest): Promise<HttpAnswer> {
-  const { method, url, headers, body, signal } = asked
-  const begin = url.protocol === 'https:' ? httpsRequest : httpRequest
+function exchange(url: URL, options: RequestOptions, body: Uint8Array | Readable | undefined): Promise<HttpAnswer> {
+  const isSecure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
-    const request = begin(url, {
-      method,
-      headers,
-      agent: false,
-      timeout: connectMs,
-      ...(signal === undefined ? {} : { signal }),
-    })
+    const request = (isSecure ? httpsRequest : httpRequest)(url, options)
     let connected = false
     let answered = false
     request.on('socket', (socket) => {
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
         connected = true
         request.setTimeout(idleMs)
       })
@@ -221,23 +197,17 @@ function sendRequest(asked: HttpRequest): Promise<HttpAnswer> {
         .then(resolve, (error: unknown) => reject(connectionFailure(url, true, error)))
         .finally(() => request.destroy())
     })
-    sendBody(request, body, (error) => {
+    if (body === undefined || body instanceof Uint8Array) {
+      request.end(body)
+      return
+    }
+    body.once('error', (error) => {
       // Once an answer came, the rest of the body is of no interest.
-      if (!answered) reject(error)
+      if (!request.destroyed && !answered) reject(error)
     })
+    request.once('response', () => body.unpipe(request))
+    pipeline(body, request, () => {})
   })
-}
-
-function sendBody(request: ClientRequest, body: HttpRequest['body'], onSourceError: (error: unknown) => void): void {
-  if (body === undefined || body instanceof Uint8Array) {
-    request.end(body)
-    return
-  }
-  body.once('error', (error) => {
-    if (!request.destroyed) onSourceError(error)
-  })
-  request.once('response', () => body.unpipe(request))
-  pipeline(body, request, () => {})
 }
 
 async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
@@ -248,18 +218,12 @@ async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
 
 function connectionFailure(url: URL, connected: boolean, error: unknown): CommandFailure {
   const reason = error instanceof Error ? reasonOf(error) : String(error)
-  if (connected) {
-    return new CommandFailure(exitCodes.unreachable, `The connection to ${url.origin} was lost: ${reason}.`, {
-      retryable: true,
-      cause: error,
-    })
-  }
-  return new CommandFailure(exitCodes.unreachable, `${url.origin} cannot be reached: ${reason}.`, {
-    retryable: true,
-    neverConnected: true,
-    hint: 'Start a node with: proofstream serve. Another one is named by --server or PROOFSTREAM_SERVER.',
-    cause: error,
-  })
+  const message = connected
+    ? `The connection to ${url.origin} was lost: ${reason}.`
+    : `${url.origin} cannot be reached: ${reason}.`
+  const hint = 'Start a node with: proofstream serve. Another one is named by --server or PROOFSTREAM_SERVER.'
+  const details = connected ? {} : { neverConnected: true, hint }
+  return new CommandFailure(exitCodes.unreachable, message, { retryable: true, cause: error, ...details })
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -284,7 +248,6 @@ interface RetryOptions {
   readonly reconnect: boolean
   /** Told before each pause. */
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
-  readonly clock?: Clock
 }
 
 const firstPauseMs = 250
@@ -292,7 +255,6 @@ const longestPauseMs = 8_000
 
 /** Runs `attempt` until it succeeds, fails for good, or the tries are used up; then throws its last failure. */
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const clock = options.clock ?? systemClock
   for (let tried = 0; ; tried++) {
     try {
       return await attempt()
@@ -300,7 +262,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       if (tried >= options.retries || !mayRetry(error, options)) throw error
       const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
       options.onRetry(error, pauseMs)
-      await clock.sleep(pauseMs)
+      await systemClock.sleep(pauseMs)
     }
   }
 }

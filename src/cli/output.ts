@@ -2,7 +2,7 @@
 // wrote them: a 64-bit integer arrives whole, 1.0 stays 1.0. Text from outside is made harmless for terminals: no
 // control character of a row reaches one.
 
-import { type Clock, JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } from '../index.ts'
+import { JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } from '../index.ts'
 import type { OutputForm } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
@@ -222,14 +222,14 @@ export interface StatusLine {
 const betweenMs = 100
 const eraseLine = '\r\u001b[2K'
 
-export function createStatusLine(clock: Clock = systemClock): StatusLine {
+export function createStatusLine(): StatusLine {
   if (!process.stderr.isTTY) return { show() {}, clear() {} }
   let shownAtMs = Number.NEGATIVE_INFINITY
   let visible = false
   return {
     show(text, now = false) {
-      if (!now && clock.monotonicMs() - shownAtMs < betweenMs) return
-      shownAtMs = clock.monotonicMs()
+      if (!now && systemClock.monotonicMs() - shownAtMs < betweenMs) return
+      shownAtMs = systemClock.monotonicMs()
       visible = true
       process.stderr.write(eraseLine + fit(text, (process.stderr.columns || 80) - 1))
     },

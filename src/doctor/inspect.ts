@@ -17,19 +17,17 @@ export interface Inspection {
 export async function inspect(config: Config, onCheck: (name: string) => void): Promise<Inspection> {
   const findings: Finding[] = []
   let isRunning = false
+  const checkStored: Check = async () => {
+    const found: Finding[] = []
+    isRunning = await checkState(config, found)
+    return found
+  }
   const checks: readonly (readonly [name: string, check: Check])[] = [
     ['node', checkNodeVersion],
     ['directories', checkDirectories],
     ['volumes', checkVolumes],
     ['files', checkPrivateFiles],
-    [
-      'state',
-      async () => {
-        const state = await checkState(config)
-        isRunning = state.isRunning
-        return state.findings
-      },
-    ],
+    ['state', checkStored],
     ['address', async () => (isRunning ? [] : checkAddress(config))],
     ...(config.roles.includes('replica') ? [['engine', checkEngine] as const] : []),
     ...(config.kafka === undefined ? [] : [['kafka', checkKafka] as const]),
@@ -40,7 +38,7 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
       findings.push(...(await check(config)))
     } catch (error) {
       findings.push(
-        fail(name, `This could not be looked at: ${reasonOf(error)}`, 'Check the rights of the user who runs this.'),
+        fail(name, `This could not be checked: ${reasonOf(error)}`, 'Check the rights of the user who runs this.'),
       )
     }
   }

@@ -1,116 +1,96 @@
 // Which blocks a dataset's commits cover, in chain order: the commits must follow one another without a gap, each
-// beginning where the one before it ended. Without commits the chain is what the head leads back to.
+// beginning where the one before it ended, and change their log only where that log was given up for another. Without
+// commits the chain is what the head leads back to.
 
-import type { CommitRecord } from '../chain/records.ts'
-import { DecodeError } from '../model/errors.ts'
+import type { CommitRecord, LeftLog } from '../chain/records.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { readCommit } from '../store/records.ts'
 import { type ChainPoint, readHint } from '../store/heads.ts'
-import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
+import { blockKey, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { changeFault, type Successors } from './adoptions.ts'
-import type { Problem } from './report.ts'
+import { readCommit } from '../store/records.ts'
+import { type AddProblem, sound } from './report.ts'
 
 export interface CoveredBlock extends ChainPoint {
   /** The commit whose last block this is. */
   readonly endsCommit?: CommitRecord
 }
 
-export interface Coverage {
-  readonly blocks: readonly CoveredBlock[]
-  readonly problems: readonly Problem[]
-  readonly notes: readonly string[]
-}
+/** By log that was given up: the logs that took over, in order. */
+export type Successors = ReadonlyMap<string, readonly string[]>
 
-/** The chain's blocks as commits (or, where allowed, the head) tell them. */
-export async function coveredBlocks(
-  store: ObjectStore,
-  id: DatasetId,
-  { commits, successors }: { readonly commits: 'required' | 'optional'; readonly successors: Successors },
-): Promise<Coverage> {
-  const names = await store.list(commitsPrefix(id))
-  if (names.length > 0) return fromCommits(store, { id, names, successors })
-  if (commits === 'required') {
-    return { blocks: [], problems: [{ kind: 'CommitsDisagree', message: 'it has no commits' }], notes: [] }
-  }
-  const coverage = await fromHead(store, id)
-  return { ...coverage, notes: ['it has no commits; its chain is taken as refs/head says'] }
-}
-
-async function fromCommits(
+/** The blocks that the commits named `names` cover, as far as they are sound. */
+export async function committedBlocks(
   store: ObjectStore,
   { id, names, successors }: { id: DatasetId; names: readonly string[]; successors: Successors },
-): Promise<Coverage> {
+  add: AddProblem,
+): Promise<readonly CoveredBlock[]> {
   const blocks: CoveredBlock[] = []
-  const problems: Problem[] = []
   const sequences: number[] = []
   for (const name of names) {
     const sequence = numberOfName(name)
-    if (sequence === undefined) problems.push({ kind: 'UnknownObject', message: `commits/${name} is no commit` })
+    if (sequence === undefined) add('UnknownObject', `commits/${name} is no commit`)
     else sequences.push(sequence)
   }
   let before: CommitRecord | undefined
   for (const sequence of sequences.sort((a, b) => a - b)) {
+    const words = `commits/${sequence}`
     if (sequence !== blocks.length) {
-      const message = `commits/${sequence} does not follow: the next block is ${blocks.length}`
-      problems.push({ kind: 'CommitsDisagree', message })
+      add('CommitsDisagree', `${words} does not follow: the next block is ${blocks.length}`)
       break
     }
-    const record = await readSound(store, { id, sequence }, problems)
+    const record = await sound(words, readCommit(store, id, sequence), add)
     if (record === undefined) break
     if (before?.log === record.log && record.next <= before.next) {
-      problems.push({
-        kind: 'CommitsDisagree',
-        message: `commits/${sequence} is of an earlier log position than the one before it`,
-      })
+      add('CommitsDisagree', `${words} is of an earlier log position than the one before it`)
     }
-    const fault = before === undefined ? undefined : changeFault(successors, before.log, record.log)
-    if (fault !== undefined) problems.push({ kind: 'CommitsDisagree', message: `commits/${sequence}: ${fault}` })
+    if (before !== undefined && before.log !== record.log && !successors.get(before.log)?.includes(record.log)) {
+      add('CommitsDisagree', `${words}: it goes from log ${before.log} to log ${record.log}, which has not taken over`)
+    }
     before = record
     for (const [i, hash] of record.blocks.entries()) {
-      const last = i === record.blocks.length - 1
-      blocks.push({ sequence: sequence + i, hash, ...(last ? { endsCommit: record } : {}) })
+      const isLast = i === record.blocks.length - 1
+      blocks.push({ sequence: sequence + i, hash, ...(isLast ? { endsCommit: record } : {}) })
     }
   }
-  return { blocks, problems, notes: [] }
+  return blocks
 }
 
-async function readSound(
+/** The blocks that the links from the head lead back to. Their hashes are checked later, on the way forward. */
+export async function linkedBlocks(
   store: ObjectStore,
-  at: { readonly id: DatasetId; readonly sequence: number },
-  problems: Problem[],
-): Promise<CommitRecord | undefined> {
-  try {
-    return await readCommit(store, at.id, at.sequence)
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    problems.push({ kind: 'Malformed', message: `commits/${at.sequence}: ${error.message}` })
-    return undefined
-  }
-}
-
-/** Follows the links back from the head. The hashes are checked later, on the way forward. */
-async function fromHead(store: ObjectStore, id: DatasetId): Promise<Omit<Coverage, 'notes'>> {
+  id: DatasetId,
+  add: AddProblem,
+): Promise<readonly CoveredBlock[]> {
   const head = await readHint(store, id)
   const hashes: Hash[] = []
-  const problems: Problem[] = []
   for (let hash = head?.hash; hash !== undefined; ) {
     hashes.push(hash)
+    if (head !== undefined && hashes.length > head.sequence + 1) {
+      add('ChainBroken', 'its links lead back further than the head is high')
+      return []
+    }
     const bytes = await store.get(blockKey(id, hash))
-    const tooLong = head !== undefined && hashes.length > head.sequence + 1
-    if (bytes === undefined || tooLong) {
-      const message = tooLong
-        ? 'its links lead back further than the head is high'
-        : `a block links to ${hash}, which is not stored`
-      return { blocks: [], problems: [{ kind: tooLong ? 'ChainBroken' : 'ObjectMissing', message }] }
+    if (bytes === undefined) {
+      add('ObjectMissing', `a block links to ${hash}, which is not stored`)
+      return []
     }
-    try {
-      hash = decodeBlock(bytes).block.prevBlockHash
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      return { blocks: [], problems: [{ kind: 'Malformed', message: `${hash}: ${error.message}` }] }
-    }
+    const decoded = await sound(hash, () => decodeBlock(bytes), add)
+    if (decoded === undefined) return []
+    hash = decoded.block.prevBlockHash
   }
-  return { blocks: hashes.reverse().map((hash, sequence) => ({ sequence, hash })), problems }
+  return hashes.reverse().map((hash, sequence) => ({ sequence, hash }))
+}
+
+/** Why a block of log `to` may not say that its chain has left the logs `adopted`, having been in `from` before. */
+export function leftFault(
+  successors: Successors,
+  change: { readonly from: string; readonly to: string; readonly adopted: readonly LeftLog[] },
+): string | undefined {
+  const { from, to, adopted } = change
+  const later = successors.get(from) ?? []
+  const left = from === to ? [] : [from, ...later.slice(0, later.indexOf(to))]
+  const said = adopted.map(({ log }) => log)
+  if (said.length === left.length && said.every((log, i) => log === left[i])) return undefined
+  return `it says that its chain has left ${said.join(', ') || 'no log'}, not ${left.join(', ') || 'none'}`
 }

@@ -1,12 +1,12 @@
 // Checks one dataset: every block of its chain from seed to head by hash, link and rule, every slice and checkpoint
 // that a block names, the commits over them, the head's hint. A chain that breaks is not followed further.
 
-import { decodeCheckpoint } from '../chain/checkpoint.ts'
+import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
 import { type LogPosition, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { AddData, DatasetId, ExecuteTransform, Hash, MetadataBlock } from '../model/events.ts'
+import type { AddData, Checkpoint, DatasetId, ExecuteTransform, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { readHint } from '../store/heads.ts'
@@ -21,10 +21,9 @@ import {
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { leftFault, type Successors } from './adoptions.ts'
-import { type CoveredBlock, coveredBlocks } from './commits.ts'
-import type { DatasetReport, Problem, ProblemKind } from './report.ts'
-import { checkSlice } from './slice.ts'
+import { committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
+import { type AddProblem, type DatasetReport, type Problem, sound } from './report.ts'
+import { checkSliceRows } from './slice.ts'
 
 export interface DatasetCheck {
   readonly store: ObjectStore
@@ -46,13 +45,19 @@ export interface CheckedDataset {
 /** Never throws for what is wrong in the store; IO errors pass. */
 export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset> {
   const walk = new ChainWalk(check)
-  if (await isUncommitted(check)) {
+  const { store, id, successors } = check
+  const names = await store.list(commitsPrefix(id))
+  if (names.length === 0 && (await isUncommitted(check))) {
     walk.notes.push('a creation that was not committed')
     return walk.finish()
   }
-  const { blocks, problems, notes } = await coveredBlocks(check.store, check.id, check)
-  walk.problems.push(...problems)
-  walk.notes.push(...notes)
+  let blocks: readonly CoveredBlock[] = []
+  if (names.length > 0) blocks = await committedBlocks(store, { id, names, successors }, walk.add)
+  else if (check.commits === 'required') walk.add('CommitsDisagree', 'it has no commits')
+  else {
+    walk.notes.push('it has no commits; its chain is taken as refs/head says')
+    blocks = await linkedBlocks(store, id, walk.add)
+  }
   for (const [done, block] of blocks.entries()) {
     if (!(await walk.step(block))) break
     check.onBlock(done + 1, blocks.length)
@@ -61,15 +66,15 @@ export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset>
   return walk.finish()
 }
 
-/** Neither name nor commit nor head: what a process left that stopped in the middle of a creation. Its log finishes it. */
+/** Neither name nor head: what a process left that stopped in the middle of a creation. Its log finishes it. */
 async function isUncommitted({ store, id, alias }: DatasetCheck): Promise<boolean> {
-  if (alias !== undefined || (await store.list(commitsPrefix(id))).length > 0) return false
-  return (await store.size(headKey(id))) === undefined
+  return alias === undefined && (await store.size(headKey(id))) === undefined
 }
 
 class ChainWalk {
   readonly problems: Problem[] = []
   readonly notes: string[] = []
+  readonly add: AddProblem = (kind, message) => void this.problems.push({ kind, message })
   private readonly check: DatasetCheck
   private state: ChainState = emptyChain
   private position: LogPosition | undefined
@@ -136,13 +141,8 @@ class ChainWalk {
     return { report, ...(this.position === undefined ? {} : { position: this.position }) }
   }
 
-  private add(kind: ProblemKind, message: string): void {
-    this.problems.push({ kind, message })
-  }
-
   private async readBlock(at: string, hash: Hash): Promise<MetadataBlock | undefined> {
-    const { store, id } = this.check
-    const bytes = await store.get(blockKey(id, hash))
+    const bytes = await this.check.store.get(blockKey(this.check.id, hash))
     if (bytes === undefined) {
       this.add('ObjectMissing', `${at}: ${hash} is not stored`)
       return undefined
@@ -150,40 +150,57 @@ class ChainWalk {
     this.reached.blocks.add(hash)
     this.bytes += bytes.length
     const actual = sha3Hash(bytes)
-    if (actual !== hash) {
-      this.add('HashMismatch', `${at}: the bytes of ${hash} hash to ${actual}`)
+    if (actual === hash) return (await sound(at, () => decodeBlock(bytes), this.add))?.block
+    this.add('HashMismatch', `${at}: the bytes of ${hash} hash to ${actual}`)
+    return undefined
+  }
+
+  /** The bytes of the slice or checkpoint that a block names, if they hash to its name. */
+  private async readNamed(
+    at: string,
+    word: 'slice' | 'checkpoint',
+    { physicalHash, size }: Checkpoint,
+  ): Promise<Uint8Array | undefined> {
+    const { store, id } = this.check
+    const bytes = await store.get((word === 'slice' ? dataKey : checkpointKey)(id, physicalHash))
+    if (bytes === undefined) {
+      this.add('ObjectMissing', `${at}: its ${word} ${physicalHash} is not stored`)
       return undefined
     }
-    try {
-      return decodeBlock(bytes).block
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      this.add('Malformed', `${at}: ${error.message}`)
-      return undefined
+    this.bytes += bytes.length
+    if (bytes.length !== Number(size)) {
+      const kind = word === 'slice' ? 'SliceDisagrees' : 'CheckpointDisagrees'
+      this.add(kind, `${at}: its ${word} has ${bytes.length} bytes, not ${size}`)
     }
+    const actual = sha3Hash(bytes)
+    if (actual === physicalHash) return bytes
+    this.add('HashMismatch', `${at}: the bytes of its ${word} hash to ${actual}, not to ${physicalHash}`)
+    return undefined
   }
 
   private async checkDataBlock(at: string, block: MetadataBlock, event: AddData | ExecuteTransform): Promise<void> {
-    const { store, id } = this.check
     const own = event.kind === 'AddData' ? this.readPosition(at, event) : undefined
     const { newData, newCheckpoint } = event
     if (newData !== undefined) {
-      const bytes = await store.get(dataKey(id, newData.physicalHash))
       this.slices++
       this.rows += Number(newData.offsetInterval.end) - Number(newData.offsetInterval.start) + 1
-      this.bytes += bytes?.length ?? 0
       this.reached.data.add(newData.physicalHash)
-      if (bytes === undefined) this.add('ObjectMissing', `${at}: its slice ${newData.physicalHash} is not stored`)
-      else {
-        const { vocabulary, schema } = this.state
-        const written = own === undefined ? {} : { own: { schema, blockTimeMs: instantMs(block.systemTime) } }
-        const { problems, unread } = await checkSlice(bytes, { at, slice: newData, vocabulary, ...written })
-        this.problems.push(...problems)
-        if (unread !== undefined) this.notes.push(unread)
-      }
+      const bytes = await this.readNamed(at, 'slice', newData)
+      const { vocabulary, schema } = this.state
+      const written = own === undefined ? {} : { own: { schema, blockTimeMs: instantMs(block.systemTime) } }
+      const expected = { at, slice: newData, vocabulary, ...written }
+      const unread = bytes === undefined ? undefined : await checkSliceRows(bytes, expected, this.add)
+      if (unread !== undefined) this.notes.push(unread)
     }
-    if (newCheckpoint !== undefined) await this.checkCheckpoint(at, event, own)
-    else if (own !== undefined) this.add('CheckpointDisagrees', `${at}: it has no checkpoint`)
+    if (newCheckpoint === undefined) {
+      if (own !== undefined) this.add('CheckpointDisagrees', `${at}: it has no checkpoint`)
+    } else if (!this.reached.checkpoints.has(newCheckpoint.physicalHash)) {
+      this.reached.checkpoints.add(newCheckpoint.physicalHash)
+      const bytes = await this.readNamed(at, 'checkpoint', newCheckpoint)
+      const content =
+        bytes === undefined || own === undefined ? undefined : await sound(at, () => decodeCheckpoint(bytes), this.add)
+      if (content !== undefined && own !== undefined) this.checkOutcomes(at, event, { content, position: own })
+    }
   }
 
   /** Where the block says that the log was read to; undefined when other software wrote it. */
@@ -208,56 +225,26 @@ class ChainWalk {
     }
   }
 
-  private async checkCheckpoint(at: string, event: AddData | ExecuteTransform, own?: LogPosition): Promise<void> {
-    const expected = event.newCheckpoint
-    if (expected === undefined) return
-    if (this.reached.checkpoints.has(expected.physicalHash)) return
-    this.reached.checkpoints.add(expected.physicalHash)
-    const bytes = await this.check.store.get(checkpointKey(this.check.id, expected.physicalHash))
-    if (bytes === undefined) {
-      this.add('ObjectMissing', `${at}: its checkpoint ${expected.physicalHash} is not stored`)
-      return
-    }
-    this.bytes += bytes.length
-    if (bytes.length !== Number(expected.size)) {
-      this.add('CheckpointDisagrees', `${at}: its checkpoint has ${bytes.length} bytes, not ${expected.size}`)
-    }
-    const actual = sha3Hash(bytes)
-    if (actual !== expected.physicalHash) {
-      this.add('HashMismatch', `${at}: the bytes of its checkpoint hash to ${actual}, not to ${expected.physicalHash}`)
-    } else if (own !== undefined) this.checkOutcomes(at, event, { bytes, position: own })
-  }
-
   /** The outcomes of a block's batches tile its rows exactly, and its checkpoint is of the same log position. */
   private checkOutcomes(
     at: string,
     event: AddData | ExecuteTransform,
-    checkpoint: { readonly bytes: Uint8Array; readonly position: LogPosition },
+    { content, position }: { readonly content: CheckpointContent; readonly position: LogPosition },
   ): void {
-    try {
-      const { log, partition, next, outcomes } = decodeCheckpoint(checkpoint.bytes)
-      const { position } = checkpoint
-      if (log !== position.log || partition !== position.partition || next !== position.next) {
-        this.add('CheckpointDisagrees', `${at}: its checkpoint is of another log position than the block`)
-      }
-      const from = event.prevOffset === undefined ? 0 : Number(event.prevOffset) + 1
-      let offset = from
-      for (const { status } of outcomes) {
-        if (status.kind !== 'committed') continue
-        if (status.start !== offset || status.end < status.start) break
-        offset = status.end + 1
-      }
-      const end = event.newData === undefined ? from : Number(event.newData.offsetInterval.end) + 1
-      const committed = outcomes.reduce(
-        (rows, { status }) => rows + (status.kind === 'committed' ? status.end - status.start + 1 : 0),
-        0,
-      )
-      if (offset !== end || committed !== end - from) {
-        this.add('CheckpointDisagrees', `${at}: the outcomes of its batches are not its rows`)
-      }
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      this.add('Malformed', `${at}: ${error.message}`)
+    const { log, partition, next, outcomes } = content
+    if (log !== position.log || partition !== position.partition || next !== position.next) {
+      this.add('CheckpointDisagrees', `${at}: its checkpoint is of another log position than the block`)
+    }
+    let offset = event.prevOffset === undefined ? 0 : Number(event.prevOffset) + 1
+    const end = event.newData === undefined ? offset : Number(event.newData.offsetInterval.end) + 1
+    const areTiles = outcomes.every(({ status }) => {
+      if (status.kind !== 'committed') return true
+      const follows = status.start === offset && status.end >= status.start
+      offset = status.end + 1
+      return follows
+    })
+    if (!areTiles || offset !== end) {
+      this.add('CheckpointDisagrees', `${at}: the outcomes of its batches are not its rows`)
     }
   }
 

@@ -1,23 +1,30 @@
-// Checks a whole store: every chain from seed to head with all that its blocks name, every name, log and floor. Reads
-// only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
+// Checks a whole store: every chain from seed to head with all that its blocks name, every name, log, floor, rejection,
+// signer. Reads only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
 
 import type { FloorRecord, LogPosition, LogRecord, NameRecord } from '../chain/records.ts'
-import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import {
+  adoptionsPrefix,
   datasetOfFolder,
   datasetsPrefix,
   floorsPrefix,
   logsPrefix,
   numberOfName,
+  rejectsRoot,
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listNames, newestFloor, readLog, readName, signerFault } from '../store/records.ts'
-import { readSuccessors, type Successors } from './adoptions.ts'
-import { checkDataset, type CheckedDataset } from './dataset.ts'
-import { checkRejects } from './rejects.ts'
-import type { DatasetReport, FsckProgress, Problem, ProblemKind, StoreReport } from './report.ts'
+import { adoptionsFrom, listNames, newestFloor, readLog, readName, readRejects, signerFault } from '../store/records.ts'
+import type { Successors } from './commits.ts'
+import { checkDataset } from './dataset.ts'
+import {
+  type AddProblem,
+  type DatasetReport,
+  type FsckProgress,
+  type Problem,
+  sound,
+  type StoreReport,
+} from './report.ts'
 
 export interface FsckOptions {
   /** `optional`: chains without any commit are taken as their head says. Default `required`. */
@@ -25,15 +32,25 @@ export interface FsckOptions {
   readonly onProgress?: (progress: FsckProgress) => void
 }
 
+/** What all checks of one run share. */
+interface Run {
+  readonly store: ObjectStore
+  readonly add: AddProblem
+  readonly logs: ReadonlyMap<string, LogRecord>
+}
+
 /** Checks everything in `store`. Rejects for IO errors alone; memory: a slice's bytes and the hashes of one chain. */
 export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promise<StoreReport> {
   const problems: Problem[] = []
-  const add = (kind: ProblemKind, message: string): unknown => problems.push({ kind, message })
-  const logs = await readLogs(store, add)
-  const successors = await readSuccessors(store, logs, add)
-  await checkRejects(store, logs, add)
-  await checkSigners(store, add)
-  const names = await readNames(store, logs, add)
+  const add: AddProblem = (kind, message) => void problems.push({ kind, message })
+  const run: Run = { store, add, logs: await readLogs(store, add) }
+  const successors = await readSuccessors(run)
+  await checkRejects(run)
+  for (const name of await store.list(signersPrefix)) {
+    const fault = await signerFault(store, name)
+    if (fault !== undefined) add('RecordDisagrees', `${signersPrefix}/${name} ${fault}`)
+  }
+  const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
     const id = datasetOfFolder(folder)
@@ -44,74 +61,28 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
     if (!ids.has(id)) add('ObjectMissing', `the name ${alias} is of ${id}, which is not stored`)
   }
   const datasets: DatasetReport[] = []
-  const positions: { id: DatasetId; position: LogPosition }[] = []
+  const positions = new Map<DatasetId, LogPosition>()
   for (const id of ids) {
-    const checked = await checkOne(
-      store,
-      { id, alias: names.get(id)?.alias, at: datasets.length, of: ids.size, successors },
-      options,
-    )
+    const alias = names.get(id)?.alias
+    const named = { id, ...(alias === undefined ? {} : { alias }) }
+    const place = { ...named, dataset: datasets.length, datasets: ids.size }
+    const onBlock = (blocksDone: number, blocks: number): void => options.onProgress?.({ ...place, blocksDone, blocks })
+    onBlock(0, 0)
+    const commits = options.commits ?? 'required'
+    const { report, position } = await checkDataset({ store, ...named, commits, successors, onBlock })
+    if (position !== undefined) positions.set(id, position)
+    if (alias !== undefined) datasets.push(report)
     // A folder that holds nothing is what a sweep leaves.
-    if (!isEmpty(checked.report)) datasets.push(checked.report)
-    if (checked.position !== undefined) positions.push({ id, position: checked.position })
+    else if (!report.ok || report.blocks > 0 || report.orphans > 0) {
+      datasets.push({ ...report, notes: [...report.notes, 'no name leads to it'] })
+    }
   }
-  await checkFloors(store, { logs, positions, ids }, add)
+  await checkFloors(run, positions, ids)
   const ok = problems.length === 0 && datasets.every((dataset) => dataset.ok)
   return { ok, datasets, problems, orphans: datasets.reduce((sum, dataset) => sum + dataset.orphans, 0) }
 }
 
-function isEmpty({ alias, ok, blocks, orphans }: DatasetReport): boolean {
-  return alias === undefined && ok && blocks === 0 && orphans === 0
-}
-
-type AddProblem = (kind: ProblemKind, message: string) => void
-
-interface Place {
-  readonly id: DatasetId
-  readonly alias: string | undefined
-  readonly at: number
-  readonly of: number
-  readonly successors: Successors
-}
-
-async function checkOne(store: ObjectStore, place: Place, options: FsckOptions): Promise<CheckedDataset> {
-  const { id, at, of, successors } = place
-  const alias = place.alias === undefined ? {} : { alias: place.alias }
-  const tell = (blocksDone: number, blocks: number): void =>
-    options.onProgress?.({ id, ...alias, dataset: at, datasets: of, blocksDone, blocks })
-  tell(0, 0)
-  const checked = await checkDataset({
-    store,
-    id,
-    ...alias,
-    commits: options.commits ?? 'required',
-    successors,
-    onBlock: tell,
-  })
-  if (place.alias !== undefined) return checked
-  const notes = [...checked.report.notes, 'no name leads to it']
-  return { ...checked, report: { ...checked.report, notes } }
-}
-
-/** A value, or undefined and a problem when its bytes are not what they should be. */
-async function sound<T>(what: string, reading: Promise<T>, add: AddProblem): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    add('Malformed', `${what}: ${error.message}`)
-    return undefined
-  }
-}
-
-async function checkSigners(store: ObjectStore, add: AddProblem): Promise<void> {
-  for (const name of await store.list(signersPrefix)) {
-    const fault = await signerFault(store, name)
-    if (fault !== undefined) add('RecordDisagrees', `${signersPrefix}/${name} ${fault}`)
-  }
-}
-
-async function readLogs(store: ObjectStore, add: AddProblem): Promise<Map<string, LogRecord>> {
+async function readLogs(store: ObjectStore, add: AddProblem): Promise<ReadonlyMap<string, LogRecord>> {
   const logs = new Map<string, LogRecord>()
   for (const name of await store.list(logsPrefix)) {
     const record = await sound(`log ${name}`, readLog(store, name), add)
@@ -122,11 +93,30 @@ async function readLogs(store: ObjectStore, add: AddProblem): Promise<Map<string
   return logs
 }
 
-async function readNames(
-  store: ObjectStore,
-  logs: ReadonlyMap<string, LogRecord>,
-  add: AddProblem,
-): Promise<Map<DatasetId, NameRecord>> {
+/** Reads the records of logs that were given up for others. */
+async function readSuccessors({ store, logs, add }: Run): Promise<Successors> {
+  const successors = new Map<string, readonly string[]>()
+  for (const log of await store.list(adoptionsPrefix)) {
+    const records = await sound(`the record of log ${log}, which was given up`, adoptionsFrom(store, log), add)
+    const own = records?.[0]
+    if (records === undefined || own === undefined) continue
+    successors.set(
+      log,
+      records.map((record) => record.new),
+    )
+    const counts = { [own.old]: own.partitions.length, [own.new]: own.begin.length }
+    for (const [id, count] of Object.entries(counts)) {
+      const declared = logs.get(id)?.partitions
+      if (declared === undefined) add('RecordDisagrees', `log ${log} was given up, but log ${id} is not declared`)
+      else if (declared !== count) {
+        add('RecordDisagrees', `log ${log} was given up with ${count} partitions of log ${id}, which has ${declared}`)
+      }
+    }
+  }
+  return successors
+}
+
+async function readNames({ store, logs, add }: Run): Promise<ReadonlyMap<DatasetId, NameRecord>> {
   const names = new Map<DatasetId, NameRecord>()
   for (const alias of await listNames(store)) {
     const record = await sound(`name ${alias}`, readName(store, alias), add)
@@ -144,40 +134,64 @@ async function readNames(
   return names
 }
 
-interface Chains {
-  readonly logs: ReadonlyMap<string, LogRecord>
-  readonly positions: readonly { readonly id: DatasetId; readonly position: LogPosition }[]
-  readonly ids: ReadonlySet<DatasetId>
-}
-
-async function checkFloors(store: ObjectStore, chains: Chains, add: AddProblem): Promise<void> {
-  for (const log of await store.list(floorsPrefix)) {
-    const partitions = chains.logs.get(log)?.partitions
-    if (partitions === undefined) add('RecordDisagrees', `there are floors of log ${log}, which is not declared`)
-    for (const name of await store.list(`${floorsPrefix}/${log}`)) {
+/** The partitions that have records under `prefix/<log>`, which must be of declared logs; `words` for messages. */
+async function* partitionsUnder(
+  { store, logs, add }: Run,
+  prefix: string,
+  undeclared: (log: string) => string,
+): AsyncGenerator<{ readonly log: string; readonly partition: number }> {
+  for (const log of await store.list(prefix)) {
+    const partitions = logs.get(log)?.partitions
+    if (partitions === undefined) add('RecordDisagrees', undeclared(log))
+    for (const name of await store.list(`${prefix}/${log}`)) {
       const partition = numberOfName(name)
-      if (partition === undefined || (partitions !== undefined && partition >= partitions)) {
-        add('UnknownObject', `${floorsPrefix}/${log}/${name} is no partition of the log`)
-        continue
-      }
-      const floor = await sound(`the floor of ${log}/${partition}`, newestFloor(store, log, partition), add)
-      if (floor !== undefined) checkFloor(floor, chains, add)
+      if (partition !== undefined && partition < (partitions ?? Number.POSITIVE_INFINITY)) yield { log, partition }
+      else add('UnknownObject', `${prefix}/${log}/${name} is no partition of the log`)
     }
   }
 }
 
-/** A floor and the chains of its partition speak of the same log: where they meet, they name the same message. */
-function checkFloor(floor: FloorRecord, { positions, ids }: Chains, add: AddProblem): void {
-  const { log, partition, position, anchor, halted } = floor
-  for (const { dataset, message } of halted) {
-    // A halted creation has not come to be stored.
-    if (!ids.has(dataset) && message === undefined)
-      add('RecordDisagrees', `the floor of ${log}/${partition} halts ${dataset}, which is not stored`)
+/** What operators have rejected: records that can be read, of messages that a log can hold. */
+async function checkRejects(run: Run): Promise<void> {
+  const { store, add } = run
+  const undeclared = (log: string): string => `messages of log ${log} are rejected, which is not declared`
+  for await (const { log, partition } of partitionsUnder(run, rejectsRoot, undeclared)) {
+    for (const position of await store.list(`${rejectsRoot}/${log}/${partition}`)) {
+      if (numberOfName(position) !== undefined) continue
+      add('UnknownObject', `${rejectsRoot}/${log}/${partition}/${position} is no position of a log`)
+    }
+    await readRejects(store, { log, partition }, (position, error) =>
+      add('Malformed', `the rejection of message ${position} of ${log}/${partition}: ${error.message}`),
+    )
   }
-  for (const { id, position: read } of positions) {
-    const meets = read.log === log && read.partition === partition && read.next === position
-    if (meets && read.anchor !== anchor) {
-      add('RecordDisagrees', `the floor of ${log}/${partition} at ${position} and ${id} name different messages`)
+}
+
+async function checkFloors(
+  run: Run,
+  positions: ReadonlyMap<DatasetId, LogPosition>,
+  ids: ReadonlySet<DatasetId>,
+): Promise<void> {
+  const { store, add } = run
+  const undeclared = (log: string): string => `there are floors of log ${log}, which is not declared`
+  for await (const { log, partition } of partitionsUnder(run, floorsPrefix, undeclared)) {
+    const words = `the floor of ${log}/${partition}`
+    const floor = await sound(words, newestFloor(store, log, partition), add)
+    if (floor === undefined) continue
+    for (const { dataset, message } of floor.halted) {
+      // A halted creation has not come to be stored.
+      if (!ids.has(dataset) && message === undefined) {
+        add('RecordDisagrees', `${words} halts ${dataset}, which is not stored`)
+      }
+    }
+    for (const [id, read] of positions) {
+      if (meets(floor, read) && read.anchor !== floor.anchor) {
+        add('RecordDisagrees', `${words} at ${floor.position} and ${id} name different messages`)
+      }
     }
   }
+}
+
+/** True when a floor and a chain speak of the same place in the log: they must name the same message there. */
+function meets(floor: FloorRecord, read: LogPosition): boolean {
+  return read.log === floor.log && read.partition === floor.partition && read.next === floor.position
 }

@@ -1,5 +1,6 @@
 // What a check of a store finds, as values; printing them is for others.
 
+import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 
 export type ProblemKind =
@@ -26,6 +27,20 @@ export interface Problem {
   readonly kind: ProblemKind
   /** A sentence that names the place. */
   readonly message: string
+}
+
+/** Takes a problem that a check has found. */
+export type AddProblem = (kind: ProblemKind, message: string) => void
+
+/** A value, or undefined and a problem when its bytes are not what they should be. `what` names the object. */
+export async function sound<T>(what: string, reading: Promise<T> | (() => T), add: AddProblem): Promise<T | undefined> {
+  try {
+    return await (typeof reading === 'function' ? reading() : reading)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    add('Malformed', `${what}: ${error.message}`)
+    return undefined
+  }
 }
 
 export interface DatasetReport {

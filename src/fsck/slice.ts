@@ -1,15 +1,14 @@
-// Checks one slice against the block that names it: bytes, size, rows, logical hash, offsets, system columns. The
-// slice's bytes are in memory whole, its rows one row group at a time.
+// Checks the rows of a slice against the block that names it: number, logical hash, offsets, system columns. The slice's
+// bytes are in memory whole, its rows one row group at a time.
 
 import { zstdDecompressSync } from 'node:zlib'
 import { createLogicalHash } from '../arrow/logical-hash.ts'
-import { sha3Hash } from '../ids/multihash.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSlice } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, sameType, type Vocabulary } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import type { Problem, ProblemKind } from './report.ts'
+import type { AddProblem } from './report.ts'
 
 export interface ExpectedSlice {
   /** `block 12`, for messages. */
@@ -23,35 +22,27 @@ export interface ExpectedSlice {
 /** Operations of a row: append 0, retract 1, correct from 2, correct to 3. */
 const lastOperation = 3
 
-export interface CheckedSlice {
-  readonly problems: readonly Problem[]
-  /** Why its rows were not checked: other software's slices may hold types that are not read here. */
-  readonly unread?: string
-}
-
-/** Everything that is wrong with `bytes` as the slice of a block. */
-export async function checkSlice(bytes: Uint8Array, expected: ExpectedSlice): Promise<CheckedSlice> {
-  const { at, slice } = expected
-  const problems: Problem[] = []
-  const add = (kind: ProblemKind, message: string): unknown => problems.push({ kind, message: `${at}: ${message}` })
-  if (bytes.length !== Number(slice.size)) {
-    add('SliceDisagrees', `its slice has ${bytes.length} bytes, not ${slice.size}`)
-  }
-  const physical = sha3Hash(bytes)
-  if (physical !== slice.physicalHash) {
-    add('HashMismatch', `the bytes of its slice hash to ${physical}, not to ${slice.physicalHash}`)
-    return { problems }
-  }
+/**
+ * Adds everything that is wrong with `bytes`, which have the hash that the block names. Returns why the rows were not
+ * checked, if so: other software's slices may hold types that are not read here.
+ */
+export async function checkSliceRows(
+  bytes: Uint8Array,
+  expected: ExpectedSlice,
+  add: AddProblem,
+): Promise<string | undefined> {
+  const { at } = expected
+  const addHere: AddProblem = (kind, message) => add(kind, `${at}: ${message}`)
   try {
     const content = openSlice(bytes, { decompress })
-    for (const message of layoutFaults(content.fields, expected)) add('SliceDisagrees', message)
-    await checkRows(content, expected, add)
+    for (const message of layoutFaults(content.fields, expected)) addHere('SliceDisagrees', message)
+    await checkRows(content, expected, addHere)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    if (expected.own === undefined) return { problems, unread: `${at}: its rows were not checked: ${error.message}` }
-    add('Malformed', `its slice cannot be read: ${error.message}`)
+    if (expected.own === undefined) return `${at}: its rows were not checked: ${error.message}`
+    addHere('Malformed', `its slice cannot be read: ${error.message}`)
   }
-  return { problems }
+  return undefined
 }
 
 /** Inflates one page; never to more than the file says. */
@@ -59,11 +50,7 @@ function decompress(bytes: Uint8Array, length: number): Uint8Array {
   return zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) })
 }
 
-async function checkRows(
-  content: SliceContent,
-  expected: ExpectedSlice,
-  add: (kind: ProblemKind, message: string) => void,
-): Promise<void> {
+async function checkRows(content: SliceContent, expected: ExpectedSlice, add: AddProblem): Promise<void> {
   const { slice } = expected
   const start = BigInt(slice.offsetInterval.start)
   const faults = new Set<string>()
@@ -118,36 +105,30 @@ function* valueFaults(batch: RecordBatch, first: bigint, { vocabulary, own }: Ex
   }
 }
 
-function viewOf(column: Column): DataView {
-  return new DataView(column.values.buffer, column.values.byteOffset, column.values.byteLength)
-}
-
 /** True when the column counts up from `start` without nulls. */
 function isSequence(column: Column, start: bigint): boolean {
   const { kind } = innerType(column.type)
-  if (column.nullCount > 0 || (kind !== 'Int64' && kind !== 'UInt64')) return false
-  const values = viewOf(column)
-  for (let row = 0; row < column.rows; row++) {
-    if (values.getBigInt64(8 * row, true) !== start + BigInt(row)) return false
-  }
-  return true
+  if (kind !== 'Int64' && kind !== 'UInt64') return false
+  return everyValue(column, (values, row) => values.getBigInt64(8 * row, true) === start + BigInt(row))
 }
 
 function isConstant(column: Column, value: bigint): boolean {
-  if (column.type.kind !== 'Timestamp' || column.nullCount > 0) return false
-  const values = viewOf(column)
-  for (let row = 0; row < column.rows; row++) if (values.getBigInt64(8 * row, true) !== value) return false
-  return true
+  if (column.type.kind !== 'Timestamp') return false
+  return everyValue(column, (values, row) => values.getBigInt64(8 * row, true) === value)
 }
 
 function allOperations(column: Column): boolean {
   const { kind } = innerType(column.type)
-  const width = kind === 'UInt8' || kind === 'Int8' ? 1 : kind === 'Int32' || kind === 'UInt32' ? 4 : 0
-  if (width === 0 || column.nullCount > 0) return false
-  const values = viewOf(column)
-  for (let row = 0; row < column.rows; row++) {
-    const value = width === 1 ? values.getUint8(row) : values.getUint32(4 * row, true)
-    if (value > lastOperation) return false
-  }
+  if (kind === 'UInt8' || kind === 'Int8')
+    return everyValue(column, (values, row) => values.getUint8(row) <= lastOperation)
+  if (kind !== 'Int32' && kind !== 'UInt32') return false
+  return everyValue(column, (values, row) => values.getUint32(4 * row, true) <= lastOperation)
+}
+
+/** True when the column has no nulls and `holds` is true of each row. */
+function everyValue(column: Column, holds: (values: DataView, row: number) => boolean): boolean {
+  if (column.nullCount > 0) return false
+  const values = new DataView(column.values.buffer, column.values.byteOffset, column.values.byteLength)
+  for (let row = 0; row < column.rows; row++) if (!holds(values, row)) return false
   return true
 }

@@ -1,11 +1,10 @@
-// Bounds the requests under way and the bytes of their bodies: of ingest, and of large JSON requests. Who finds no room waits a little, in turn with the
-// other callers; then a full node is 503, and a caller who holds more than its share of what others leave free, or sends
-// more than its rates allow, is 429. Nothing is read of a body that is not let in.
+// Bounds the requests in flight and the bytes of their bodies: of ingest, and of large JSON requests. A request that does
+// not fit waits its turn for up to two seconds; then a full node answers 503, and a caller that holds more than its share
+// of what others leave free, or sends more than its rates allow, gets 429. Nothing is read of a body that is not let in.
 
 import type { Clock } from '../lib/clock.ts'
 import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
-import { CallerRates } from './caller-rates.ts'
 
 /** Of what the process may have, this much is not for bodies. */
 const ownMemoryBytes = 384 * 1024 * 1024
@@ -14,7 +13,7 @@ const memoryPerByte = 8
 const rowGroupBytes = 64 * 1024 * 1024
 /** A node takes bodies of this size whatever little memory it has. */
 const leastBodyBytes = 4 * 1024 * 1024
-/** How long a request waits for room. Refusals come this late, so that who repeats at once costs the others little. */
+/** How long a request waits for room. Refusals come this late, so that a client that repeats at once costs the others little. */
 const patienceMs = 2_000
 const tickMs = 100
 /** Requests that wait at most; more are refused at once. */
@@ -33,7 +32,7 @@ export type AdmissionLimits = Pick<
 >
 
 /** What is let in: the limits of all of it, and what one body counts at most. */
-export interface AdmissionKind {
+interface AdmissionKind {
   readonly requests: 'openIngestRequests' | 'openJsonRequests'
   readonly bytes: 'openIngestBytes' | 'openJsonBytes'
   readonly countedBytesMost: number
@@ -56,13 +55,13 @@ export const ofJson: AdmissionKind = {
   hasRates: false,
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly kind?: AdmissionKind
   readonly memoryBytes?: number | undefined
 }
 
 /** Why a body is not let in: the limit that it meets, and when to ask again. */
-export interface Shortage {
+interface Shortage {
   readonly name: keyof AdmissionLimits | 'memory'
   readonly retryAfterSeconds: number
 }
@@ -102,7 +101,7 @@ export class AdmissionQueue {
   #waiting = 0
   #isTicking = false
   #openBytes = 0
-  /** Memory that bodies may come to take together, and that those under way may. */
+  /** Memory that bodies may come to take together, and that those in flight may. */
   readonly #memoryBytes: number
   #memoryTaken = 0
 
@@ -119,12 +118,12 @@ export class AdmissionQueue {
     this.#rates = new CallerRates(kind.hasRates ? limits : { callerRequestRate: 0, callerByteRate: 0 }, clock)
   }
 
-  /** Bytes of the bodies under way. */
+  /** Bytes of the bodies in flight. */
   get openBytes(): number {
     return this.#openBytes
   }
 
-  /** Bodies under way. */
+  /** Bodies in flight. */
   get openRequests(): number {
     return this.#all.requests
   }
@@ -283,25 +282,25 @@ export class AdmissionQueue {
     }
   }
 
-  #memoryRefusal(retryAfterSeconds: number): NodeError {
-    const alone = Math.floor(this.#memoryBytes / memoryPerByte)
-    const isBounded = alone < rowGroupBytes
-    const least = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
-    return new NodeError('Saturated', 'The node has too little memory for this body beside those under way.', {
-      hint: isBounded
-        ? `A body of more than ${alone} bytes never fits: send smaller batches, or give the node ${least} MiB.`
-        : 'Send it again when Retry-After has passed.',
-      limit: { name: 'memory', value: this.#memoryBytes, unit: 'bytes' },
-      retryAfterSeconds,
-    })
-  }
-
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
     if (name === 'memory') return this.#memoryRefusal(retryAfterSeconds)
     const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes
     return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
       limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
+      retryAfterSeconds,
+    })
+  }
+
+  #memoryRefusal(retryAfterSeconds: number): NodeError {
+    const aloneBytes = Math.floor(this.#memoryBytes / memoryPerByte)
+    const leastMiB = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
+    return new NodeError('Saturated', 'The node has too little memory for this body beside those under way.', {
+      hint:
+        aloneBytes < rowGroupBytes
+          ? `A body of more than ${aloneBytes} bytes never fits: send smaller batches, or give the node ${leastMiB} MiB.`
+          : 'Send it again when Retry-After has passed.',
+      limit: { name: 'memory', value: this.#memoryBytes, unit: 'bytes' },
       retryAfterSeconds,
     })
   }
@@ -323,4 +322,78 @@ const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
 /** What a body of so many bytes comes to take. */
 function memoryOf(bytes: number): number {
   return memoryPerByte * Math.min(bytes, rowGroupBytes)
+}
+
+const windowSeconds = 10
+/** Callers remembered before those who have been quiet for the window are forgotten. */
+const callersKept = 10_000
+
+const rateNames = ['callerRequestRate', 'callerByteRate'] as const
+type RateName = (typeof rateNames)[number]
+
+/** What is left in each bucket at a time; below 0 when a batch was larger than what was left. */
+type Buckets = Record<RateName, number> & { atMs: number }
+
+/**
+ * What one caller may send in a time: batches and bytes, each a bucket that holds ten seconds' worth. Pure over monotonic
+ * time. A batch is let in while the buckets are not empty, and paid for when its size is known.
+ */
+class CallerRates {
+  /** Per second; 0 for no limit. */
+  readonly #limits: Pick<Limits, RateName>
+  readonly #clock: Clock
+  readonly #callers = new Map<string, Buckets>()
+
+  constructor(limits: Pick<Limits, RateName>, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  /** The rate that keeps `caller` from sending a batch now, and for how long. */
+  shortage(caller: string): { readonly name: RateName; readonly retryAfterSeconds: number } | undefined {
+    if (rateNames.every((name) => this.#limits[name] === 0)) return undefined
+    const left = this.#filled(caller)
+    for (const name of rateNames) {
+      const rate = this.#limits[name]
+      const least = name === 'callerRequestRate' ? 1 : 0
+      if (rate === 0 || left[name] >= least) continue
+      return { name, retryAfterSeconds: Math.max(1, Math.ceil((least - left[name]) / rate)) }
+    }
+    return undefined
+  }
+
+  /** Counts a batch, whose size is told to `spend`. */
+  take(caller: string): void {
+    if (this.#limits.callerRequestRate > 0) this.#filled(caller).callerRequestRate -= 1
+  }
+
+  /** Counts the bytes of a batch that was taken. */
+  spend(caller: string, bytes: number): void {
+    if (this.#limits.callerByteRate > 0) this.#filled(caller).callerByteRate -= bytes
+  }
+
+  #filled(caller: string): Buckets {
+    const nowMs = this.#clock.monotonicMs()
+    let held = this.#callers.get(caller)
+    if (held === undefined) {
+      if (this.#callers.size >= callersKept) this.#forgetQuiet(nowMs)
+      // Long ago: full by now.
+      held = { callerRequestRate: 0, callerByteRate: 0, atMs: nowMs - 2 * windowSeconds * 1000 }
+      this.#callers.set(caller, held)
+    }
+    const seconds = (nowMs - held.atMs) / 1000
+    for (const name of rateNames) {
+      const rate = this.#limits[name]
+      held[name] = Math.min(rate * windowSeconds, held[name] + rate * seconds)
+    }
+    held.atMs = nowMs
+    return held
+  }
+
+  /** A caller who is not in debt and has been quiet for the window has full buckets, as a new one has. */
+  #forgetQuiet(nowMs: number): void {
+    for (const [caller, { atMs, callerByteRate }] of this.#callers) {
+      if (nowMs - atMs >= windowSeconds * 1000 && callerByteRate >= 0) this.#callers.delete(caller)
+    }
+  }
 }

@@ -1,9 +1,10 @@
-// What an ingest request asks for beside its body: headers and query parameters as typed controls (contract.md §6). Pure.
+// What an ingest request asks for beside its body: headers and query parameters as typed controls (docs/spec/http.md §6).
+// Producers that add parameters of their own go on, but a misspelt one of ours, which would silently store something else
+// than was meant, is refused. Pure.
 
+import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
-import { readTraceParent } from '../model/trace-parent.ts'
-import { foreignParameters } from './parameters.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -153,4 +154,47 @@ function ifMatch(text: string | undefined): string | undefined {
   throw new NodeError('InvalidParameter', 'If-Match takes one strong ETag: that of refs/head.', {
     hint: 'Read refs/head and send its ETag, or the bare hash.',
   })
+}
+
+const names = ['create', 'visibility', 'dryRun', 'unknownFields', 'integers', 'timeZone', 'eventTimeUnit']
+/** By what they are in lower case. */
+const parameters = new Map(names.map((name) => [name.toLowerCase(), name]))
+
+/** Names that are told; a producer with more has other worries. */
+const toldMost = 20
+const toldChars = 100
+
+/** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
+function foreignParameters(given: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !names.includes(name))
+  for (const name of foreign) {
+    // The same but for letter case, or one or two letters off: every name of ours has six letters or more.
+    const [nearest] = similarNames(name.toLowerCase(), [...parameters.keys()])
+    const meant = nearest === undefined ? undefined : parameters.get(nearest)
+    if (meant === undefined) continue
+    throw new NodeError('InvalidParameter', `The parameter '${name.slice(0, toldChars)}' is not known here.`, {
+      hint: `Write ${meant}.`,
+      candidates: [meant],
+    })
+  }
+  return foreign.slice(0, toldMost).map((name) => name.slice(0, toldChars))
+}
+
+/** The `traceparent` of W3C Trace Context; it is carried in messages of the log and told in log lines, never hashed. */
+const traceForm = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+/**
+ * The header as this node passes it on: version 00 with the flags that version knows (bit 0, sampled). Undefined for one
+ * that is missing or malformed, which counts as none (Trace Context §2.2, §4.3).
+ */
+export function readTraceParent(header: string | undefined): string | undefined {
+  const [, version, traceId = '', parentId = '', flags = '', more] = traceForm.exec(header ?? '') ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined
+  return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
+}
+
+/** True when the caller may have recorded the trace (flag `sampled`). */
+export function isSampled(traceparent: string): boolean {
+  return (Number.parseInt(traceparent.slice(-2), 16) & 1) === 1
 }

@@ -1,26 +1,72 @@
-// The role that lets records in: admit → parse → publish → wait → receipt. Stateless: all it holds is callers under way.
+// The role that lets records in: admit (admission.ts) → read and type the body (parse-body.ts) → find it a place in the
+// log (place-typed.ts, place-batch.ts, publish.ts) → wait for its outcome (outcome.ts) → receipt (receipts.ts). Stateless:
+// all it holds is requests in flight.
 
+import type { Readable } from 'node:stream'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { Outcomes } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { formatOf } from '../formats/registry.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Limits } from '../lib/limits.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { Announcements } from '../log/announcements.ts'
+import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Receipt } from '../model/receipt.ts'
+import type { DatasetId } from '../model/events.ts'
+import type { Alias } from '../model/names.ts'
 import type { Field } from '../model/schema.ts'
-import type { GatewayLoad } from '../ops/metrics.ts'
+import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
-import { BlockPace } from './block-pace.ts'
-import { createDataset, type NewDataset } from './create-dataset.ts'
-import type { GatewayDeps, IngestRequest } from './ingest-request.ts'
-import { KeyedBatches } from './keyed.ts'
-import { demandRecords, discardBody, type TypedBody, typedBody } from './parse-body.ts'
+import type { IngestControls } from './controls.ts'
+import { createDataset, type NewDataset } from './new-dataset.ts'
+import {
+  answerOf,
+  BlockPace,
+  decisionNow,
+  type PlacedBatch,
+  preferenceApplied,
+  Waiters,
+  waitSeconds,
+} from './outcome.ts'
+import { demandRecords, discardBody, typedBody } from './parse-body.ts'
+import { KeyedBatches } from './place-batch.ts'
 import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
-import { Receipts } from './receipts.ts'
+import { type Receipt, Receipts } from './receipts.ts'
 import { demandVisibility, noHead } from './refusals.ts'
-import { type BatchToSettle, decisionNow, preferenceApplied, settleBatch, waitSeconds } from './settle-batch.ts'
 import { type Shape, targetOf } from './shape.ts'
-import { Waiters } from './waiters.ts'
+
+export interface GatewayDeps {
+  readonly catalog: Catalog
+  readonly outcomes: Outcomes
+  readonly log: EventLog
+  readonly announcements: Announcements
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly limits: Limits
+  /** What the process may have in all; without it bodies are not bounded by memory. */
+  readonly memoryBytes?: number
+  readonly metrics?: Metrics | undefined
+  readonly spoolDir: string
+  /** Seals receipt ids; the same in every process of the installation. */
+  readonly receiptSecret: Uint8Array
+  /** Why a dataset takes no rows, or undefined. */
+  readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
+  /** False while `bytes` more of rows would use space that the store's volume keeps back. */
+  readonly hasRoom: (bytes: number) => Promise<boolean>
+}
+
+export interface IngestRequest {
+  readonly alias: Alias
+  /** The dataset, or undefined when there is none and `create` may make it. */
+  readonly chain: DatasetChain | undefined
+  readonly tokenId: string | undefined
+  readonly controls: IngestControls
+  readonly body: Readable
+}
 
 /** What a body of unknown length is admitted with; it grows as it is read. */
 const unknownBodyBytes = 64 * 1024
@@ -41,7 +87,7 @@ export interface IngestAnswer {
 
 export class Gateway {
   readonly #deps: GatewayDeps
-  /** What places and settles batches. */
+  /** What places and answers batches. */
   readonly #parts: GatewayDeps & {
     readonly publisher: Publisher
     readonly waiters: Waiters
@@ -51,7 +97,7 @@ export class Gateway {
   }
   readonly #pace: BlockPace
   readonly #admission: AdmissionQueue
-  /** Creations under way, by folded alias. */
+  /** Creations in flight, by folded alias. */
   readonly #creations = new Map<string, ReturnType<typeof createDataset>>()
   #draining = false
 
@@ -69,13 +115,13 @@ export class Gateway {
     this.#admission = new AdmissionQueue(deps.limits, deps.clock, { memoryBytes: deps.memoryBytes })
   }
 
-  /** What is under way. */
+  /** What is in flight. */
   get load(): GatewayLoad {
     const { openRequests, openBytes, waitingRequests } = this.#admission
     return { openRequests, openBytes, waitingRequests, waitingCallers: this.#parts.waiters.count }
   }
 
-  /** Refuses new work with 503 `Draining`; work under way goes on. */
+  /** Refuses new work with 503 `Draining`; work in flight goes on. */
   drain(): void {
     this.#draining = true
   }
@@ -85,7 +131,7 @@ export class Gateway {
     this.#pace.close()
   }
 
-  /** Takes one batch: all of it is durable when this resolves, or nothing is stored. Throws NodeErrors of contract.md §6. */
+  /** Takes one batch: all of it is durable when this resolves, or nothing is stored. Throws NodeErrors of docs/spec/http.md §6. */
   async ingest(request: IngestRequest): Promise<IngestAnswer> {
     this.#refuse(request.chain)
     const { controls } = request
@@ -95,7 +141,7 @@ export class Gateway {
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
     if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
     const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
-    let batch: BatchToSettle | DryRunAnswer
+    let batch: PlacedBatch | DryRunAnswer
     try {
       await this.#demandRoom()
       batch = await this.#take(request, admitted)
@@ -104,37 +150,37 @@ export class Gateway {
       admitted.leave()
     }
     if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined }
-    const settled = await settleBatch(this.#parts, batch)
+    const answer = await answerOf(this.#parts, batch)
     return {
-      status: settled.receipt.status === 'accepted' ? 202 : 200,
-      body: settled.receipt,
-      replayed: settled.replayed,
-      preferenceApplied: preferenceApplied(waiting, settled),
+      status: answer.receipt.status === 'accepted' ? 202 : 200,
+      body: answer.receipt,
+      replayed: answer.replayed,
+      preferenceApplied: preferenceApplied(waiting, answer),
     }
   }
 
   /**
-   * Makes a dataset. `created` is false when the name was taken meanwhile; one creation of a name is under way here, and
-   * others wait for what becomes of it. Throws as `createDataset`.
+   * Makes a dataset. `created` is false when the name was taken meanwhile; of creations of one name only the first is
+   * sent, and the others wait for what becomes of it. Throws as `createDataset`.
    */
   async create(dataset: NewDataset): Promise<{ chain: DatasetChain; created: boolean }> {
     this.#refuse(undefined)
     const { folded } = dataset.alias
-    const underWay = this.#creations.get(folded)
-    if (underWay !== undefined) return { chain: (await underWay).chain, created: false }
+    const inFlight = this.#creations.get(folded)
+    if (inFlight !== undefined) return { chain: (await inFlight).chain, created: false }
     const creation = createDataset(this.#parts, dataset).finally(() => this.#creations.delete(folded))
     this.#creations.set(folded, creation)
     return creation
   }
 
   /**
-   * The receipt of `id` as of now, and who sent it, if `isFor` says of sender and dataset that the caller may see it.
+   * The receipt of `id` as of now, and its dataset, if `isFor` says of sender and dataset that the caller may see it.
    * Throws NodeError `ReceiptNotFound`, HaltError `ChainBroken`.
    */
   async receipt(
     id: string,
     isFor: (sender: string | undefined, dataset: NameRecord) => boolean = () => true,
-  ): Promise<{ receipt: Receipt; chain: DatasetChain; tokenId: string | undefined }> {
+  ): Promise<{ receipt: Receipt; chain: DatasetChain }> {
     const note = this.#parts.receipts.open(id)
     const name = note === undefined ? undefined : await this.#deps.catalog.nameOfId(note.dataset)
     if (note === undefined || name === undefined || !isFor(note.tokenId, name)) {
@@ -146,11 +192,11 @@ export class Gateway {
     // A block that was not announced here is found in the store.
     if (chain.next <= note.position) await this.#deps.catalog.refresh(chain)
     const decided = await decisionNow(this.#deps, chain, note)
-    return { receipt: this.#parts.receipts.of(note, name, decided), chain, tokenId: note.tokenId }
+    return { receipt: this.#parts.receipts.of(note, name, decided), chain }
   }
 
   /** Reads a batch and finds it its place. */
-  async #take(request: IngestRequest, admitted: Admitted): Promise<BatchToSettle | DryRunAnswer> {
+  async #take(request: IngestRequest, admitted: Admitted): Promise<PlacedBatch | DryRunAnswer> {
     const { controls, tokenId } = request
     const { limits, spoolDir, clock } = this.#deps
     const receivedMs = clock.nowMs()
@@ -163,7 +209,7 @@ export class Gateway {
     admitted.spend(body.bytes)
     try {
       if (request.chain === undefined) demandRecords(body)
-      if (controls.dryRun) return dryRun(body)
+      if (controls.dryRun) return { dryRun: true, records: body.rows, fields: body.shape.fields }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
@@ -218,8 +264,4 @@ export class Gateway {
       })
     }
   }
-}
-
-function dryRun(body: TypedBody): DryRunAnswer {
-  return { dryRun: true, records: body.rows, fields: body.shape.fields }
 }

@@ -1,11 +1,13 @@
-// Watches a log that may take back what it has acknowledged: Kafka deletes what is older than its retention, and a log
-// that was given up for another is built by nobody. Gateways refuse rows before either can lose them.
+// Why a gateway takes no rows though its log does. The log may take back what it has acknowledged: Kafka deletes what is
+// older than its retention, and a log that was given up for another is built by nobody. A builder, perhaps in another
+// process, may have halted a dataset. Gateways refuse rows before any of this can lose them.
 
 import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import { newestFloor, readAdoption } from '../store/records.ts'
+import type { DatasetId } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { newestFloor, readAdoption } from '../store/records.ts'
 
 /** Each look asks the broker twice per partition; retentions are weeks. */
 const lookMs = 30_000
@@ -21,7 +23,7 @@ export interface AgingLog extends Pick<EventLog, 'id' | 'partitions' | 'range'> 
   storedMs(partition: number, position: number): Promise<number | undefined>
 }
 
-export interface LogWatchDeps {
+interface LogWatchDeps {
   readonly log: AgingLog
   readonly store: ObjectStore
   readonly clock: Clock
@@ -89,5 +91,49 @@ export class LogWatch {
       log.storedMs(partition, end - 1),
     ])
     return oldest === undefined || newest === undefined ? 0 : newest - oldest
+  }
+}
+
+const rereadMs = 5_000
+
+interface FloorHaltsDeps {
+  readonly store: ObjectStore
+  readonly log: { readonly id: string; readonly partitions: number }
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Datasets that builders have halted, as the newest floors list them: for gateways whose builders are other processes. */
+export class FloorHalts {
+  readonly #deps: FloorHaltsDeps
+  readonly #repeated: Repeated
+  #reasons: ReadonlyMap<DatasetId, string> = new Map()
+
+  /** Reads the floors now and every 5 s until `close`. */
+  constructor(deps: FloorHaltsDeps) {
+    this.#deps = deps
+    this.#repeated = repeat(() => this.#read(), {
+      everyMs: rereadMs,
+      clock: deps.clock,
+      onError: (error) =>
+        deps.logger.warn({ err: error }, 'the floors could not be read; what they listed before stands'),
+    })
+  }
+
+  /** Why builders take no rows of the dataset, or undefined. */
+  of(dataset: DatasetId): string | undefined {
+    return this.#reasons.get(dataset)
+  }
+
+  close(): Promise<void> {
+    return this.#repeated.close()
+  }
+
+  async #read(): Promise<void> {
+    const { store, log } = this.#deps
+    const numbers = Array.from({ length: log.partitions }, (_, number) => number)
+    const floors = await Promise.all(numbers.map((number) => newestFloor(store, log.id, number)))
+    const halted = floors.flatMap((floor) => floor?.halted ?? [])
+    this.#reasons = new Map(halted.map(({ dataset, reason }) => [dataset, `${reason}: a builder has stopped it`]))
   }
 }

@@ -1,10 +1,16 @@
-// The body of PUT /{account}/{dataset} as a dataset to be made, and whether an existing one is the same. Pure.
+// The making of a dataset: the body of PUT /{account}/{dataset} as what is asked for, whether an existing dataset is the
+// same, and the creation: a message in the log, then the wait until its blocks are committed. The first in the log wins.
 
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { viewOf } from '../catalog/view.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
+import { datasetIdFromKey } from '../ids/did.ts'
+import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
+import type { Clock } from '../lib/clock.ts'
 import { sameValue } from '../lib/compare.ts'
-import type { CreateVocabulary } from '../log/messages.gen.ts'
+import type { EventLog } from '../log/event-log.ts'
+import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
+import { partitionOf } from '../log/partitions.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
@@ -20,8 +26,26 @@ import {
   type Vocabulary,
 } from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
-import type { NewDataset } from './create-dataset.ts'
+import type { Publisher } from './publish.ts'
 import { declaredSchema } from './shape.ts'
+
+/** A creation that is not committed within this time has an unknown outcome. */
+const commitWithinMs = 15_000
+/** A commit that was not announced here is found in the store. */
+const lookMs = 1_000
+
+/** What a dataset is made with. */
+export interface NewDataset {
+  readonly alias: Alias
+  readonly schema?: DataSchema
+  readonly vocab?: CreateVocabulary
+  readonly info?: CreateInfo
+  readonly license?: CreateLicense
+  readonly attachments?: readonly CreateAttachment[]
+  readonly visibility: 'public' | 'private'
+  /** The trace of the request. */
+  readonly traceparent?: string
+}
 
 const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility']
 
@@ -57,22 +81,20 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
 
 /** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
 export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
-  // The push source ends what a creation writes.
-  const made = viewOf(chain, chain.sources[0]?.sequence)
-  const schemas = asked.schema === undefined ? made.schema === undefined : sameSchema(asked.schema, made.schema)
+  const made = viewOf(chain, chain.creationSequence)
+  const hasSameSchema =
+    asked.schema === undefined || made.schema === undefined
+      ? asked.schema === made.schema
+      : schemaEquals(asked.schema, made.schema)
   const items = made.attachments?.items ?? []
   return (
-    schemas &&
+    hasSameSchema &&
     asked.visibility === made.visibility &&
     sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
     sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
     sameValue(asked.attachments ?? [], items) &&
     sameValue({ ...defaultVocabulary, ...asked.vocab }, made.vocabulary)
   )
-}
-
-function sameSchema(asked: DataSchema, made: DataSchema | undefined): boolean {
-  return made !== undefined && schemaEquals(asked, made)
 }
 
 function schemaOf(value: JsonValue, vocabulary: Vocabulary, columnsLimit: number): DataSchema {
@@ -131,4 +153,50 @@ function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'ki
 
 function invalid(message: string, candidates?: readonly string[]): NodeError {
   return new NodeError('InvalidRequest', message, candidates === undefined ? {} : { candidates })
+}
+
+interface CreateDeps {
+  readonly catalog: Catalog
+  readonly log: EventLog
+  readonly publisher: Publisher
+  readonly clock: Clock
+}
+
+/**
+ * Logs the creation and waits for it. Resolves with the dataset that now has the name, and whether this call made it.
+ * Throws NodeError `OutcomeUnknown` after 15 s, and what the log throws.
+ */
+export async function createDataset(
+  deps: CreateDeps,
+  dataset: NewDataset,
+): Promise<{ chain: DatasetChain; created: boolean }> {
+  const { alias, ...rest } = dataset
+  const id = datasetIdFromKey(ed25519Signer(randomBytes(32)).publicKey)
+  const partition = partitionOf(alias.folded, deps.log.partitions)
+  const ended = new AbortController()
+  const appeared = new Promise<void>((resolve) => {
+    const stop = deps.catalog.onAdvance(({ chain }) => {
+      if (chain.name.alias.toLowerCase() === alias.folded) resolve()
+    })
+    ended.signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    const taken = await deps.catalog.byAlias(alias.text)
+    if (taken !== undefined) return { chain: taken, created: false }
+    await deps.publisher.create(partition, {
+      dataset: id,
+      alias: alias.text,
+      time: new Date(deps.clock.nowMs()).toISOString(),
+      ...rest,
+    })
+    for (let waitedMs = 0; waitedMs < commitWithinMs; waitedMs += lookMs) {
+      await Promise.race([appeared, deps.clock.sleep(lookMs, ended.signal)])
+      const chain = await deps.catalog.byAlias(alias.text)
+      if (chain !== undefined) return { chain, created: chain.name.id === id }
+    }
+  } finally {
+    ended.abort()
+  }
+  const message = `The creation of '${alias.text}' is in the log but was not committed within ${commitWithinMs / 1000} s.`
+  throw new NodeError('OutcomeUnknown', message, { hint: 'Repeat the same request; it finishes what was begun.' })
 }

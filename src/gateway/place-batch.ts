@@ -1,22 +1,65 @@
 // The place of a typed batch: in the log, or, where its key is known, that of the first batch with the key.
-// Order: key, If-Match, append (contract.md §6).
+// Order: key, If-Match, append (docs/spec/http.md §6).
 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { normalHash } from '../ids/multihash.ts'
-import { randomBytes } from '../ids/native-crypto.ts'
+import { randomBytes, sha3256 } from '../ids/native-crypto.ts'
+import { canonicalBytes } from '../json/canonical.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
-import { type KeyedBatches, keyedBatchId, type Placed } from './keyed.ts'
 import type { TypedBody } from './parse-body.ts'
-import type { Published, Publisher, RowsToPublish } from './publish.ts'
-import type { ReceiptNote } from './receipt-id.ts'
+import type { Publisher, RowsToPublish } from './publish.ts'
+import type { ReceiptNote } from './receipts.ts'
 import { headMoved, keyReused, takesNoRows } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
-import type { TypedRows } from './typed-rows.ts'
+
+/** Keyed batches that are remembered. */
+const maxHeld = 100_000
+
+/** A batch that has its place: in the log, or (`decided`) in the chain already. */
+export interface Placed {
+  readonly note: ReceiptNote
+  readonly decided: DecidedOutcome | undefined
+  /** Its rows ask for columns: whether they get them is decided when its turn comes in the log. */
+  readonly bringsSchema?: boolean
+}
+
+interface Held {
+  readonly bodyHash: Hash
+  readonly placed: Promise<Placed>
+}
+
+/** Identity of a keyed batch: base64url of SHA3-256 over canonical `[dataset, token, key]`. */
+function keyedBatchId(dataset: DatasetId, tokenId: string, key: string): string {
+  return Buffer.from(sha3256(canonicalBytes([dataset, tokenId, key]))).toString('base64url')
+}
+
+/** Keyed batches in flight and lately taken: a repeat finds the first one here before it asks the chain. */
+export class KeyedBatches {
+  readonly #held = new Map<string, Held>()
+
+  get(id: string): Held | undefined {
+    return this.#held.get(id)
+  }
+
+  /** Remembers a batch whose place is being found; forgotten again if that fails. */
+  set(id: string, held: Held): void {
+    this.#held.set(id, held)
+    held.placed.catch(() => this.forget(id, held))
+    const oldest = this.#held.keys().next().value
+    if (this.#held.size > maxHeld && oldest !== undefined) this.#held.delete(oldest)
+  }
+
+  /** Frees an id whose batch was not stored or was rejected. */
+  forget(id: string, held = this.#held.get(id)): void {
+    if (this.#held.get(id) === held) this.#held.delete(id)
+  }
+}
 
 export interface PlaceDeps {
   readonly catalog: Catalog
@@ -73,13 +116,10 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
   const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
   if (known === undefined) return append(deps, batch, keyed.id)
   if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
-  return { note: noteOfKnown(batch, keyed.id, known.decided), decided: known.decided }
-}
-
-/** The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that. */
-function noteOfKnown(batch: BatchToPlace, id: string, { outcome }: DecidedOutcome): ReceiptNote {
-  const { position, index, arrival } = outcome
-  return { ...noteOf(batch, { id, position, index, acceptedMs: batch.receivedMs }), ...arrival }
+  // The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that.
+  const { position, index, arrival } = known.decided.outcome
+  const note = { ...noteOf(batch, { id: keyed.id, position, index, acceptedMs: batch.receivedMs }), ...arrival }
+  return { note, decided: known.decided }
 }
 
 /** A batch without records is judged, but has nothing to store. */
@@ -114,30 +154,22 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       ...(after === undefined ? {} : { after }),
     },
   }
-  const note = noteOf(batch, { id, ...(await publish(deps, rows, chain, body.typed)) })
-  return { note, decided: undefined, bringsSchema: schema !== undefined }
+  const content = await body.typed.finish()
+  deps.demandOpen(chain)
+  const published =
+    content.kind === 'few'
+      ? await deps.publisher.small(rows, content.columns, content.bytes)
+      : await deps.publisher.large(rows, content.spool)
+  return { note: noteOf(batch, { id, ...published }), decided: undefined, bringsSchema: schema !== undefined }
 }
 
 /** The schema that the rows bring: where the dataset has none yet, or lacks columns that the caller may add. */
 function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | undefined {
-  const current = chain.schemas.at(-1)
+  const current = chain.aspects.schema
   const { schema, payloadFields } = body.shape
   if (current === undefined) return schema
-  if (controls.unknownFields !== 'add' || current.value === schema) return undefined
-  return holdsColumns(current.value, payloadFields) ? undefined : schema
-}
-
-async function publish(
-  deps: PlaceDeps,
-  rows: RowsToPublish,
-  chain: DatasetChain,
-  typed: TypedRows,
-): Promise<Published> {
-  const { publisher } = deps
-  const content = await typed.finish()
-  deps.demandOpen(chain)
-  if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
-  return publisher.large(rows, content.spool)
+  if (controls.unknownFields !== 'add' || current === schema) return undefined
+  return holdsColumns(current, payloadFields) ? undefined : schema
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */
@@ -145,7 +177,7 @@ async function sequenceAsked(deps: PlaceDeps, { chain }: BatchToPlace, ifMatch: 
   const hash = sameHash(ifMatch)
   if (chain.head.hash !== hash) await deps.catalog.refresh(chain)
   const sequence = chain.sequenceOf(hash)
-  const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.schemas.at(-1)?.sequence ?? -1)
+  const moved = Math.max(chain.slices.at(-1)?.sequence ?? -1, chain.aspects.schemaSequence)
   if (sequence === undefined || moved > sequence) throw headMoved(chain)
   return sequence
 }

@@ -5,11 +5,10 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { sameValue } from '../lib/compare.ts'
 import { schemaEquals } from '../model/schema.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import type { Placed } from './keyed.ts'
+import type { Decision, Waiters } from './outcome.ts'
 import type { TypedBody } from './parse-body.ts'
-import { type BatchToPlace, placeBatch, type PlaceDeps } from './place-batch.ts'
+import { type BatchToPlace, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
 import { type Target, targetOf } from './shape.ts'
-import type { Decision, Waiters } from './waiters.ts'
 
 /** How often a body is read again: each time some other batch brought columns at the same moment. */
 const mostReadings = 5

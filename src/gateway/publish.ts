@@ -1,5 +1,5 @@
 // Writes to the log: small posts that arrive while an append is being made durable share one message per dataset
-// (self-clocked, no timer); a large batch is several parts; creations are messages of their own (protocol.md §1).
+// (self-clocked, no timer); a large batch is several parts; creations are messages of their own (docs/spec/protocol.md §1).
 
 import { concatBatches } from '../arrow/columns.ts'
 import { encodeArrowStream } from '../arrow/ipc.ts'
@@ -14,7 +14,7 @@ import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataSchema, Field } from '../model/schema.ts'
-import { isSampled } from '../model/trace-parent.ts'
+import { isSampled } from './controls.ts'
 import type { Spool } from './spool.ts'
 
 /** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */
@@ -22,10 +22,10 @@ export const partBytes = 508 * 1024
 /** Batches of one message at most. */
 const groupBatches = 1024
 /**
- * Parts of one large batch that are under way to the log: while one is made durable the next lies ready. More would only
+ * Parts of one large batch in flight to the log: while one is made durable the next lies ready. More would only
  * keep other callers of the partition waiting.
  */
-const partsUnderWay = 2
+const partsInFlight = 2
 /** A gateway whose attempt took longer answers OutcomeUnknown even if its last part was stored. */
 const attemptMs = 5 * 60_000
 
@@ -104,20 +104,20 @@ export class Publisher {
   /**
    * Publishes a spooled Arrow stream in parts, each begun in order before the one before it is durable. Durable when it
    * resolves, with the place of the last part; NodeError `OutcomeUnknown` after 5 minutes. When a part fails, those
-   * under way are waited for, and the attempt is aborted.
+   * in flight are waited for, and the attempt is aborted.
    */
   async large(rows: RowsToPublish, spool: Spool): Promise<Published> {
     const { partition, dataset, schemaSequence, schema, batch } = rows
     const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
     const startedMs = this.#clock.monotonicMs()
     let attempt: { writer: string; n: number } | undefined
-    const underWay: Promise<number>[] = []
+    const inFlight: Promise<number>[] = []
     let position = 0
     let acceptedMs = Number.NEGATIVE_INFINITY
     try {
       for (let number = 1; number <= count; number++) {
         const payload = await spool.read((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
-        if (underWay.length === partsUnderWay) position = must(await underWay.shift(), 'a part is under way')
+        if (inFlight.length === partsInFlight) position = must(await inFlight.shift(), 'a part is in flight')
         const appending = this.#append(partition, (writer) => {
           const identity = this.#identity(writer)
           attempt ??= { writer: identity.writer, n: identity.n }
@@ -129,11 +129,11 @@ export class Publisher {
         })
         // Its failure is met when its turn to be waited for comes.
         appending.catch(() => {})
-        underWay.push(appending)
+        inFlight.push(appending)
       }
-      for (const appending of underWay) position = await appending
+      for (const appending of inFlight) position = await appending
     } catch (error) {
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inFlight)
       if (attempt !== undefined) await this.#abort(partition, dataset, attempt)
       throw error
     }

@@ -1,11 +1,39 @@
-// Receipts from what their ids carry and what the chain says of them.
+// Receipts, from what their ids carry and what the chain says of them. An id is a sealed note: it names dataset, batch and
+// log position and carries what the receipt repeats, so any gateway can answer for it as long as the chain exists, with no
+// table of receipts anywhere. Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of SHA3-256 over
+// the secret and all before; as base64url.
 
+import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
+import { datasetIdText } from '../ids/did.ts'
+import { multihashText } from '../ids/multihash.ts'
+import { sha3256Hex } from '../ids/native-crypto.ts'
+import { assert } from '../lib/assert.ts'
+import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import { timeText } from '../lib/clock.ts'
-import type { Receipt } from '../model/receipt.ts'
-import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from './receipt-id.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+
+/** What the caller of an ingest holds, now and later (docs/spec/http.md §6). */
+export interface Receipt {
+  readonly receiptId: string
+  readonly status: 'accepted' | 'committed' | 'rejected'
+  readonly dataset: { readonly id: DatasetId; readonly alias: string }
+  readonly records: { readonly received: number; readonly committed: number; readonly duplicates: number }
+  readonly bodyHash: Hash
+  readonly mediaType: string
+  readonly bytes: number
+  readonly log: { readonly name: string; readonly partition: number; readonly position: number }
+  readonly block?: { readonly hash: Hash; readonly sequence: number }
+  readonly offsets?: { readonly start: number; readonly end: number }
+  readonly idempotencyKey?: string
+  readonly csvHeader?: 'present' | 'absent'
+  readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
+  /** Why the batch was rejected when its turn came in the log. */
+  readonly errors?: readonly { readonly kind: string; readonly message: string }[]
+}
 
 export class Receipts {
   readonly #secret: Uint8Array
@@ -25,11 +53,10 @@ export class Receipts {
   of(
     note: ReceiptNote,
     name: Pick<NameRecord, 'id' | 'alias'>,
-    decided: DecidedOutcome | 'void' | undefined,
-    extra: { readonly csvHeader?: CsvHeader | undefined } = {},
+    decided: DecidedOutcome | undefined,
+    { csvHeader }: { readonly csvHeader?: CsvHeader | undefined } = {},
   ): Receipt {
-    const known = decided === undefined || decided === 'void' ? undefined : decided
-    const status = known?.outcome.status
+    const status = decided?.outcome.status
     const committed = status?.kind === 'committed' || note.rows === 0
     return {
       receiptId: encodeReceiptId(note, this.#secret),
@@ -40,16 +67,128 @@ export class Receipts {
       mediaType: note.mediaType,
       bytes: note.bytes,
       log: { name: this.#logName, partition: note.partition, position: note.position },
-      ...(known === undefined ? {} : { block: { hash: known.block.hash, sequence: known.block.sequence } }),
+      ...(decided === undefined ? {} : { block: { hash: decided.block.hash, sequence: decided.block.sequence } }),
       ...(status?.kind === 'committed' ? { offsets: { start: status.start, end: status.end } } : {}),
       ...(note.key === undefined ? {} : { idempotencyKey: note.key }),
-      ...(extra.csvHeader === undefined ? {} : { csvHeader: extra.csvHeader }),
+      ...(csvHeader === undefined ? {} : { csvHeader }),
       times: {
         received: timeText(note.receivedMs),
         accepted: timeText(note.acceptedMs),
-        ...(known !== undefined && committed ? { committed: known.block.systemTime } : {}),
+        ...(decided !== undefined && committed ? { committed: decided.block.systemTime } : {}),
       },
       ...(status?.kind === 'rejected' ? { errors: [{ kind: status.error, message: status.message }] } : {}),
     }
   }
+}
+
+const version = 1
+const sealBytes = 12
+const didBytes = 34
+const hashBytes = 34
+const idBytes = 32
+/** Length byte and bytes of a text. */
+const maxTextBytes = 1 + 255
+const didPrefixChars = 'did:odf:f'.length
+const fixedBytes = 1 + didBytes + idBytes + hashBytes + 2 + 2 + 6 + 6 + 6 + 6 + 6
+
+/** What a receipt id carries. */
+export interface ReceiptNote {
+  readonly dataset: DatasetId
+  /** base64url of 32 bytes. */
+  readonly batchId: string
+  readonly bodyHash: Hash
+  readonly partition: number
+  readonly index: number
+  /** Position of the message that completes the batch. */
+  readonly position: number
+  readonly rows: number
+  readonly bytes: number
+  readonly receivedMs: number
+  readonly acceptedMs: number
+  readonly mediaType: string
+  readonly tokenId: string | undefined
+  readonly key: string | undefined
+}
+
+/** The id of a receipt, sealed with `secret`. */
+export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
+  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''] as const
+  // The secret stands before the note while it is sealed.
+  const start = secret.length
+  const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
+  out.set(secret)
+  out[start] = version
+  // Both texts are base16 after a prefix.
+  let at = start + 1 + out.write(note.dataset.slice(didPrefixChars), start + 1, 'hex')
+  at += out.write(note.batchId, at, 'base64url')
+  at += out.write(note.bodyHash.slice(1), at, 'hex')
+  assert(at === start + 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
+  at = out.writeUInt16LE(note.partition, at)
+  at = out.writeUInt16LE(note.index, at)
+  at = out.writeUIntLE(note.position, at, 6)
+  at = out.writeUIntLE(note.rows, at, 6)
+  at = out.writeUIntLE(note.bytes, at, 6)
+  at = out.writeUIntLE(note.receivedMs, at, 6)
+  at = out.writeUIntLE(note.acceptedMs, at, 6)
+  for (const text of texts) {
+    const length = out.write(text, at + 1)
+    at = out.writeUInt8(length, at) + length
+  }
+  at += out.write(seal(out.subarray(0, at)), at, 'hex')
+  return out.toString('base64url', start, at)
+}
+
+/** The note of an id, or undefined when it is not one that `secret` sealed. */
+export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote | undefined {
+  if (!/^[A-Za-z0-9_-]{200,1400}$/.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  const body = bytes.subarray(0, -sealBytes)
+  if (body.length < fixedBytes + 3 || body[0] !== version) return undefined
+  const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
+  if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
+  try {
+    return readNote(body)
+  } catch (error) {
+    if (error instanceof DecodeError || error instanceof RangeError || error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+function readNote(body: Buffer): ReceiptNote {
+  let at = 1 + didBytes + idBytes + hashBytes
+  const take = (size: 2 | 6): number => {
+    const value = body.readUIntLE(at, size)
+    at += size
+    return value
+  }
+  const partition = take(2)
+  const index = take(2)
+  const [position, rows, bytes, receivedMs, acceptedMs] = [take(6), take(6), take(6), take(6), take(6)]
+  const text = (): string => {
+    const length = body[at] ?? 0
+    const value = decodeUtf8(body.subarray(at + 1, at + 1 + length))
+    at += 1 + length
+    return value
+  }
+  const [mediaType, tokenId, key] = [text(), text(), text()]
+  return {
+    dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
+    batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
+    bodyHash: multihashText(body.subarray(1 + didBytes + idBytes, 1 + didBytes + idBytes + hashBytes)),
+    partition,
+    index,
+    position,
+    rows,
+    bytes,
+    receivedMs,
+    acceptedMs,
+    mediaType,
+    tokenId: tokenId === '' ? undefined : tokenId,
+    key: key === '' ? undefined : key,
+  }
+}
+
+/** SHA3-256 over secret and note, in hex: a sponge has no length extension, so this is a MAC, and cheaper than HMAC. */
+function seal(secretAndNote: Uint8Array): string {
+  return sha3256Hex(secretAndNote).slice(0, 2 * sealBytes)
 }

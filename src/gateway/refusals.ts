@@ -1,4 +1,4 @@
-// The errors that the chain's state is the reason for: 409 and 412 of contract.md §6. Pure.
+// The errors that the chain's state is the reason for: 409 and 412 of docs/spec/http.md §6. Pure.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { BatchStatus } from '../chain/checkpoint.ts'

@@ -41,9 +41,9 @@ export interface Target {
 
 /** The target of a dataset at its head; of a dataset that is yet to be made when `chain` is undefined. */
 export function targetOf(chain: DatasetChain | undefined): Target {
-  const vocabulary = chain?.vocabularies.at(-1)?.value ?? defaultVocabulary
-  const schema = chain?.schemas.at(-1)
-  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema.value, schema.sequence, vocabulary) }
+  if (chain === undefined) return { vocabulary: defaultVocabulary, shape: undefined }
+  const { vocabulary, schema, schemaSequence } = chain.aspects
+  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema, schemaSequence, vocabulary) }
 }
 
 const shapes = new WeakMap<DataSchema, Map<number, Shape>>()

@@ -1,7 +1,8 @@
 // The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
 // that a long body is never held as a whole. Few rows cost no promise: most bodies are one small record.
 
-import { batchBytes, bitAt, concatBatches } from '../arrow/columns.ts'
+import { bitAt } from '../arrow/buffers.ts'
+import { batchBytes, concatBatches } from '../arrow/columns.ts'
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'

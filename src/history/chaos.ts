@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { checkStore, type StoreReport, systemClock } from '../index.ts'
-import { type History, judge, type Verdict } from './history.ts'
+import { type History, isAcknowledged, judge, type StoredDataset, type Verdict } from './history.ts'
 import {
   type Address,
   checkProof,
@@ -37,26 +37,8 @@ export interface ChaosSpec {
 }
 
 export interface ChaosReport {
-  readonly seed: number
-  readonly cycles: number
-  /** Kills of a node that was ready, and of one that was still starting. */
-  readonly kills: number
-  readonly earlyKills: number
-  /** Times a node was stopped and let go on. */
-  readonly pauses: number
-  readonly batches: number
-  readonly acknowledged: number
-  readonly requests: number
-  readonly replays: number
-  readonly lostConnections: number
-  readonly heads: number
-  readonly proofs: number
-  readonly datasets: number
-  readonly blocks: number
-  readonly rows: number
-  /** From the start of a process to its being ready, the median and the most; without the first start. */
-  readonly readyMs: number
-  readonly slowestReadyMs: number
+  /** What was done and seen, by name. */
+  readonly counts: Readonly<Record<string, number>>
   readonly verdicts: readonly Verdict[]
   /** What is wrong beside the history: the store, receipts, answers that nobody should get. */
   readonly problems: readonly string[]
@@ -115,8 +97,11 @@ class Run {
   #node: ServedNode | undefined
   #address: Address | undefined
   #starts = 0
+  /** Of a node that was ready. */
   #kills = 0
+  /** Of a node that was still starting. */
   #earlyKills = 0
+  /** Times a node was stopped and let go on. */
   #pauses = 0
 
   constructor(spec: ChaosSpec) {
@@ -200,7 +185,7 @@ class Run {
 
   /** Waits for the drain, reads all back, stops the node in order, checks its store. */
   async judgeAll(at: Address): Promise<ChaosReport> {
-    const { seen, spec, problems } = this
+    const { seen, problems } = this
     const tookMs = await drained(at, seen, drainWithinMs)
     const stored = await readBack(at, new Set([...aliases, ...seen.batches.map(({ dataset }) => dataset)]))
     const share = receiptsAsked / Math.max(1, seen.batches.length)
@@ -224,27 +209,31 @@ class Run {
         { name: 'temporary files', before: 0, after: temporary, mayGrow: (this.#kills + this.#earlyKills + 2) * 16 },
       ],
     }
-    const ready = this.#readyMs.toSorted((a, b) => a - b)
+    return { counts: this.#counts(stored), verdicts: judge(history), problems }
+  }
+
+  #counts(stored: readonly StoredDataset[]): ChaosReport['counts'] {
+    const { batches, heads, proofTexts, requests, replays, lostConnections } = this.seen
+    // From the start of a process to its being ready; without the first start.
+    const readyMs = this.#readyMs.toSorted((a, b) => a - b)
     return {
-      seed: spec.seed,
-      cycles: spec.cycles,
+      seed: this.spec.seed,
+      cycles: this.spec.cycles,
       kills: this.#kills,
       earlyKills: this.#earlyKills,
       pauses: this.#pauses,
       batches: batches.length,
-      acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
-      requests: seen.requests,
-      replays: seen.replays,
-      lostConnections: seen.lostConnections,
+      acknowledged: batches.filter(isAcknowledged).length,
+      requests,
+      replays,
+      lostConnections,
       heads: heads.length,
-      proofs: seen.proofTexts.size,
+      proofs: proofTexts.size,
       datasets: stored.length,
       blocks: stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
       rows: stored.reduce((sum, { rows }) => sum + rows.length, 0),
-      readyMs: Math.round(ready[ready.length >> 1] ?? 0),
-      slowestReadyMs: Math.round(ready.at(-1) ?? 0),
-      verdicts: judge(history),
-      problems,
+      readyMs: Math.round(readyMs[readyMs.length >> 1] ?? 0),
+      slowestReadyMs: Math.round(readyMs.at(-1) ?? 0),
     }
   }
 }
@@ -315,7 +304,7 @@ export function startServed(spec: ServeSpec): ServedNode {
     const token = (await readFile(spec.tokenFile ?? join(spec.dataDir, 'token'), 'utf8')).trim()
     return { url, token, session: spec.session }
   })
-  // Who kills a node that starts does not wait for it.
+  // A node that is killed while it starts is not waited for.
   ready.catch(() => {})
   return {
     ready,

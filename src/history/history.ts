@@ -116,7 +116,10 @@ export function judge(history: History): Verdict[] {
   ]
 }
 
-const acknowledged = ({ attempts }: BatchSent): boolean => attempts.some(({ answer }) => answer.kind === 'ok')
+/** True when a caller was told that the batch is safe. */
+export function isAcknowledged({ attempts }: BatchSent): boolean {
+  return attempts.some(({ answer }) => answer.kind === 'ok')
+}
 
 /** Lost, twice, torn, never accepted, in another dataset, or not where the receipt says. */
 function judgeBatches({ batches, stored, rejected }: History): Verdict[] {
@@ -142,7 +145,7 @@ function judgeBatches({ batches, stored, rejected }: History): Verdict[] {
   for (const batch of batches) {
     const rows = found.get(batch.id)
     if (rows === undefined) {
-      if (acknowledged(batch) && !isRejected.has(batch.id))
+      if (isAcknowledged(batch) && !isRejected.has(batch.id))
         verdicts.push({ kind: 'lost', message: `${batch.id} was acknowledged and is not stored` })
       continue
     }

@@ -1,7 +1,8 @@
 // Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
-// write nothing (contract.md §1).
+// write nothing (docs/spec/http.md §1).
 
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopback } from '../lib/loopback.ts'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
 import type { FindPath } from './request-target.ts'
@@ -103,7 +104,7 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, context: OriginCo
   }
   if (!context.loopbackOnly && context.allowedHosts.length === 0) return
   const name = nameOf(host ?? '')
-  if (isLoopbackName(name) || isListed(name, context)) return
+  if (isLoopback(name) || isListed(name, context)) return
   throw new NodeError('MisdirectedRequest', `This node does not answer to the host name '${name.slice(0, 100)}'.`, {
     hint: 'Use localhost, or start the node with --allowed-hosts.',
   })
@@ -134,14 +135,10 @@ function isListed(name: string, { allowedHosts }: OriginContext): boolean {
   return allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
-}
-
 function isOriginAllowed(origin: string, context: OriginContext): boolean {
   if (context.corsOrigins !== undefined)
     return context.corsOrigins.includes('*') || context.corsOrigins.includes(origin)
   if (!context.loopbackOnly) return true
   const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1]
-  return authority !== undefined && isLoopbackName(nameOf(authority))
+  return authority !== undefined && isLoopback(nameOf(authority))
 }

@@ -29,7 +29,7 @@ const maxParamChars = 1500
 export interface HttpServer {
   /** Resolves with the port when connections are taken. */
   listen(host: string, port: number): Promise<number>
-  /** Takes no more connections and resolves when those under way are answered, or cut off after 10 s. */
+  /** Takes no more connections and resolves when those in flight are answered, or cut off after 10 s. */
   close(): Promise<void>
 }
 
@@ -55,8 +55,6 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     frameworkErrors: (error, request, reply) => void sendProblem(context, error, { request, reply }),
     exposeHeadRoutes: true,
   })
-  // Answers are objects of our own making; declared response schemas document them.
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   const findPath = registerPaths(app)
   registerConnections(app, context.clock)
   registerErrorsAndMetrics(app, context)

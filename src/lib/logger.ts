@@ -1,4 +1,4 @@
-// What the inside needs of a logger. The real one (pino to stderr) is made by ops/process.ts.
+// What the inside needs of a logger. The real one (pino to stderr) is made by ops/logger.ts.
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-// The closed table of error kinds (contract.md, Appendix A): one source for bodies, status codes, pages, OpenAPI.
+// The closed table of error kinds (docs/spec/http.md, Appendix A): one source for bodies, status codes, pages, OpenAPI.
 
 interface KindRow {
   readonly status: number

@@ -29,7 +29,7 @@ export type RecordErrorKind =
   | 'TooDeep'
   | 'RecordTooLarge'
 
-/** One fault in an ingest body (contract.md §6, Record errors). */
+/** One fault in an ingest body (docs/spec/http.md §6, Record errors). */
 export interface RecordError {
   /** 0-based; absent for a fault in a CSV header. */
   readonly record?: number
@@ -61,7 +61,7 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
-/** An error that a client of the node is told about. `message` is a sentence for a person in a hurry. */
+/** An error that a client of the node is told about. `message` is a sentence for a hurried reader. */
 export class NodeError extends Error {
   override readonly name: string = 'NodeError'
   readonly kind: ErrorKind

@@ -41,14 +41,11 @@ export function encodeBlock(block: MetadataBlock, version: ManifestVersion = 3):
 export function decodeBlock(bytes: Uint8Array): DecodedBlock {
   const reader = new FlatBufferReader(bytes, 'ODF manifest')
   const root = reader.root()
-  const kindAt = reader.field(root, 0, 8, 8)
-  const kind = kindAt === 0 ? 0 : reader.u64(kindAt)
-  if (kind !== metadataBlockKind)
-    reader.fail(`has the kind 0x${kind.toString(16)}, not that of a metadata block`, kindAt)
-  const versionAt = reader.field(root, 1, 4, 4)
-  const version = versionAt === 0 ? 0 : reader.i32(versionAt)
+  const kind = reader.u64Field(root, 0)
+  if (kind !== metadataBlockKind) reader.fail(`has the kind 0x${kind.toString(16)}, not that of a metadata block`)
+  const version = reader.i32Field(root, 1)
   if (version !== 2 && version !== 3) throw new DecodeError('ODF manifest', `has the unsupported version ${version}`)
-  const contentAt = reader.field(root, 2, 4, 4)
+  const contentAt = reader.offset(root, 2)
   if (contentAt === 0) reader.fail('has no content', root.at)
   const decoded = decodeRoot('MetadataBlock', reader.byteVector(contentAt), must(timeAlignments[version], 'alignment'))
   // The tables that drove the decoder describe exactly this type.

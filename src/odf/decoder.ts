@@ -1,4 +1,4 @@
-// Decodes an ODF metadata table and all below it, driven by tables.ts, from bytes that nobody vouches for: required
+// Decodes an ODF metadata table and all below it, driven by tables.ts, from untrusted bytes: required
 // fields, enums, unions, identifiers, times and extra attributes are all checked. Fields beyond the known slots are
 // those of a newer ODF and are passed over; the stored bytes stay the identity of a block.
 
@@ -9,9 +9,9 @@ import { toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { daysOfYear, instantText } from '../model/instant.ts'
 import type { TimeAlignment } from './encoder.ts'
-import { parseExtra } from './extra-attributes.ts'
 import { FlatBufferReader, type TableCursor } from './flatbuffer-reader.ts'
-import { type FieldDefinition, tables, unions } from './tables.ts'
+import { parseExtra } from './odf-json.ts'
+import { type FieldDefinition, tableNamed, unions } from './tables.ts'
 
 /** Decoded members in field order; a member of a union begins with its `kind`. */
 export type DecodedTable = Record<string, unknown>
@@ -29,7 +29,7 @@ interface Decoder {
 
 function readTable(decoder: Decoder, name: string, from: { cursor: TableCursor; kind?: string }): DecodedTable {
   const decoded: DecodedTable = from.kind === undefined ? {} : { kind: from.kind }
-  for (const field of must(tables[name], name).fields) {
+  for (const field of tableNamed(name).fields) {
     const value = readField(decoder, from.cursor, field)
     if (value !== undefined) decoded[field.name] = value
     else if (field.required) decoder.reader.fail(`${name}.${field.name} is missing`, from.cursor.at)
@@ -53,7 +53,7 @@ function readField(decoder: Decoder, table: TableCursor, field: FieldDefinition)
     case 'union':
       return readUnion(decoder, table, { slot: field.slot, union: field.union })
     default: {
-      const at = decoder.reader.field(table, field.slot, 4, 4)
+      const at = decoder.reader.offset(table, field.slot)
       return at === 0 ? undefined : readPointed(decoder, table, { field, at })
     }
   }
@@ -102,7 +102,7 @@ function readUnion(
 ): DecodedTable | undefined {
   const { reader } = decoder
   const typeAt = reader.field(table, place.slot - 1, 1, 1)
-  const valueAt = reader.field(table, place.slot, 4, 4)
+  const valueAt = reader.offset(table, place.slot)
   const number = typeAt === 0 ? 0 : reader.u8(typeAt)
   if (number === 0 && valueAt === 0) return undefined
   const member = must(unions[place.union], place.union)[number - 1]
@@ -114,15 +114,15 @@ function readUnion(
 function readScalar(reader: FlatBufferReader, table: TableCursor, field: FieldDefinition): unknown {
   switch (field.kind) {
     case 'u64':
+      return reader.u64Field(table, field.slot)
     case 'optionalU64': {
       const at = reader.field(table, field.slot, 8, 8)
-      return at !== 0 ? reader.u64(at) : field.kind === 'u64' ? 0 : undefined
+      return at === 0 ? undefined : reader.u64(at)
     }
     case 'u32':
-    case 'i32': {
-      const at = reader.field(table, field.slot, 4, 4)
-      return at === 0 ? 0 : field.kind === 'u32' ? reader.u32(at) : reader.i32(at)
-    }
+      return reader.i32Field(table, field.slot) >>> 0
+    case 'i32':
+      return reader.i32Field(table, field.slot)
     case 'optionalBool': {
       const at = reader.field(table, field.slot, 1, 1)
       if (at === 0) return undefined
@@ -156,7 +156,7 @@ function readTime(reader: FlatBufferReader, at: number): string {
 
 function readExtra(reader: FlatBufferReader, parent: TableCursor, at: number): unknown {
   const table = reader.table(parent, at)
-  const jsonAt = reader.field(table, 0, 4, 4)
+  const jsonAt = reader.offset(table, 0)
   if (jsonAt === 0) return reader.fail('extra attributes without their text', table.at)
   const json = reader.string(jsonAt)
   return located(reader, jsonAt, () => parseExtra(json))

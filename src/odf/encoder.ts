@@ -6,14 +6,17 @@ import { multihashBytes } from '../ids/multihash.ts'
 import { assert, must } from '../lib/assert.ts'
 import { fromHex } from '../lib/bytes.ts'
 import { parseInstant } from '../model/instant.ts'
-import { type ExtraAttributes, extraText } from './extra-attributes.ts'
 import { FlatBufferWriter } from './flatbuffer-writer.ts'
-import { type FieldDefinition, type TableDefinition, tables, unions } from './tables.ts'
+import { extraText } from './odf-json.ts'
+import { type FieldDefinition, itemsOf, membersOf, tableNamed, unionMember } from './tables.ts'
 
 /** How a `Timestamp` struct is aligned: 4 in manifest version 3, not at all in version 2. */
 export type TimeAlignment = 1 | 4
 
-type Members = Readonly<Record<string, unknown>>
+interface Encoder {
+  readonly writer: FlatBufferWriter
+  readonly timeAlignment: TimeAlignment
+}
 
 /**
  * One finished FlatBuffer whose root is table `name` with the members of `value`. A value that breaks its type is a
@@ -21,109 +24,76 @@ type Members = Readonly<Record<string, unknown>>
  */
 export function encodeRoot(name: string, value: object, timeAlignment: TimeAlignment): Uint8Array {
   const writer = new FlatBufferWriter()
-  const encoder = { writer, timeAlignment }
-  return writer.finish(writeTable(encoder, name, value))
+  return writer.finish(writeTable({ writer, timeAlignment }, name, value))
 }
 
-interface Encoder {
-  readonly writer: FlatBufferWriter
-  readonly timeAlignment: TimeAlignment
-}
-
-/** What the first pass leaves for the second: the position of a child, or 0. */
-interface Child {
-  readonly position: number
-  readonly unionType: number
-}
-
-const noChild: Child = { position: 0, unionType: 0 }
-
-function writeTable(encoder: Encoder, name: string, value: object): number {
-  const definition = must(tables[name], name)
-  // Every member of the model is found by its ODF name; the tables say which type it must have.
-  const members = value as Members
-  const children = definition.fields.map((field) => {
+function writeTable(encoder: Encoder, name: string, value: unknown): number {
+  const { writer } = encoder
+  const { fields, slotCount } = tableNamed(name)
+  const members = membersOf(name, value)
+  const children = fields.map((field) => {
     const member = members[field.name]
     assert(member !== undefined || !field.required, `${name}.${field.name} is required`)
-    return member === undefined ? noChild : writeChild(encoder, field, member)
+    return member === undefined ? 0 : writeChild(encoder, field, member)
   })
-  return writeFields(encoder, definition, { members, children })
-}
-
-function writeFields(
-  encoder: Encoder,
-  definition: TableDefinition,
-  content: { readonly members: Members; readonly children: readonly Child[] },
-): number {
-  const { writer } = encoder
-  writer.startTable(definition.slotCount)
-  for (const [index, field] of definition.fields.entries()) {
-    const member = content.members[field.name]
+  writer.startTable(slotCount)
+  for (const [index, field] of fields.entries()) {
+    const member = members[field.name]
+    const position = children[index] ?? 0
     if (member === undefined) continue
-    const child = content.children[index] ?? noChild
-    if (child.position === 0) {
-      writeInline(encoder, field, member)
-    } else {
-      if (child.unionType !== 0) writer.addU8(field.slot - 1, child.unionType)
-      writer.addOffset(field.slot, child.position)
-    }
+    if (field.kind === 'union') writer.addU8(field.slot - 1, unionMember(field.union, membersOf(name, member)).number)
+    if (position === 0) writeInline(encoder, field, member)
+    else writer.addOffset(field.slot, position)
   }
   return writer.endTable()
 }
 
-/** Writes what a field points to; `noChild` for a field that stands inside its table. */
-function writeChild(encoder: Encoder, field: FieldDefinition, member: unknown): Child {
+/** Writes what a field points to and returns its position; 0 for a field that stands inside its table. */
+function writeChild(encoder: Encoder, field: FieldDefinition, member: unknown): number {
   const { writer } = encoder
+  const vector = (write: (item: unknown) => number): number =>
+    writer.offsetVector(itemsOf(field.name, member).map(write))
   switch (field.kind) {
     case 'union':
       return writeUnion(encoder, field.union, member)
     case 'wrappedUnions':
-      return at(writer.offsetVector(list(field, member).map((item) => writeWrapped(encoder, field.union, item))))
+      return vector((item) => writeWrapped(encoder, field.union, item))
     case 'table':
-      return at(writeTable(encoder, field.table, object(field, member)))
+      return writeTable(encoder, field.table, member)
     case 'tables':
-      return at(
-        writer.offsetVector(list(field, member).map((item) => writeTable(encoder, field.table, object(field, item)))),
-      )
+      return vector((item) => writeTable(encoder, field.table, item))
     case 'string':
-      return at(writer.string(text(field, member)))
+      return writer.string(text(field, member))
     case 'strings':
-      return at(writer.offsetVector(list(field, member).map((item) => writer.string(text(field, item)))))
+      return vector((item) => writer.string(text(field, item)))
     case 'multihash':
-      return at(writer.byteVector(multihashBytes(text(field, member))))
+      return writer.byteVector(multihashBytes(text(field, member)))
     case 'datasetId':
-      return at(writer.byteVector(datasetIdBytes(text(field, member))))
+      return writer.byteVector(datasetIdBytes(text(field, member)))
     case 'hexBytes':
-      return at(writer.byteVector(must(fromHex(text(field, member)), `${field.name} is hex`)))
-    case 'extra':
-      return at(writeExtra(writer, object(field, member)))
+      return writer.byteVector(must(fromHex(text(field, member)), `${field.name} is hex`))
+    case 'extra': {
+      const json = writer.string(extraText(membersOf(field.name, member)))
+      writer.startTable(1)
+      writer.addOffset(0, json)
+      return writer.endTable()
+    }
     default:
-      return noChild
+      return 0
   }
 }
 
-function writeUnion(encoder: Encoder, unionName: string, member: unknown): Child {
-  const value = object({ name: unionName }, member)
-  const { kind } = value
-  const known = must(unions[unionName], unionName)
-  const index = known.findIndex((entry) => entry.kind === kind)
-  const found = must(known[index], `${unionName} has no member ${String(kind)}`)
-  return { position: writeTable(encoder, found.table, value), unionType: index + 1 }
+function writeUnion(encoder: Encoder, union: string, value: unknown): number {
+  return writeTable(encoder, unionMember(union, membersOf(union, value)).table, value)
 }
 
 /** A vector cannot hold a union: each item is a table whose only field is one. */
-function writeWrapped(encoder: Encoder, unionName: string, item: unknown): number {
-  const child = writeUnion(encoder, unionName, item)
-  encoder.writer.startTable(2)
-  encoder.writer.addU8(0, child.unionType)
-  encoder.writer.addOffset(1, child.position)
-  return encoder.writer.endTable()
-}
-
-function writeExtra(writer: FlatBufferWriter, attributes: ExtraAttributes): number {
-  const json = writer.string(extraText(attributes))
-  writer.startTable(1)
-  writer.addOffset(0, json)
+function writeWrapped(encoder: Encoder, union: string, item: unknown): number {
+  const { writer } = encoder
+  const position = writeUnion(encoder, union, item)
+  writer.startTable(2)
+  writer.addU8(0, unionMember(union, membersOf(union, item)).number)
+  writer.addOffset(1, position)
   return writer.endTable()
 }
 
@@ -175,24 +145,9 @@ function timeStruct(instant: string): Uint8Array {
   return bytes
 }
 
-function at(position: number): Child {
-  return { position, unionType: 0 }
-}
-
 function text(field: FieldDefinition, member: unknown): string {
   assert(typeof member === 'string', `${field.name} is text`)
   return member
-}
-
-function list(field: FieldDefinition, member: unknown): readonly unknown[] {
-  assert(Array.isArray(member), `${field.name} is a list`)
-  return member
-}
-
-function object(field: { readonly name: string }, member: unknown): Members {
-  assert(typeof member === 'object' && member !== null, `${field.name} is an object`)
-  // An object's members can be read by name; each is checked when it is written.
-  return member as Members
 }
 
 function u64(field: FieldDefinition, member: unknown): number | bigint {

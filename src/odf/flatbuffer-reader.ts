@@ -1,4 +1,4 @@
-// Reads one FlatBuffer from bytes that nobody vouches for: every position, length and alignment is checked before use,
+// Reads one FlatBuffer from untrusted bytes: every position, length and alignment is checked before use,
 // nesting is limited, and the bytes handed out in all are bounded by the buffer's size, so that tables or strings which
 // many offsets share cannot blow up. Source: FlatBuffers internals (https://flatbuffers.dev/internals).
 
@@ -49,6 +49,32 @@ export class FlatBufferReader {
     if (distance < 4 || at + size > table.endOfFields) this.fail('a field lies outside its table', at)
     if (at % alignment !== 0) this.fail('a field is not aligned', at)
     return at
+  }
+
+  /** Position of the offset in `slot`, or 0 when absent. */
+  offset(table: TableCursor, slot: number): number {
+    return this.field(table, slot, 4, 4)
+  }
+
+  /** The number in `slot`, or `absent`; so are the next three. */
+  u8Field(table: TableCursor, slot: number, absent = 0): number {
+    const at = this.field(table, slot, 1, 1)
+    return at === 0 ? absent : this.u8(at)
+  }
+
+  i16Field(table: TableCursor, slot: number, absent = 0): number {
+    const at = this.field(table, slot, 2, 2)
+    return at === 0 ? absent : this.i16(at)
+  }
+
+  i32Field(table: TableCursor, slot: number, absent = 0): number {
+    const at = this.field(table, slot, 4, 4)
+    return at === 0 ? absent : this.i32(at)
+  }
+
+  u64Field(table: TableCursor, slot: number, absent = 0): number | bigint {
+    const at = this.field(table, slot, 8, 8)
+    return at === 0 ? absent : this.u64(at)
   }
 
   u8(at: number): number {

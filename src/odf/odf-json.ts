@@ -4,15 +4,16 @@
 
 import { datasetIdBytes, datasetIdText } from '../ids/did.ts'
 import { multihashBytes, multihashText } from '../ids/multihash.ts'
+import { compareCodePoints } from '../json/canonical.ts'
+import { fromPlain, jsonText, parseJson } from '../json/json.ts'
 import { assert, must } from '../lib/assert.ts'
 import { fromHex } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
-import type { MetadataBlock, MetadataEvent } from '../model/events.ts'
+import type { MetadataEvent } from '../model/events.ts'
 import { parseInstant } from '../model/instant.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
-import type { DataSchema, DataType } from '../model/schema.ts'
-import { type ExtraAttributes, extraFromJson, extraToJson } from './extra-attributes.ts'
-import { type FieldDefinition, tables, unions } from './tables.ts'
+import type { DataSchema } from '../model/schema.ts'
+import { type FieldDefinition, itemsOf, membersOf, tableNamed, unionMember, unions } from './tables.ts'
 import { parseTypeText } from './type-text.ts'
 
 // A type of this many levels still fits the depth that readers of blocks allow.
@@ -28,47 +29,32 @@ export function eventToJson(event: MetadataEvent): JsonObject {
   return unionToJson('MetadataEvent', event)
 }
 
-/** `{systemTime, prevBlockHash?, sequenceNumber, event}`. */
-export function blockToJson(block: MetadataBlock): JsonObject {
-  return tableToJson('MetadataBlock', block)
-}
-
-function tableToJson(name: string, value: object): JsonObject {
-  return addMembers(new Map(), name, value)
-}
-
-function unionToJson(name: string, value: object): JsonObject {
-  const kind: unknown = 'kind' in value ? value.kind : undefined
-  assert(typeof kind === 'string', `a ${name} has a kind`)
-  const member = must(
-    must(unions[name], name).find((entry) => entry.kind === kind),
-    `${name} has no member ${kind}`,
-  )
-  return addMembers(new Map([['kind', kind]]), member.table, value)
-}
-
-function addMembers(json: JsonObject, name: string, value: object): JsonObject {
-  // Members of the model are found by their ODF names.
-  const members = value as Readonly<Record<string, unknown>>
-  for (const field of must(tables[name], name).fields) {
+function tableToJson(name: string, value: unknown, json: JsonObject = new Map()): JsonObject {
+  const members = membersOf(name, value)
+  for (const field of tableNamed(name).fields) {
     const member = members[field.name]
     if (member !== undefined) json.set(field.name, memberToJson(field, member))
   }
   return json
 }
 
+function unionToJson(name: string, value: unknown): JsonObject {
+  const member = unionMember(name, membersOf(name, value))
+  return tableToJson(member.table, value, new Map([['kind', member.kind]]))
+}
+
 function memberToJson(field: FieldDefinition, member: unknown): JsonValue {
   switch (field.kind) {
     case 'table':
-      return tableToJson(field.table, asObject(field, member))
+      return tableToJson(field.table, member)
     case 'tables':
-      return asList(field, member).map((item) => tableToJson(field.table, asObject(field, item)))
+      return itemsOf(field.name, member).map((item) => tableToJson(field.table, item))
     case 'union':
-      return unionToJson(field.union, asObject(field, member))
+      return unionToJson(field.union, member)
     case 'wrappedUnions':
-      return asList(field, member).map((item) => unionToJson(field.union, asObject(field, item)))
+      return itemsOf(field.name, member).map((item) => unionToJson(field.union, item))
     case 'extra':
-      return extraToJson(asObject(field, member))
+      return extraToJson(membersOf(field.name, member))
     default:
       return Array.isArray(member) ? member.map((item) => scalarToJson(field, item)) : scalarToJson(field, member)
   }
@@ -83,17 +69,6 @@ function scalarToJson(field: FieldDefinition, value: unknown): JsonValue {
   return new JsonNumber(String(value))
 }
 
-function asObject(field: FieldDefinition, member: unknown): ExtraAttributes {
-  assert(typeof member === 'object' && member !== null, `${field.name} is an object`)
-  // Members are read by name and checked one by one.
-  return member as ExtraAttributes
-}
-
-function asList(field: FieldDefinition, member: unknown): readonly unknown[] {
-  assert(Array.isArray(member), `${field.name} is a list`)
-  return member
-}
-
 /**
  * Reads a schema, `{fields: [{name, type, extra?}], extra?}`; `at` names it in errors. Whether its columns can be stored
  * is `checkColumns`' question. Throws NodeError `InvalidRequest`.
@@ -101,12 +76,6 @@ function asList(field: FieldDefinition, member: unknown): readonly unknown[] {
 export function schemaFromJson(value: JsonValue, at = 'schema'): DataSchema {
   // The tables that drove the reader describe exactly this type.
   return readTable('DataSchema', value, { at, depth: 0 }) as unknown as DataSchema
-}
-
-/** Reads a type: its object form or its short text. Throws NodeError `InvalidRequest`. */
-export function typeFromJson(value: JsonValue, at = 'type'): DataType {
-  // As above.
-  return readUnion('DataType', value, { at, depth: 0 }) as unknown as DataType
 }
 
 /**
@@ -124,12 +93,6 @@ export function eventFromJson<Kind extends MetadataEvent['kind']>(
   const event = readUnion('MetadataEvent', new Map([...members, ['kind', kind]]), { at, depth: 0 })
   // As above.
   return event as unknown as Extract<MetadataEvent, { readonly kind: Kind }>
-}
-
-/** Reads a block as `blockToJson` writes it. Throws NodeError `InvalidRequest`. */
-export function blockFromJson(value: JsonValue, at = 'block'): MetadataBlock {
-  // As above.
-  return readTable('MetadataBlock', value, { at, depth: 0 }) as unknown as MetadataBlock
 }
 
 interface Place {
@@ -164,7 +127,7 @@ function readUnion(name: string, value: JsonValue, place: Place): object {
 
 function readMembers(into: Members, name: string, from: { members: JsonObject; place: Place }): Members {
   const { members, place } = from
-  const { fields } = must(tables[name], name)
+  const { fields } = tableNamed(name)
   for (const member of members.keys()) {
     const known = member in into || fields.some((field) => field.name === member)
     if (!known)
@@ -268,4 +231,45 @@ function text(value: JsonValue, at: string): string {
 
 function invalid(at: string, reason: string, candidates?: readonly string[]): never {
   throw new NodeError('InvalidRequest', `${at} ${reason}.`, candidates === undefined ? {} : { candidates })
+}
+
+/** Extra attributes, whatever JSON they are; numbers that JavaScript cannot hold exactly are JsonNumber. */
+export type ExtraAttributes = Readonly<Record<string, unknown>>
+
+/** The stored text of `attributes`: compact, keys sorted by code points. Members that are undefined are left out. */
+export function extraText(attributes: ExtraAttributes): string {
+  return jsonText(extraToJson(attributes))
+}
+
+/** `attributes` as a JSON value with its keys in stored order. */
+export function extraToJson(attributes: ExtraAttributes): JsonValue {
+  return sorted(fromPlain(attributes))
+}
+
+/** Reads stored attributes. Throws DecodeError unless `text` is one JSON object without duplicate members. */
+export function parseExtra(text: string): ExtraAttributes {
+  const value = parseJson(text)
+  if (!(value instanceof Map)) throw new DecodeError('extra attributes', 'are not a JSON object')
+  return extraFromJson(value)
+}
+
+/** Ordinary values for a parsed object. */
+export function extraFromJson(value: JsonObject): ExtraAttributes {
+  return Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]))
+}
+
+function plain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) {
+    const number = Number(value.token)
+    return String(number) === value.token ? number : value
+  }
+  if (Array.isArray(value)) return value.map(plain)
+  return value instanceof Map ? extraFromJson(value) : value
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!(value instanceof Map)) return value
+  const members = [...value].toSorted(([a], [b]) => compareCodePoints(a, b))
+  return new Map(members.map(([name, member]) => [name, sorted(member)]))
 }

@@ -2,31 +2,29 @@
 // These lists drive the encoder, the decoder, the JSON form and validation; no other file knows a field.
 // Source: Open Data Fabric, schemas-generated/flatbuffers/opendatafabric.fbs and the JSON schemas beside it.
 
-/** A number that is left out of the bytes when it is 0, and read as 0 when it is absent. */
-type ZeroNumber = 'u64' | 'u32' | 'i32'
-/** A field that is written whenever it is set. */
-type Plain =
-  | 'optionalU64'
-  | 'optionalBool'
-  | 'string'
-  | 'strings'
-  | 'multihash'
-  | 'datasetId'
-  | 'hexBytes'
-  | 'time'
-  | 'extra'
+import { assert, must } from '../lib/assert.ts'
+
+/**
+ * Kinds of fields that name nothing else. u64, u32 and i32 are left out of the bytes when they are 0, and read as 0 when
+ * absent; all others are written whenever they are set.
+ */
+const scalarKinds = [
+  ...(['u64', 'u32', 'i32', 'optionalU64', 'optionalBool', 'string', 'strings'] as const),
+  ...(['multihash', 'datasetId', 'hexBytes', 'time', 'extra'] as const),
+]
 
 export interface EnumDefinition {
   readonly bits: 16 | 32
   readonly members: readonly string[]
 }
 
-export type FieldDefinition = { readonly name: string; readonly slot: number; readonly required: boolean } & (
-  | { readonly kind: ZeroNumber | Plain }
+type FieldKind =
+  | { readonly kind: (typeof scalarKinds)[number] }
   | { readonly kind: 'enum'; readonly of: EnumDefinition; readonly optional: boolean }
   | { readonly kind: 'table' | 'tables'; readonly table: string }
   | { readonly kind: 'union' | 'wrappedUnions'; readonly union: string }
-)
+
+export type FieldDefinition = { readonly name: string; readonly slot: number; readonly required: boolean } & FieldKind
 
 export interface TableDefinition {
   readonly fields: readonly FieldDefinition[]
@@ -39,201 +37,111 @@ export interface UnionMember {
   readonly table: string
 }
 
-const timeUnit: EnumDefinition = { bits: 16, members: ['Second', 'Millisecond', 'Microsecond', 'Nanosecond'] }
-const datasetKind: EnumDefinition = { bits: 32, members: ['Root', 'Derivative'] }
-const compressionFormat: EnumDefinition = { bits: 32, members: ['Gzip', 'Zip'] }
-const sourceOrdering: EnumDefinition = { bits: 32, members: ['ByEventTime', 'ByName'] }
-const mqttQos: EnumDefinition = { bits: 32, members: ['AtMostOnce', 'AtLeastOnce', 'ExactlyOnce'] }
-
-// Field notation: `name` or `name!` (required); the slot is the place in the list, a union takes two.
-type FieldBody = FieldDefinition extends infer F ? (F extends unknown ? Omit<F, 'slot'> : never) : never
-
-function named(name: string): { name: string; required: boolean } {
-  return name.endsWith('!') ? { name: name.slice(0, -1), required: true } : { name, required: false }
-}
-const plain = (name: string, kind: ZeroNumber | Plain): FieldBody => ({ ...named(name), kind })
-const text = (name: string): FieldBody => plain(name, 'string')
-const texts = (name: string): FieldBody => plain(name, 'strings')
-const choice = (name: string, of: EnumDefinition): FieldBody => ({ ...named(name), kind: 'enum', of, optional: false })
-const choiceOrNone = (name: string, of: EnumDefinition): FieldBody => ({
-  ...choice(name, of),
-  kind: 'enum',
-  of,
-  optional: true,
-})
-const table = (name: string, of: string): FieldBody => ({ ...named(name), kind: 'table', table: of })
-const tableList = (name: string, of: string): FieldBody => ({ ...named(name), kind: 'tables', table: of })
-const union = (name: string, of: string): FieldBody => ({ ...named(name), kind: 'union', union: of })
-const unionList = (name: string, of: string): FieldBody => ({ ...named(name), kind: 'wrappedUnions', union: of })
-
-function define(fields: readonly FieldBody[]): TableDefinition {
-  let slot = 0
-  const placed = fields.map((field): FieldDefinition => {
-    const own = field.kind === 'union' ? slot + 1 : slot
-    slot = own + 1
-    return { ...field, slot: own }
-  })
-  return { fields: placed, slotCount: slot }
+const enums: Readonly<Record<string, EnumDefinition>> = {
+  TimeUnit: { bits: 16, members: ['Second', 'Millisecond', 'Microsecond', 'Nanosecond'] },
+  DatasetKind: { bits: 32, members: ['Root', 'Derivative'] },
+  CompressionFormat: { bits: 32, members: ['Gzip', 'Zip'] },
+  SourceOrdering: { bits: 32, members: ['ByEventTime', 'ByName'] },
+  MqttQos: { bits: 32, members: ['AtMostOnce', 'AtLeastOnce', 'ExactlyOnce'] },
 }
 
-const empty = define([])
-const keyed = define([texts('primaryKey!')])
-const schemaOnly = define([texts('ddlSchema'), table('schema', 'DataSchema')])
-const withUnit = define([choiceOrNone('unit', timeUnit)])
+/**
+ * Each table as its fields in slot order, `name:type` or `name!:type` (required). A type is a scalar kind, an enum
+ * (`Name?` where it may be absent), a table, `[Table]`, `<Union>` or `[<Union>]`, a list of wrapped unions.
+ */
+const tableTexts: Readonly<Record<string, string>> = {
+  MetadataBlock: 'systemTime!:time prevBlockHash:multihash sequenceNumber:u64 event!:<MetadataEvent>',
+  Seed: 'datasetId!:datasetId datasetKind:DatasetKind',
+  AddData:
+    'prevCheckpoint:multihash prevOffset:optionalU64 newData:DataSlice newCheckpoint:Checkpoint newWatermark:time' +
+    ' newSourceState:SourceState extra:extra',
+  ExecuteTransform:
+    'queryInputs!:[ExecuteTransformInput] prevCheckpoint:multihash prevOffset:optionalU64 newData:DataSlice' +
+    ' newCheckpoint:Checkpoint newWatermark:time',
+  ExecuteTransformInput:
+    'datasetId!:datasetId prevBlockHash:multihash newBlockHash:multihash prevOffset:optionalU64 newOffset:optionalU64',
+  DataSlice: 'logicalHash!:multihash physicalHash!:multihash offsetInterval!:OffsetInterval size:u64',
+  OffsetInterval: 'start:u64 end:u64',
+  Checkpoint: 'physicalHash!:multihash size:u64',
+  SourceState: 'sourceName!:string kind!:string value!:string',
+  SetDataSchema: 'rawArrowSchema:hexBytes schema:DataSchema',
+  DataSchema: 'fields!:[DataField] extra:extra',
+  DataField: 'name!:string type!:<DataType> extra:extra',
+  SetVocab: 'offsetColumn:string operationTypeColumn:string systemTimeColumn:string eventTimeColumn:string',
+  SetInfo: 'description:string keywords:strings',
+  SetLicense: 'shortName!:string name!:string spdxId:string websiteUrl!:string',
+  SetAttachments: 'attachments!:<Attachments>',
+  AttachmentsEmbedded: 'items!:[AttachmentEmbedded]',
+  AttachmentEmbedded: 'path!:string content!:string',
+  AddPushSource: 'sourceName!:string read!:<ReadStep> preprocess:<Transform> merge!:<MergeStrategy>',
+  DisablePushSource: 'sourceName!:string',
+  SetPollingSource:
+    'fetch!:<FetchStep> prepare:[<PrepStep>] read!:<ReadStep> preprocess:<Transform> merge!:<MergeStrategy>',
+  SetTransform: 'inputs!:[TransformInput] transform!:<Transform>',
+  TransformInput: 'datasetRef!:string alias:string',
+  TransformSql: 'engine!:string version:string query:string queries:[SqlQueryStep] temporalTables:[TemporalTable]',
+  SqlQueryStep: 'alias:string query!:string',
+  TemporalTable: 'name!:string primaryKey!:strings',
+  Keyed: 'primaryKey!:strings',
+  MergeStrategySnapshot: 'primaryKey!:strings compareColumns:strings',
+  ReadStepCsv:
+    'ddlSchema:strings separator:string encoding:string quote:string escape:string header:optionalBool' +
+    ' inferSchema:optionalBool nullValue:string dateFormat:string timestampFormat:string schema:DataSchema',
+  SchemaOnly: 'ddlSchema:strings schema:DataSchema',
+  ReadStepEsriShapefile: 'ddlSchema:strings subPath:string schema:DataSchema',
+  ReadStepJson:
+    'subPath:string ddlSchema:strings dateFormat:string encoding:string timestampFormat:string schema:DataSchema',
+  ReadStepNdJson: 'ddlSchema:strings dateFormat:string encoding:string timestampFormat:string schema:DataSchema',
+  FetchStepUrl: 'url!:string eventTime:<EventTimeSource> cache:<SourceCaching> headers:[RequestHeader]',
+  FetchStepFilesGlob: 'path!:string eventTime:<EventTimeSource> cache:<SourceCaching> order:SourceOrdering?',
+  FetchStepContainer: 'image!:string command:strings args:strings env:[EnvVar]',
+  FetchStepMqtt: 'host!:string port:i32 username:string password:string topics!:[MqttTopicSubscription]',
+  FetchStepEthereumLogs: 'chainId:optionalU64 nodeUrl:string filter:string signature:string',
+  RequestHeader: 'name!:string value!:string',
+  EnvVar: 'name!:string value:string',
+  MqttTopicSubscription: 'path!:string qos:MqttQos?',
+  EventTimeSourceFromPath: 'pattern!:string timestampFormat:string',
+  PrepStepDecompress: 'format:CompressionFormat subPath:string',
+  PrepStepPipe: 'command!:strings',
+  Empty: '',
+  DataTypeBinary: 'fixedLength:optionalU64',
+  DataTypeDecimal: 'precision:u32 scale:i32',
+  WithUnit: 'unit:TimeUnit?',
+  DataTypeTimestamp: 'unit:TimeUnit? timezone:string',
+  DataTypeList: 'itemType!:<DataType> fixedLength:optionalU64',
+  DataTypeMap: 'keyType!:<DataType> valueType!:<DataType> keysSorted:optionalBool',
+  DataTypeOption: 'inner!:<DataType>',
+  DataTypeStruct: 'fields!:[DataField]',
+}
 
 /** Every table by name. The slot of a union is that of its value; its type stands in the slot before. */
-export const tables: Readonly<Record<string, TableDefinition>> = {
-  MetadataBlock: define([
-    plain('systemTime!', 'time'),
-    plain('prevBlockHash', 'multihash'),
-    plain('sequenceNumber', 'u64'),
-    union('event!', 'MetadataEvent'),
-  ]),
-  Seed: define([plain('datasetId!', 'datasetId'), choice('datasetKind', datasetKind)]),
-  AddData: define([
-    plain('prevCheckpoint', 'multihash'),
-    plain('prevOffset', 'optionalU64'),
-    table('newData', 'DataSlice'),
-    table('newCheckpoint', 'Checkpoint'),
-    plain('newWatermark', 'time'),
-    table('newSourceState', 'SourceState'),
-    plain('extra', 'extra'),
-  ]),
-  ExecuteTransform: define([
-    tableList('queryInputs!', 'ExecuteTransformInput'),
-    plain('prevCheckpoint', 'multihash'),
-    plain('prevOffset', 'optionalU64'),
-    table('newData', 'DataSlice'),
-    table('newCheckpoint', 'Checkpoint'),
-    plain('newWatermark', 'time'),
-  ]),
-  ExecuteTransformInput: define([
-    plain('datasetId!', 'datasetId'),
-    plain('prevBlockHash', 'multihash'),
-    plain('newBlockHash', 'multihash'),
-    plain('prevOffset', 'optionalU64'),
-    plain('newOffset', 'optionalU64'),
-  ]),
-  DataSlice: define([
-    plain('logicalHash!', 'multihash'),
-    plain('physicalHash!', 'multihash'),
-    table('offsetInterval!', 'OffsetInterval'),
-    plain('size', 'u64'),
-  ]),
-  OffsetInterval: define([plain('start', 'u64'), plain('end', 'u64')]),
-  Checkpoint: define([plain('physicalHash!', 'multihash'), plain('size', 'u64')]),
-  SourceState: define([text('sourceName!'), text('kind!'), text('value!')]),
-  SetDataSchema: define([plain('rawArrowSchema', 'hexBytes'), table('schema', 'DataSchema')]),
-  DataSchema: define([tableList('fields!', 'DataField'), plain('extra', 'extra')]),
-  DataField: define([text('name!'), union('type!', 'DataType'), plain('extra', 'extra')]),
-  SetVocab: define([
-    text('offsetColumn'),
-    text('operationTypeColumn'),
-    text('systemTimeColumn'),
-    text('eventTimeColumn'),
-  ]),
-  SetInfo: define([text('description'), texts('keywords')]),
-  SetLicense: define([text('shortName!'), text('name!'), text('spdxId'), text('websiteUrl!')]),
-  SetAttachments: define([union('attachments!', 'Attachments')]),
-  AttachmentsEmbedded: define([tableList('items!', 'AttachmentEmbedded')]),
-  AttachmentEmbedded: define([text('path!'), text('content!')]),
-  AddPushSource: define([
-    text('sourceName!'),
-    union('read!', 'ReadStep'),
-    union('preprocess', 'Transform'),
-    union('merge!', 'MergeStrategy'),
-  ]),
-  DisablePushSource: define([text('sourceName!')]),
-  SetPollingSource: define([
-    union('fetch!', 'FetchStep'),
-    unionList('prepare', 'PrepStep'),
-    union('read!', 'ReadStep'),
-    union('preprocess', 'Transform'),
-    union('merge!', 'MergeStrategy'),
-  ]),
-  SetTransform: define([tableList('inputs!', 'TransformInput'), union('transform!', 'Transform')]),
-  TransformInput: define([text('datasetRef!'), text('alias')]),
-  TransformSql: define([
-    text('engine!'),
-    text('version'),
-    text('query'),
-    tableList('queries', 'SqlQueryStep'),
-    tableList('temporalTables', 'TemporalTable'),
-  ]),
-  SqlQueryStep: define([text('alias'), text('query!')]),
-  TemporalTable: define([text('name!'), texts('primaryKey!')]),
-  Keyed: keyed,
-  MergeStrategySnapshot: define([texts('primaryKey!'), texts('compareColumns')]),
-  ReadStepCsv: define([
-    texts('ddlSchema'),
-    text('separator'),
-    text('encoding'),
-    text('quote'),
-    text('escape'),
-    plain('header', 'optionalBool'),
-    plain('inferSchema', 'optionalBool'),
-    text('nullValue'),
-    text('dateFormat'),
-    text('timestampFormat'),
-    table('schema', 'DataSchema'),
-  ]),
-  SchemaOnly: schemaOnly,
-  ReadStepEsriShapefile: define([texts('ddlSchema'), text('subPath'), table('schema', 'DataSchema')]),
-  ReadStepJson: define([
-    text('subPath'),
-    texts('ddlSchema'),
-    text('dateFormat'),
-    text('encoding'),
-    text('timestampFormat'),
-    table('schema', 'DataSchema'),
-  ]),
-  ReadStepNdJson: define([
-    texts('ddlSchema'),
-    text('dateFormat'),
-    text('encoding'),
-    text('timestampFormat'),
-    table('schema', 'DataSchema'),
-  ]),
-  FetchStepUrl: define([
-    text('url!'),
-    union('eventTime', 'EventTimeSource'),
-    union('cache', 'SourceCaching'),
-    tableList('headers', 'RequestHeader'),
-  ]),
-  FetchStepFilesGlob: define([
-    text('path!'),
-    union('eventTime', 'EventTimeSource'),
-    union('cache', 'SourceCaching'),
-    choiceOrNone('order', sourceOrdering),
-  ]),
-  FetchStepContainer: define([text('image!'), texts('command'), texts('args'), tableList('env', 'EnvVar')]),
-  FetchStepMqtt: define([
-    text('host!'),
-    plain('port', 'i32'),
-    text('username'),
-    text('password'),
-    tableList('topics!', 'MqttTopicSubscription'),
-  ]),
-  FetchStepEthereumLogs: define([plain('chainId', 'optionalU64'), text('nodeUrl'), text('filter'), text('signature')]),
-  RequestHeader: define([text('name!'), text('value!')]),
-  EnvVar: define([text('name!'), text('value')]),
-  MqttTopicSubscription: define([text('path!'), choiceOrNone('qos', mqttQos)]),
-  EventTimeSourceFromPath: define([text('pattern!'), text('timestampFormat')]),
-  PrepStepDecompress: define([choice('format', compressionFormat), text('subPath')]),
-  PrepStepPipe: define([texts('command!')]),
-  Empty: empty,
-  DataTypeBinary: define([plain('fixedLength', 'optionalU64')]),
-  DataTypeDecimal: define([plain('precision', 'u32'), plain('scale', 'i32')]),
-  WithUnit: withUnit,
-  DataTypeTimestamp: define([choiceOrNone('unit', timeUnit), text('timezone')]),
-  DataTypeList: define([union('itemType!', 'DataType'), plain('fixedLength', 'optionalU64')]),
-  DataTypeMap: define([
-    union('keyType!', 'DataType'),
-    union('valueType!', 'DataType'),
-    plain('keysSorted', 'optionalBool'),
-  ]),
-  DataTypeOption: define([union('inner!', 'DataType')]),
-  DataTypeStruct: define([tableList('fields!', 'DataField')]),
+export const tables: Readonly<Record<string, TableDefinition>> = Object.fromEntries(
+  Object.entries(tableTexts).map(([name, fields]) => [name, tableOf(fields)]),
+)
+
+function tableOf(text: string): TableDefinition {
+  const fields: FieldDefinition[] = []
+  let slotCount = 0
+  for (const [, name = '', mark, type = ''] of text.matchAll(/(\w+)(!?):(\S+)/g)) {
+    const kind = fieldKind(type)
+    if (kind.kind === 'union') slotCount++
+    fields.push({ name, slot: slotCount++, required: mark === '!', ...kind })
+  }
+  return { fields, slotCount }
+}
+
+function fieldKind(type: string): FieldKind {
+  const [, list, isUnion, name = ''] = /^(\[?)(<?)(\w+)/.exec(type) ?? []
+  if (isUnion) return { kind: list ? 'wrappedUnions' : 'union', union: name }
+  const of = enums[name]
+  if (of !== undefined) return { kind: 'enum', of, optional: type.endsWith('?') }
+  if (name in tableTexts) return { kind: list ? 'tables' : 'table', table: name }
+  return {
+    kind: must(
+      scalarKinds.find((kind) => kind === name),
+      `a type of a field, not ${type}`,
+    ),
+  }
 }
 
 // Union notation: `Kind` has the table `<prefix>Kind`; `Kind=Table` names it.
@@ -271,4 +179,29 @@ export const unions: Readonly<Record<string, readonly UnionMember[]>> = {
   EventTimeSource: members('EventTimeSource', 'FromMetadata=Empty FromPath FromSystemTime=Empty'),
   SourceCaching: members('SourceCaching', 'Forever=Empty'),
   PrepStep: members('PrepStep', 'Decompress Pipe'),
+}
+
+/** The definition of table `name`. */
+export function tableNamed(name: string): TableDefinition {
+  return must(tables[name], name)
+}
+
+/** The member of `union` that `value` is by its `kind`, and its number. A value of no such kind is a bug. */
+export function unionMember(union: string, value: object): UnionMember & { readonly number: number } {
+  const kind: unknown = 'kind' in value ? value.kind : undefined
+  const members = must(unions[union], union)
+  const index = members.findIndex((member) => member.kind === kind)
+  return { ...must(members[index], `${union} has no member ${String(kind)}`), number: index + 1 }
+}
+
+/** Members of an object of the model, found by their ODF names; each is checked when it is used. */
+export function membersOf(name: string, value: unknown): Readonly<Record<string, unknown>> {
+  assert(typeof value === 'object' && value !== null, `${name} is an object`)
+  // As the comment above says.
+  return value as Readonly<Record<string, unknown>>
+}
+
+export function itemsOf(name: string, value: unknown): readonly unknown[] {
+  assert(Array.isArray(value), `${name} is a list`)
+  return value
 }

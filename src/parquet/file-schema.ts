@@ -2,8 +2,7 @@
 // writes, so that readers see equal types in our slices and in those of other ODF software.
 // Source: Apache Parquet, parquet.thrift and LogicalTypes.md.
 
-import { columnLayout } from '../arrow/columns.ts'
-import { itemName } from '../arrow/ipc-schema.ts'
+import { columnLayout, itemName } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
 import type { ThriftWriter } from './thrift.ts'
@@ -19,28 +18,14 @@ export const physicalTypes = {
   fixed: 7,
 } as const
 
-type PhysicalType = (typeof physicalTypes)[keyof typeof physicalTypes]
-
-const convertedTypes = {
-  utf8: 0,
-  list: 3,
-  decimal: 5,
-  date: 6,
-  timeMillis: 7,
-  timeMicros: 8,
-  timestampMillis: 9,
-  timestampMicros: 10,
-  uint8: 11,
-  int8: 15,
-} as const
-
+const convertedList = 3
 const repetitions = { required: 0, optional: 1, repeated: 2 } as const
 
-/** The one leaf that a field has in a file. `fixedBytes` is the length of values of physical type `fixed`. */
+/** The one leaf that a field has in a file. `fixedBytes` is the length of values of physical type `fixed`, else 0. */
 export interface ParquetLeaf {
   readonly field: Field
   readonly type: DataType
-  readonly physical: PhysicalType
+  readonly form: ParquetForm
   readonly fixedBytes: number
   readonly path: readonly string[]
   readonly maxDefinition: number
@@ -60,33 +45,9 @@ export function parquetLeaf(field: Field): ParquetLeaf {
     type = innerType(type.itemType)
   }
   must(columnLayout(type), `a column type, not ${type.kind}`)
-  const fixedBytes = type.kind === 'Decimal' && type.precision > 18 ? decimalBytes(type.precision) : 0
-  return { field, type, physical: physicalType(type), fixedBytes, path, maxDefinition, maxRepetition }
-}
-
-function physicalType(type: DataType): PhysicalType {
-  switch (type.kind) {
-    case 'Bool':
-      return physicalTypes.boolean
-    case 'Float32':
-      return physicalTypes.float
-    case 'Float64':
-      return physicalTypes.double
-    case 'String':
-    case 'Binary':
-      return physicalTypes.byteArray
-    case 'Decimal':
-      if (type.precision > 18) return physicalTypes.fixed
-      return type.precision > 9 ? physicalTypes.int64 : physicalTypes.int32
-    case 'Int64':
-    case 'UInt64':
-    case 'Timestamp':
-      return physicalTypes.int64
-    case 'Time':
-      return type.unit === 'Microsecond' || type.unit === 'Nanosecond' ? physicalTypes.int64 : physicalTypes.int32
-    default:
-      return physicalTypes.int32
-  }
+  const form = parquetForm(type)
+  const fixedBytes = type.kind === 'Decimal' && form.physical === physicalTypes.fixed ? decimalBytes(type.precision) : 0
+  return { field, type, form, fixedBytes, path, maxDefinition, maxRepetition }
 }
 
 /** Least bytes of a two's complement that holds every decimal of `precision` digits. */
@@ -118,7 +79,7 @@ function pushElements(thrift: ThriftWriter, elements: (() => void)[], field: Fie
       thrift.i32(3, repetition)
       thrift.text(4, field.name)
       thrift.i32(5, 1)
-      thrift.i32(6, convertedTypes.list)
+      thrift.i32(6, convertedList)
       thrift.struct(10, () => thrift.struct(3, () => undefined))
     },
     () => {
@@ -130,90 +91,91 @@ function pushElements(thrift: ThriftWriter, elements: (() => void)[], field: Fie
   pushElements(thrift, elements, { name: itemName, type: type.itemType }, leaf)
 }
 
-function writeLeaf(thrift: ThriftWriter, field: Field, leaf: ParquetLeaf): void {
-  const { type } = leaf
-  thrift.i32(1, leaf.physical)
-  if (leaf.physical === physicalTypes.fixed) thrift.i32(2, leaf.fixedBytes)
+function writeLeaf(thrift: ThriftWriter, field: Field, { type, form, fixedBytes }: ParquetLeaf): void {
+  const { physical, converted, logical } = form
+  thrift.i32(1, physical)
+  if (physical === physicalTypes.fixed) thrift.i32(2, fixedBytes)
   thrift.i32(3, isOptional(field.type) ? repetitions.optional : repetitions.required)
   thrift.text(4, field.name)
-  const converted = convertedType(type)
   if (converted !== undefined) thrift.i32(6, converted)
   if (type.kind === 'Decimal') {
     thrift.i32(7, type.scale)
     thrift.i32(8, type.precision)
   }
-  writeLogicalType(thrift, type)
+  if (logical === undefined) return
+  thrift.struct(10, () => thrift.struct(logical.member, () => logical.write?.(thrift)))
 }
 
-function convertedType(type: DataType): number | undefined {
+/** How values of a type stand in a file: physical type, and the older and the newer annotation of what they mean. */
+interface ParquetForm {
+  readonly physical: (typeof physicalTypes)[keyof typeof physicalTypes]
+  /** Number of the ConvertedType. */
+  readonly converted?: number
+  /** Member of the union LogicalType, and what stands in it. */
+  readonly logical?: { readonly member: number; readonly write?: (thrift: ThriftWriter) => void }
+}
+
+function parquetForm(type: DataType): ParquetForm {
+  const { boolean, int32, int64, float, double, byteArray, fixed } = physicalTypes
   switch (type.kind) {
+    case 'Bool':
+      return { physical: boolean }
+    case 'Float32':
+      return { physical: float }
+    case 'Float64':
+      return { physical: double }
+    case 'Binary':
+      return { physical: byteArray }
     case 'String':
-      return convertedTypes.utf8
-    case 'Decimal':
-      return convertedTypes.decimal
+      return { physical: byteArray, converted: 0, logical: { member: 1 } }
     case 'Date':
-      return convertedTypes.date
+      return { physical: int32, converted: 6, logical: { member: 6 } }
+    case 'Decimal': {
+      const { precision, scale } = type
+      const write = (thrift: ThriftWriter): void => {
+        thrift.i32(1, scale)
+        thrift.i32(2, precision)
+      }
+      const physical = precision > 18 ? fixed : precision > 9 ? int64 : int32
+      return { physical, converted: 5, logical: { member: 5, write } }
+    }
     case 'Time':
-      return unitOf(type.unit, convertedTypes.timeMillis, convertedTypes.timeMicros)
+      return timeForm(type.unit === undefined || type.unit === 'Millisecond' ? int32 : int64, type.unit, false)
     case 'Timestamp':
-      return unitOf(type.unit, convertedTypes.timestampMillis, convertedTypes.timestampMicros)
-    case 'UInt8':
-    case 'UInt16':
-    case 'UInt32':
-    case 'UInt64':
-      return convertedTypes.uint8 + Math.log2(Number(type.kind.slice(4)) / 8)
-    case 'Int8':
-    case 'Int16':
-      return convertedTypes.int8 + Math.log2(Number(type.kind.slice(3)) / 8)
-    default:
-      return undefined
+      return timeForm(int64, type.unit, true)
+    case 'Int32':
+      return { physical: int32 }
+    case 'Int64':
+      return { physical: int64 }
+    default: {
+      const bits = Number(type.kind.replace(/^U?Int/, ''))
+      const isSigned = !type.kind.startsWith('U')
+      const write = (thrift: ThriftWriter): void => {
+        thrift.i8(1, bits)
+        thrift.bool(2, isSigned)
+      }
+      // UINT_8 to UINT_64 are 11 to 14, INT_8 to INT_64 15 to 18.
+      const converted = (isSigned ? 15 : 11) + Math.log2(bits / 8)
+      return { physical: bits === 64 ? int64 : int32, converted, logical: { member: 10, write } }
+    }
   }
 }
 
-function unitOf(unit: TimeUnit | undefined, millis: number, micros: number): number | undefined {
-  if (unit === 'Nanosecond') return undefined
-  return unit === 'Microsecond' ? micros : millis
-}
-
-function writeLogicalType(thrift: ThriftWriter, type: DataType): void {
-  const empty = (): void => undefined
-  switch (type.kind) {
-    case 'String':
-      return thrift.struct(10, () => thrift.struct(1, empty))
-    case 'Date':
-      return thrift.struct(10, () => thrift.struct(6, empty))
-    case 'Decimal':
-      return thrift.struct(10, () =>
-        thrift.struct(5, () => {
-          thrift.i32(1, type.scale)
-          thrift.i32(2, type.precision)
-        }),
-      )
-    case 'Time':
-      return thrift.struct(10, () => thrift.struct(7, () => writeTimeType(thrift, type.unit, false)))
-    case 'Timestamp':
-      return thrift.struct(10, () => thrift.struct(8, () => writeTimeType(thrift, type.unit, true)))
-    case 'UInt8':
-    case 'UInt16':
-    case 'UInt32':
-    case 'UInt64':
-    case 'Int8':
-    case 'Int16':
-      return thrift.struct(10, () =>
-        thrift.struct(10, () => {
-          thrift.i8(1, Number(type.kind.replace(/^U?Int/, '')))
-          thrift.bool(2, !type.kind.startsWith('U'))
-        }),
-      )
-    default:
-      return
-  }
-}
-
-function writeTimeType(thrift: ThriftWriter, unit: TimeUnit = 'Millisecond', adjustedToUtc: boolean): void {
-  thrift.bool(1, adjustedToUtc)
+/** A time of day or, in UTC, a point in time. The older annotation has no nanoseconds. */
+function timeForm(
+  physical: ParquetForm['physical'],
+  unit: TimeUnit = 'Millisecond',
+  isTimestamp: boolean,
+): ParquetForm {
   assert(unit !== 'Second', 'Parquet has no times in seconds')
-  thrift.struct(2, () => thrift.struct(unitNumbers[unit], () => undefined))
+  const converted = { Millisecond: isTimestamp ? 9 : 7, Microsecond: isTimestamp ? 10 : 8, Nanosecond: undefined }[unit]
+  const write = (thrift: ThriftWriter): void => {
+    thrift.bool(1, isTimestamp)
+    thrift.struct(2, () => thrift.struct({ Millisecond: 1, Microsecond: 2, Nanosecond: 3 }[unit], () => undefined))
+  }
+  return {
+    physical,
+    ...(converted === undefined ? {} : { converted }),
+    logical: { member: isTimestamp ? 8 : 7, write },
+  }
 }
-
-const unitNumbers = { Millisecond: 1, Microsecond: 2, Nanosecond: 3 } as const

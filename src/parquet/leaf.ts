@@ -52,7 +52,7 @@ export function leafValues(leaf: ParquetLeaf, column: Column): LeafValues {
 }
 
 function physicalWidth(leaf: ParquetLeaf): number {
-  switch (leaf.physical) {
+  switch (leaf.form.physical) {
     case physicalTypes.int32:
     case physicalTypes.float:
       return 4
@@ -85,40 +85,23 @@ function physicalValues(leaf: ParquetLeaf, column: Column, width: number): Uint8
   const { rows, values } = column
   const own = fixedWidth(column.type)
   if (own === undefined || (own === width && own < 16)) return values
+  if (own === 16) return lowBytes(values.subarray(0, 16 * rows), width, leaf.form.physical === physicalTypes.fixed)
+  const isSigned = !column.type.kind.startsWith('U')
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
-  if (own === 16)
-    return leaf.physical === physicalTypes.fixed ? reversed(values, rows, width) : lowBytes(values, rows, width)
   const out = new Int32Array(rows)
-  switch (column.type.kind) {
-    case 'Int8':
-      for (let i = 0; i < rows; i++) out[i] = view.getInt8(i)
-      break
-    case 'UInt8':
-      out.set(values.subarray(0, rows))
-      break
-    case 'Int16':
-      for (let i = 0; i < rows; i++) out[i] = view.getInt16(2 * i, true)
-      break
-    default:
-      for (let i = 0; i < rows; i++) out[i] = view.getUint16(2 * i, true)
+  for (let i = 0; i < rows; i++) {
+    if (own === 1) out[i] = isSigned ? view.getInt8(i) : view.getUint8(i)
+    else out[i] = isSigned ? view.getInt16(2 * i, true) : view.getUint16(2 * i, true)
   }
   return new Uint8Array(out.buffer)
 }
 
-/** The low `width` bytes of each 16-byte value, big-endian. */
-function reversed(values: Uint8Array, rows: number, width: number): Uint8Array {
+/** The low `width` bytes of each 16-byte value, in Parquet's order where they are `fixed`: the highest first. */
+function lowBytes(values: Uint8Array, width: number, isBigEndian: boolean): Uint8Array {
+  const rows = values.length / 16
   const out = new Uint8Array(rows * width)
   for (let i = 0; i < rows; i++) {
-    for (let b = 0; b < width; b++) out[i * width + b] = values[16 * i + width - 1 - b] ?? 0
-  }
-  return out
-}
-
-/** The low `width` bytes of each 16-byte value. */
-function lowBytes(values: Uint8Array, rows: number, width: number): Uint8Array {
-  const out = new Uint8Array(rows * width)
-  for (let i = 0; i < rows; i++) {
-    for (let b = 0; b < width; b++) out[i * width + b] = values[16 * i + b] ?? 0
+    for (let b = 0; b < width; b++) out[i * width + b] = values[16 * i + (isBigEndian ? width - 1 - b : b)] ?? 0
   }
   return out
 }

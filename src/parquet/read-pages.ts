@@ -1,53 +1,92 @@
-// The pages of a column chunk, decoded: levels, and the values present, one after the other. Everything is bounded by
-// what the footer says, so that damaged pages cost neither memory nor time. Source: Apache Parquet, parquet.thrift
-// (PageHeader, data pages of version 1 and 2) and Encodings.md (PLAIN, RLE_DICTIONARY, RLE).
+// The pages of a column chunk, decoded: levels, and where the values present stand. Everything is bounded by what the
+// footer says, so that damaged pages cost neither memory nor time; the library, which is not so bounded, reads page
+// headers and undoes Snappy only. Source: Apache Parquet, parquet.thrift (PageHeader, data pages of version 1 and 2)
+// and Encodings.md (PLAIN, RLE_DICTIONARY, RLE).
 
 import { type ColumnMetaData, type PageHeader, snappyUncompress } from 'hyparquet'
 import { parquetHeader } from 'hyparquet/src/column.js'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
-import { readRuns } from './read-runs.ts'
-import { type DenseValues, gather, joinDense, plainDense } from './read-values.ts'
 
-const what = 'Parquet slice'
 /** Values of a column in one row group, items of lists counted; more are not read. */
 const maxEntries = 2 ** 25
 const maxPageBytes = 2 ** 30
+const maxRunBits = 24
 
 /** Turns a compressed page into its `length` bytes. */
 export type Decompress = (bytes: Uint8Array, length: number) => Uint8Array
 
-/** What the schema says of a leaf. `width`: bytes of a fixed-width physical value, 0 for byte arrays, 1 for booleans. */
+/**
+ * What the schema says of a leaf. `widthBytes` of a fixed-width physical value; 0 for byte arrays, 1 for booleans, which
+ * are a byte each once they are decoded.
+ */
 export interface LeafShape {
   readonly isBoolean: boolean
-  readonly width: number
+  readonly isBigEndian: boolean
+  readonly widthBytes: number
   readonly maxDefinition: number
   readonly maxRepetition: number
 }
 
-/** A chunk's content. Levels are empty where the shape has none. */
+/** The values of a page: value `i` is `bytes[starts[i], ends[i])`; without `starts` they follow one another. */
+export interface PageValues {
+  readonly count: number
+  readonly bytes: Uint8Array
+  readonly starts?: Int32Array
+  readonly ends?: Int32Array
+}
+
+/** A chunk's content, nulls left out of the values. Levels are empty where the shape has none. */
 export interface ChunkContent {
   readonly entries: number
   readonly definition: Uint8Array
   readonly repetition: Uint8Array
-  readonly values: DenseValues
-}
-
-/** Decodes the chunk that `meta` describes. Throws DecodeError for anything that does not fit. */
-export function readChunk(bytes: Uint8Array, meta: ColumnMetaData, options: ChunkOptions): ChunkContent {
-  const entries = Number(meta.num_values)
-  if (!(entries >= 0 && entries <= maxEntries)) refuse(`has a column of ${entries} values in one row group`)
-  const start = Number(meta.dictionary_page_offset || meta.data_page_offset)
-  const end = start + Number(meta.total_compressed_size)
-  if (!(start >= 0 && start <= end && end <= bytes.length)) refuse('has a column that lies outside of the file')
-  const pages = new PageReader(bytes.subarray(start, end), meta.codec, options)
-  while (pages.entries < entries) pages.next(entries - pages.entries)
-  return pages.content()
+  readonly pages: readonly PageValues[]
 }
 
 export interface ChunkOptions {
   readonly shape: LeafShape
   readonly decompress: Decompress | undefined
+}
+
+/** Decodes the chunk of `file` that `meta` describes. Throws DecodeError for anything that does not fit. */
+export function readChunk(file: Uint8Array, meta: ColumnMetaData, { shape, decompress }: ChunkOptions): ChunkContent {
+  const entries = Number(meta.num_values)
+  if (!(entries >= 0 && entries <= maxEntries)) refuse(`has a column of ${entries} values in one row group`)
+  const start = Number(meta.dictionary_page_offset || meta.data_page_offset)
+  const end = start + Number(meta.total_compressed_size)
+  if (!(start >= 0 && start <= end && end <= file.length)) refuse('has a column that lies outside of the file')
+  const bytes = file.subarray(start, end)
+  const cursor = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 }
+  const inflate = (raw: Uint8Array, length: number): Uint8Array => inflatePage(raw, length, meta.codec, decompress)
+  const definition: Uint8Array[] = []
+  const repetition: Uint8Array[] = []
+  const pages: PageValues[] = []
+  let dictionary: PageValues | undefined
+  let read = 0
+  while (read < entries) {
+    const header = parquetHeader(cursor)
+    const { compressed_page_size: stored, uncompressed_page_size: length } = header
+    const at = cursor.offset
+    if (!(stored >= 0 && at + stored <= bytes.length)) refuse('has a page that lies outside of its column')
+    if (!(length >= 0 && length <= maxPageBytes)) refuse('has a page of impossible size')
+    cursor.offset = at + stored
+    const raw = bytes.subarray(at, at + stored)
+    if (header.dictionary_page_header !== undefined) {
+      dictionary = plainValues(inflate(raw, length), header.dictionary_page_header.num_values, shape)
+      continue
+    }
+    const page = dataPage(header, raw, { shape, inflate, room: entries - read })
+    // A page that holds no data, such as an index.
+    if (page === undefined) continue
+    let present = page.entries
+    for (const level of page.definition) if (level !== shape.maxDefinition) present--
+    read += page.entries
+    definition.push(page.definition)
+    repetition.push(page.repetition)
+    pages.push(pageValues(page, present, { shape, dictionary }))
+  }
+  return { entries, definition: concatBytes(definition), repetition: concatBytes(repetition), pages }
 }
 
 /** One kind of data page, whichever version. */
@@ -59,136 +98,127 @@ interface DataPage {
   readonly body: Uint8Array
 }
 
-class PageReader {
-  entries = 0
-  private readonly bytes: Uint8Array
-  private readonly cursor: { view: DataView; offset: number }
-  private readonly codec: string
-  private readonly shape: LeafShape
-  private readonly decompress: Decompress | undefined
-  private dictionary: DenseValues | undefined = undefined
-  private readonly definitions: Uint8Array[] = []
-  private readonly repetitions: Uint8Array[] = []
-  private readonly parts: DenseValues[] = []
+interface PageOptions {
+  readonly shape: LeafShape
+  readonly inflate: Decompress
+  /** Entries that are still to come. */
+  readonly room: number
+}
 
-  constructor(bytes: Uint8Array, codec: string, { shape, decompress }: ChunkOptions) {
-    this.bytes = bytes
-    this.cursor = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 }
-    this.codec = codec
-    this.shape = shape
-    this.decompress = decompress
+function dataPage(header: PageHeader, raw: Uint8Array, { shape, inflate, room }: PageOptions): DataPage | undefined {
+  const { data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size: length } = header
+  const page = v2 ?? v1
+  if (page === undefined) return undefined
+  const { num_values: entries, encoding } = page
+  if (!(entries >= 0 && entries <= room)) return refuse('has more values in its pages than in its footer')
+  const { maxDefinition, maxRepetition } = shape
+  let repetition: Uint8Array
+  let definition: Uint8Array
+  let body: Uint8Array
+  if (v2 !== undefined) {
+    const repetitionEnd = v2.repetition_levels_byte_length
+    const levelsEnd = repetitionEnd + v2.definition_levels_byte_length
+    if (!(repetitionEnd >= 0 && levelsEnd >= repetitionEnd && levelsEnd <= raw.length)) {
+      return refuse('has levels that lie outside of their page')
+    }
+    repetition = raw.subarray(0, repetitionEnd)
+    definition = raw.subarray(repetitionEnd, levelsEnd)
+    const stored = raw.subarray(levelsEnd)
+    body = v2.is_compressed === false ? stored : inflate(stored, length - levelsEnd)
+  } else {
+    if (maxDefinition > 0 && v1?.definition_level_encoding !== 'RLE')
+      return refuse('has levels of an obsolete encoding')
+    body = inflate(raw, length)
+    repetition = maxRepetition === 0 ? body.subarray(0, 0) : withLength(body)
+    if (maxRepetition > 0) body = body.subarray(4 + repetition.length)
+    definition = maxDefinition === 0 ? body.subarray(0, 0) : withLength(body)
+    if (maxDefinition > 0) body = body.subarray(4 + definition.length)
   }
-
-  /** Reads a page of at most `room` entries. */
-  next(room: number): void {
-    const header = parquetHeader(this.cursor)
-    const { compressed_page_size: stored, uncompressed_page_size: length } = header
-    const at = this.cursor.offset
-    if (!(stored >= 0 && at + stored <= this.bytes.length)) refuse('has a page that lies outside of its column')
-    if (!(length >= 0 && length <= maxPageBytes)) refuse('has a page of impossible size')
-    this.cursor.offset = at + stored
-    const raw = this.bytes.subarray(at, at + stored)
-    if (header.dictionary_page_header !== undefined) {
-      const count = header.dictionary_page_header.num_values
-      this.dictionary = plainDense(this.inflate(raw, length), count, this.shape)
-      return
-    }
-    const page = this.dataPage(header, raw, room)
-    if (page === undefined) return
-    let present = page.entries
-    for (const level of page.definition) if (level !== this.shape.maxDefinition) present--
-    this.entries += page.entries
-    this.definitions.push(page.definition)
-    this.repetitions.push(page.repetition)
-    this.parts.push(this.pageValues(page, present))
-  }
-
-  content(): ChunkContent {
-    return {
-      entries: this.entries,
-      definition: concatBytes(this.definitions),
-      repetition: concatBytes(this.repetitions),
-      values: joinDense(this.parts, this.shape),
-    }
-  }
-
-  /** Undefined for a page that holds no data, such as an index. */
-  private dataPage(header: PageHeader, raw: Uint8Array, room: number): DataPage | undefined {
-    const { data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size: length } = header
-    const entries = (v1 ?? v2)?.num_values
-    if (entries === undefined) return undefined
-    if (!(entries >= 0 && entries <= room)) return refuse('has more values in its pages than in its footer')
-    const { maxDefinition, maxRepetition } = this.shape
-    if (v2 !== undefined) {
-      const repetitionEnd = v2.repetition_levels_byte_length
-      const bodyStart = repetitionEnd + v2.definition_levels_byte_length
-      if (!(repetitionEnd >= 0 && bodyStart >= repetitionEnd && bodyStart <= raw.length)) {
-        return refuse('has levels that lie outside of their page')
-      }
-      const body = raw.subarray(bodyStart)
-      return {
-        entries,
-        encoding: v2.encoding,
-        repetition: levels(raw.subarray(0, repetitionEnd), maxRepetition, entries),
-        definition: levels(raw.subarray(repetitionEnd, bodyStart), maxDefinition, entries),
-        body: v2.is_compressed === false ? body : this.inflate(body, length - bodyStart),
-      }
-    }
-    if (v1 === undefined) return undefined
-    if (maxDefinition > 0 && v1.definition_level_encoding !== 'RLE') return refuse('has levels in a form long given up')
-    const page = this.inflate(raw, length)
-    const repetition = maxRepetition > 0 ? withLength(page, 0) : page.subarray(0, 0)
-    const afterRepetition = maxRepetition > 0 ? 4 + repetition.length : 0
-    const definition = maxDefinition > 0 ? withLength(page, afterRepetition) : page.subarray(0, 0)
-    const afterLevels = afterRepetition + (maxDefinition > 0 ? 4 + definition.length : 0)
-    return {
-      entries,
-      encoding: v1.encoding,
-      repetition: levels(repetition, maxRepetition, entries),
-      definition: levels(definition, maxDefinition, entries),
-      body: page.subarray(afterLevels),
-    }
-  }
-
-  private pageValues({ encoding, body }: DataPage, present: number): DenseValues {
-    if (encoding === 'PLAIN') return plainDense(body, present, this.shape)
-    if (encoding === 'RLE' && this.shape.isBoolean) {
-      const values = new Uint8Array(present)
-      readRuns(withLength(body, 0), 1, values)
-      return { count: present, values, offsets: undefined }
-    }
-    if (encoding !== 'RLE_DICTIONARY' && encoding !== 'PLAIN_DICTIONARY') {
-      return refuse(`has a page of the unsupported encoding ${encoding}`)
-    }
-    if (this.dictionary === undefined) return refuse('has a page that lacks its dictionary')
-    const indices = new Uint32Array(present)
-    if (present > 0) readRuns(body.subarray(1), body[0] ?? 0, indices)
-    return gather(this.dictionary, indices, this.shape)
-  }
-
-  private inflate(raw: Uint8Array, length: number): Uint8Array {
-    // A page without values may still have a frame.
-    if (length === 0) return raw.subarray(0, 0)
-    if (length < 0) return refuse('has a page of impossible size')
-    let page = raw
-    if (this.codec === 'ZSTD') {
-      if (this.decompress === undefined) return refuse('is compressed with Zstandard, which is not at hand')
-      page = this.decompress(raw, length)
-    } else if (this.codec === 'SNAPPY') {
-      page = new Uint8Array(length)
-      snappyUncompress(raw, page)
-    } else if (this.codec !== 'UNCOMPRESSED') return refuse(`is compressed with ${this.codec}, which is not supported`)
-    if (page.length !== length) return refuse('has a page of another size than its header says')
-    return page
+  return {
+    entries,
+    encoding,
+    repetition: levels(repetition, maxRepetition, entries),
+    definition: levels(definition, maxDefinition, entries),
+    body,
   }
 }
 
+function inflatePage(raw: Uint8Array, length: number, codec: string, decompress: Decompress | undefined): Uint8Array {
+  // A page without values may still have a frame.
+  if (length === 0) return raw.subarray(0, 0)
+  if (length < 0) return refuse('has a page of impossible size')
+  let page = raw
+  if (codec === 'ZSTD') {
+    if (decompress === undefined) return refuse('is compressed with Zstandard, which is not at hand')
+    page = decompress(raw, length)
+  } else if (codec === 'SNAPPY') {
+    page = new Uint8Array(length)
+    snappyUncompress(raw, page)
+  } else if (codec !== 'UNCOMPRESSED') return refuse(`is compressed with ${codec}, which is not supported`)
+  if (page.length !== length) return refuse('has a page of another size than its header says')
+  return page
+}
+
+interface ValueOptions {
+  readonly shape: LeafShape
+  readonly dictionary: PageValues | undefined
+}
+
+function pageValues({ encoding, body }: DataPage, count: number, { shape, dictionary }: ValueOptions): PageValues {
+  if (encoding === 'PLAIN') return plainValues(body, count, shape)
+  if (encoding === 'RLE' && shape.isBoolean) {
+    const bytes = new Uint8Array(count)
+    readRuns(withLength(body), 1, bytes)
+    return { count, bytes }
+  }
+  if (encoding !== 'RLE_DICTIONARY' && encoding !== 'PLAIN_DICTIONARY') {
+    return refuse(`has a page of the unsupported encoding ${encoding}`)
+  }
+  if (dictionary === undefined) return refuse('has a page that lacks its dictionary')
+  const starts = new Int32Array(count)
+  const ends = new Int32Array(count)
+  if (count > 0) readRuns(body.subarray(1), body[0] ?? 0, starts)
+  const { widthBytes } = shape
+  for (let i = 0; i < count; i++) {
+    const index = starts[i] ?? 0
+    if (index >= dictionary.count) refuse('has an index beyond its dictionary')
+    starts[i] = dictionary.starts?.[index] ?? index * widthBytes
+    ends[i] = dictionary.ends?.[index] ?? (index + 1) * widthBytes
+  }
+  return { count, bytes: dictionary.bytes, starts, ends }
+}
+
+/** `count` PLAIN values at the start of `page`, whose memory they share. */
+function plainValues(page: Uint8Array, count: number, { isBoolean, widthBytes }: LeafShape): PageValues {
+  const least = isBoolean ? (count + 7) >> 3 : count * (widthBytes || 4)
+  if (!(count >= 0 && least <= page.length)) return refuse('has a page that ends too early')
+  if (isBoolean) {
+    const bytes = new Uint8Array(count)
+    for (let i = 0; i < count; i++) bytes[i] = ((page[i >> 3] ?? 0) >> (i & 7)) & 1
+    return { count, bytes }
+  }
+  if (widthBytes > 0) return { count, bytes: page }
+  const view = new DataView(page.buffer, page.byteOffset, page.byteLength)
+  const starts = new Int32Array(count)
+  const ends = new Int32Array(count)
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    if (at + 4 > page.length) refuse('has a page that ends too early')
+    const end = at + 4 + view.getUint32(at, true)
+    if (end > page.length) refuse('has a page that ends too early')
+    starts[i] = at + 4
+    ends[i] = end
+    at = end
+  }
+  return { count, bytes: page, starts, ends }
+}
+
 /** The bytes behind a 4-byte length. */
-function withLength(page: Uint8Array, at: number): Uint8Array {
-  if (at + 4 > page.length) return refuse('has a page that ends too early')
-  const length = new DataView(page.buffer, page.byteOffset, page.byteLength).getUint32(at, true)
-  if (at + 4 + length > page.length) return refuse('has levels that lie outside of their page')
-  return page.subarray(at + 4, at + 4 + length)
+function withLength(page: Uint8Array): Uint8Array {
+  if (page.length < 4) return refuse('has a page that ends too early')
+  const length = new DataView(page.buffer, page.byteOffset, page.byteLength).getUint32(0, true)
+  if (4 + length > page.length) return refuse('has levels that lie outside of their page')
+  return page.subarray(4, 4 + length)
 }
 
 function levels(runs: Uint8Array, max: number, entries: number): Uint8Array {
@@ -199,6 +229,57 @@ function levels(runs: Uint8Array, max: number, entries: number): Uint8Array {
   return out
 }
 
+/** Fills `out` with numbers of `width` bits from the RLE / bit-packing hybrid. */
+function readRuns(runs: Uint8Array, width: number, out: Uint8Array | Int32Array): void {
+  if (width > maxRunBits) refuse(`has numbers of ${width} bits in runs`)
+  const tooShort = 'has runs that end too early'
+  const valueBytes = (width + 7) >> 3
+  let at = 0
+  let filled = 0
+  while (filled < out.length) {
+    let header = 0
+    for (let scale = 1, byte = 128; byte >= 128; scale *= 128) {
+      if (at >= runs.length || scale > 2 ** 28) refuse(tooShort)
+      byte = runs[at++] ?? 0
+      header += (byte & 127) * scale
+    }
+    if (header < 2) refuse(tooShort)
+    if (header % 2 === 0) {
+      let value = 0
+      for (let i = 0; i < valueBytes; i++) value |= (runs[at + i] ?? 0) << (8 * i)
+      at += valueBytes
+      if (at > runs.length) refuse(tooShort)
+      const end = Math.min(out.length, filled + header / 2)
+      out.fill(value, filled, end)
+      filled = end
+    } else {
+      const groups = (header - 1) / 2
+      const count = Math.min(out.length - filled, groups * 8)
+      // The last run may be cut behind the last value.
+      if (at + Math.ceil((count * width) / 8) > runs.length) refuse(tooShort)
+      unpack(runs.subarray(at), width, out.subarray(filled, filled + count))
+      at += groups * width
+      filled += count
+    }
+  }
+}
+
+function unpack(packed: Uint8Array, width: number, out: Uint8Array | Int32Array): void {
+  const mask = 2 ** width - 1
+  let at = 0
+  let bits = 0
+  let held = 0
+  for (let i = 0; i < out.length; i++) {
+    while (held < width) {
+      bits |= (packed[at++] ?? 0) << held
+      held += 8
+    }
+    out[i] = bits & mask
+    bits >>>= width
+    held -= width
+  }
+}
+
 function refuse(reason: string): never {
-  throw new DecodeError(what, reason)
+  throw new DecodeError('Parquet slice', reason)
 }

@@ -1,7 +1,7 @@
 // Bounds of a leaf in a row group, by which readers skip what they need not read.
 // Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder TypeDefined).
 
-import { bitAt } from '../arrow/columns.ts'
+import { bitAt } from '../arrow/buffers.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import type { LeafValues } from './leaf.ts'
 

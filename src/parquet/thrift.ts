@@ -6,6 +6,18 @@ import { utf8 } from '../lib/bytes.ts'
 /** Element types, also of lists. */
 export const thriftTypes = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const
 
+/** An unsigned varint, of Thrift and of Parquet's runs: seven bits a byte, low bits first. */
+export function varintBytes(value: number): number[] {
+  const out: number[] = []
+  let rest = value
+  while (rest >= 128) {
+    out.push((rest % 128) | 128)
+    rest = Math.floor(rest / 128)
+  }
+  out.push(rest)
+  return out
+}
+
 /** One Thrift structure after the other. Fields go in ascending order of their ids. Integers are safe integers. */
 export class ThriftWriter {
   private bytes = new Uint8Array(256)
@@ -115,12 +127,8 @@ export class ThriftWriter {
   }
 
   private varint(value: number): void {
-    let rest = value
-    while (rest >= 128) {
-      this.byte((rest % 128) | 128)
-      rest = Math.floor(rest / 128)
-    }
-    this.byte(rest)
+    if (value < 128) this.byte(value)
+    else for (const byte of varintBytes(value)) this.byte(byte)
   }
 
   private byte(value: number): void {

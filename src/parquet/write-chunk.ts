@@ -9,7 +9,6 @@ import { ThriftWriter } from './thrift.ts'
 import {
   bitmapRun,
   bitWidth,
-  type Dictionary,
   dictionaryIndices,
   dictionaryOf,
   packedRun,
@@ -21,8 +20,8 @@ import {
 /** Zstandard. */
 export type Compress = (bytes: Uint8Array) => Uint8Array
 
-export const encodings = { plain: 0, rle: 3, rleDictionary: 8 } as const
-export const codecs = { uncompressed: 0, zstd: 6 } as const
+const encodings = { plain: 0, rle: 3, rleDictionary: 8 } as const
+const codecs = { uncompressed: 0, zstd: 6 } as const
 const pageTypes = { data: 0, dictionary: 2 } as const
 
 /** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
@@ -61,99 +60,72 @@ export function* encodeChunk(
   const levels = levelBytes(leaf, values)
   const body = dictionary === undefined ? pageOfValues(values, levels) : [levels, dictionaryIndices(dictionary)]
   if (isLong) yield
-  const dictionaryValues = dictionary === undefined ? undefined : plainValues(dictionary.entries)
-  let rawBytes = dictionaryValues?.length ?? 0
-  for (const part of body) rawBytes += part.length
-  const used = rawBytes < leastCompressedBytes ? undefined : compress
+  const dictionaryValues = dictionary === undefined ? [] : [plainValues(dictionary.entries)]
+  const isSmall = totalBytes(dictionaryValues) + totalBytes(body) < leastCompressedBytes
+  const used = isSmall ? undefined : compress
   const entries = values.levels?.definition.length ?? values.rows
   const pages: Page[] = []
-  if (dictionaryValues !== undefined) pages.push(dictionaryPage(dictionaryValues, dictionary?.entries.rows ?? 0, used))
-  pages.push(dataPage({ entries, body, encoding: contentEncoding(dictionary) }, used))
-  let compressedBytes = 0
-  let uncompressedBytes = 0
-  for (const page of pages) {
-    compressedBytes += page.bytes
-    uncompressedBytes += page.uncompressedBytes
+  if (dictionary !== undefined) {
+    pages.push(
+      page(pageTypes.dictionary, dictionaryValues, used, (thrift) => {
+        thrift.i32(1, dictionary.entries.rows)
+        thrift.i32(2, encodings.plain)
+      }),
+    )
   }
-  const isList = values.levels !== undefined
-  return {
-    leaf,
-    parts: pages.flatMap((page) => page.parts),
-    codec: used === undefined ? codecs.uncompressed : codecs.zstd,
-    encodings:
-      dictionary === undefined
-        ? [encodings.plain, encodings.rle]
-        : [encodings.plain, encodings.rle, encodings.rleDictionary],
-    entries,
-    uncompressedBytes,
-    compressedBytes,
-    dictionaryBytes: dictionary === undefined ? 0 : (pages[0]?.bytes ?? 0),
-    nullCount: isList ? undefined : values.nullCount,
-    bounds,
-  }
-}
-
-function contentEncoding(dictionary: Dictionary | undefined): number {
-  return dictionary === undefined ? encodings.plain : encodings.rleDictionary
-}
-
-interface Page {
-  readonly parts: readonly Uint8Array[]
-  readonly bytes: number
-  readonly uncompressedBytes: number
-}
-
-function dictionaryPage(values: Uint8Array, count: number, compress: Compress | undefined): Page {
-  return page({ type: pageTypes.dictionary, body: [values], compress }, (thrift) =>
-    thrift.struct(7, () => {
-      thrift.i32(1, count)
-      thrift.i32(2, encodings.plain)
-    }),
-  )
-}
-
-interface DataPage {
-  readonly entries: number
-  readonly encoding: number
-  readonly body: readonly Uint8Array[]
-}
-
-function dataPage({ entries, encoding, body }: DataPage, compress: Compress | undefined): Page {
-  return page({ type: pageTypes.data, body, compress }, (thrift) =>
-    thrift.struct(5, () => {
+  pages.push(
+    page(pageTypes.data, body, used, (thrift) => {
       thrift.i32(1, entries)
-      thrift.i32(2, encoding)
+      thrift.i32(2, dictionary === undefined ? encodings.plain : encodings.rleDictionary)
       thrift.i32(3, encodings.rle)
       thrift.i32(4, encodings.rle)
     }),
   )
+  const parts = pages.flatMap((one) => one.parts)
+  return {
+    leaf,
+    parts,
+    codec: used === undefined ? codecs.uncompressed : codecs.zstd,
+    encodings: [encodings.plain, encodings.rle, ...(dictionary === undefined ? [] : [encodings.rleDictionary])],
+    entries,
+    uncompressedBytes: pages.reduce((sum, one) => sum + one.uncompressedBytes, 0),
+    compressedBytes: totalBytes(parts),
+    dictionaryBytes: dictionary === undefined ? 0 : totalBytes(pages[0]?.parts ?? []),
+    nullCount: values.levels === undefined ? values.nullCount : undefined,
+    bounds,
+  }
 }
 
-interface PageBody {
-  readonly type: number
-  readonly body: readonly Uint8Array[]
-  readonly compress: Compress | undefined
+interface Page {
+  /** Header and content. */
+  readonly parts: readonly Uint8Array[]
+  readonly uncompressedBytes: number
 }
 
-function page({ type, body, compress }: PageBody, kind: (thrift: ThriftWriter) => void): Page {
-  let rawBytes = 0
-  for (const part of body) rawBytes += part.length
+/** A page with its header; `kind` writes what the header says of a page of its type. */
+function page(
+  type: (typeof pageTypes)[keyof typeof pageTypes],
+  body: readonly Uint8Array[],
+  compress: Compress | undefined,
+  kind: (thrift: ThriftWriter) => void,
+): Page {
+  const rawBytes = totalBytes(body)
   const [only] = body
   const joined = body.length === 1 && only !== undefined ? only : undefined
   const stored = compress === undefined ? body : [compress(joined ?? concatBytes(body))]
-  let storedBytes = 0
-  for (const part of stored) storedBytes += part.length
   const thrift = new ThriftWriter()
   thrift.i32(1, type)
   thrift.i32(2, rawBytes)
-  thrift.i32(3, storedBytes)
-  kind(thrift)
+  thrift.i32(3, totalBytes(stored))
+  thrift.struct(type === pageTypes.data ? 5 : 7, () => kind(thrift))
   const header = thrift.finish()
-  return {
-    parts: [header, ...stored],
-    bytes: header.length + storedBytes,
-    uncompressedBytes: header.length + rawBytes,
-  }
+  return { parts: [header, ...stored], uncompressedBytes: header.length + rawBytes }
+}
+
+function totalBytes(parts: readonly Uint8Array[]): number {
+  let total = 0
+  for (const part of parts) total += part.length
+  return total
 }
 
 /** Repetition and definition levels, each with its length in front; nothing for a required column. */

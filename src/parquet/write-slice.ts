@@ -31,22 +31,15 @@ export interface SliceOptions {
   readonly compress?: Compress
 }
 
-/** Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. */
-export interface SliceWriter {
-  /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
-  add(batch: RecordBatch): void
-  /** What of the file has been made since the last call; who takes it need not hold all of the file at once. */
-  take(): Uint8Array[]
-  /** The rest of the file, in parts to be written one after the other; the last three are its footer. Ends the writer. */
-  finish(): Uint8Array[]
-  /** As `add`, and yields after each column of a large row group that it writes, so that others may have their turn. */
-  addInSteps(batch: RecordBatch): Generator<void, void>
-  /** As `finish`, in such steps. */
-  finishInSteps(): Generator<void, Uint8Array[]>
-}
-
-export function createSliceWriter(options: SliceOptions): SliceWriter {
-  return new ParquetWriter(options)
+/** All of a file at once, in parts; a large one is better written in steps. */
+export function encodeSlice(options: SliceOptions, batches: readonly RecordBatch[]): Uint8Array[] {
+  const writer = new SliceWriter(options)
+  for (const batch of batches) for (const _ of writer.add(batch));
+  const steps = writer.finish()
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
 }
 
 /** What the footer says of a row group. */
@@ -57,7 +50,11 @@ interface RowGroup {
   readonly end: number
 }
 
-class ParquetWriter implements SliceWriter {
+/**
+ * Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. `add` and
+ * `finish` yield after each column of a large row group that they write, so that others may have their turn.
+ */
+export class SliceWriter {
   private readonly leaves: readonly ParquetLeaf[]
   private readonly compress: Compress | undefined
   private parts: Uint8Array[] = [magic]
@@ -72,21 +69,15 @@ class ParquetWriter implements SliceWriter {
     this.compress = compress
   }
 
-  add(batch: RecordBatch): void {
-    atOnce(this.addInSteps(batch))
-  }
-
+  /** What of the file has been made since the last call; a caller who takes it need not hold all of the file at once. */
   take(): Uint8Array[] {
     const { parts } = this
     this.parts = []
     return parts
   }
 
-  finish(): Uint8Array[] {
-    return atOnce(this.finishInSteps())
-  }
-
-  *addInSteps(batch: RecordBatch): Generator<void, void> {
+  /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
+  *add(batch: RecordBatch): Generator<void, void> {
     assert(batch.columns.length === this.leaves.length, 'a batch has a column for each field')
     let from = 0
     while (from < batch.rows) {
@@ -100,7 +91,8 @@ class ParquetWriter implements SliceWriter {
     }
   }
 
-  *finishInSteps(): Generator<void, Uint8Array[]> {
+  /** The rest of the file, in parts to be written one after the other; the last three are its footer. Ends the writer. */
+  *finish(): Generator<void, Uint8Array[]> {
     if (this.pendingRows > 0) yield* this.writeRowGroup()
     const footer = this.footer()
     const length = new Uint8Array(4)
@@ -144,13 +136,6 @@ class ParquetWriter implements SliceWriter {
   }
 }
 
-function atOnce<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
-}
-
 function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
   let uncompressedBytes = 0
   for (const { chunk } of group.chunks) uncompressedBytes += chunk.uncompressedBytes
@@ -165,7 +150,7 @@ function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
 }
 
 function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number): void {
-  thrift.i32(1, chunk.leaf.physical)
+  thrift.i32(1, chunk.leaf.form.physical)
   thrift.i32s(2, chunk.encodings)
   thrift.texts(3, chunk.leaf.path)
   thrift.i32(4, chunk.codec)

@@ -1,8 +1,9 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
 // Source: Apache Parquet, Encodings.md (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
-import { bitAt } from '../arrow/columns.ts'
+import { bitAt, copyRange, setBit } from '../arrow/buffers.ts'
 import type { LeafValues } from './leaf.ts'
+import { varintBytes } from './thrift.ts'
 
 /** The values present, PLAIN. Shares memory with the leaf where nothing has to be left out. */
 export function plainValues(leaf: LeafValues): Uint8Array {
@@ -25,18 +26,12 @@ export function plainValues(leaf: LeafValues): Uint8Array {
 
 const nothing = new Uint8Array(0)
 
-function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
-  const length = end - start
-  if (length > 40) out.set(source.subarray(start, end), at)
-  else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
-}
-
 function plainBits({ validity, values, rows, nullCount }: LeafValues): Uint8Array {
   const out = new Uint8Array((rows - nullCount + 7) >> 3)
   let at = 0
   for (let row = 0; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
-    if (bitAt(values, row)) out[at >> 3] = (out[at >> 3] ?? 0) | (1 << (at & 7))
+    if (bitAt(values, row)) setBit(out, at)
     at++
   }
   return out
@@ -209,14 +204,14 @@ export function dictionaryIndices({ entries, indices }: Dictionary): Uint8Array 
 
 /** `count` times one value of at most 8 bits. */
 export function repeatedRun(count: number, value: number, width: number): Uint8Array {
-  const header = varint(count * 2)
+  const header = varintBytes(count * 2)
   return Uint8Array.from(width === 0 ? header : [...header, value])
 }
 
 /** One bit-packed run of numbers of `width` bits, filled up with zeros to a multiple of eight. */
 export function packedRun(numbers: Uint8Array | Uint16Array, width: number): Uint8Array {
   const groups = (numbers.length + 7) >> 3
-  const header = varint(groups * 2 + 1)
+  const header = varintBytes(groups * 2 + 1)
   const out = new Uint8Array(header.length + groups * width)
   out.set(header)
   let at = header.length
@@ -238,21 +233,10 @@ export function packedRun(numbers: Uint8Array | Uint16Array, width: number): Uin
 /** A validity bitmap as one bit-packed run of levels 0 and 1. */
 export function bitmapRun(bits: Uint8Array, rows: number): Uint8Array {
   const groups = (rows + 7) >> 3
-  const header = varint(groups * 2 + 1)
+  const header = varintBytes(groups * 2 + 1)
   const out = new Uint8Array(header.length + groups)
   out.set(header)
   out.set(bits.subarray(0, groups), header.length)
   if ((rows & 7) !== 0) out[out.length - 1] = (out[out.length - 1] ?? 0) & ((1 << (rows & 7)) - 1)
-  return out
-}
-
-function varint(value: number): number[] {
-  const out: number[] = []
-  let rest = value
-  while (rest >= 128) {
-    out.push((rest & 127) | 128)
-    rest >>>= 7
-  }
-  out.push(rest)
   return out
 }

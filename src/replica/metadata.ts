@@ -1,8 +1,7 @@
 // What a dataset says of itself at a block: the aspects of GET …/metadata.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import { fromPlain, jsonText } from '../json/json.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'

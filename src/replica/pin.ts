@@ -1,8 +1,7 @@
 // Names in a statement → datasets the caller may read → blocks → files, before anything is planned.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { type DatasetView, viewOf } from '../catalog/view.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { AnswerRoom, Asking, EngineFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'

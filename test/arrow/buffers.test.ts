@@ -1,9 +1,10 @@
 // Streams that lie in a Node.js Buffer at any alignment: what a log read from disk hands over.
 
 import { describe, expect, test } from 'vitest'
-import { decodeArrowStream, encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import type { Field } from '../../src/model/schema.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 
 const fields: readonly Field[] = [
   { name: 'n', type: { kind: 'Int64' } },

@@ -2,17 +2,19 @@
 // Integers of 64 bits, times, timestamps and decimals (unscaled) are bigint; Date is days; Binary is Uint8Array.
 
 import * as fc from 'fast-check'
+import { bitAt } from '../../src/arrow/buffers.ts'
 import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { bitAt, fixedWidth, isPresent } from '../../src/arrow/columns.ts'
+import { fixedWidth, isPresent } from '../../src/arrow/columns.ts'
 import type { Column, RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import { appendText } from '../helpers/slices.ts'
 
 export type Value = null | boolean | number | bigint | string | Uint8Array | Value[]
 
 export function appendValue(builder: ColumnBuilder, value: Value): void {
   if (value === null) builder.appendNull()
   else if (typeof value === 'boolean') builder.appendBool(value)
-  else if (typeof value === 'string') builder.appendText(value)
+  else if (typeof value === 'string') appendText(builder, value)
   else if (value instanceof Uint8Array) builder.appendBytes(value, 0, value.length)
   else if (Array.isArray(value)) {
     for (const item of value) appendValue(builder.items!, item)

@@ -2,13 +2,12 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { copyBits, countBits } from '../../src/arrow/buffers.ts'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import {
   batchBytes,
   concatBatches,
   constantColumn,
-  copyBits,
-  countBits,
   int64RangeColumn,
   nullColumn,
   sliceBatch,
@@ -16,6 +15,7 @@ import {
 import { AssertionFailed } from '../../src/lib/assert.ts'
 import type { Column } from '../../src/model/record-batch.ts'
 import { type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import { appendText } from '../helpers/slices.ts'
 import {
   appendValue,
   arbTable,
@@ -43,7 +43,7 @@ describe('column builder', () => {
         for (const [value, action] of steps) {
           appendValue(builder, value)
           kept.push(value)
-          if (action === 0) mark = builder.mark()
+          if (action === 0) mark = builder.rows
           if (action === 1) {
             builder.rollback(mark)
             kept.length = mark
@@ -66,7 +66,7 @@ describe('column builder', () => {
           const builder = createColumnBuilder(field)
           for (const row of rows) {
             appendValue(builder, row[i]!)
-            const mark = builder.mark()
+            const mark = builder.rows
             appendValue(builder, rows[0]![i]!)
             builder.rollback(mark)
           }
@@ -81,8 +81,8 @@ describe('column builder', () => {
   test('loose items of a list that was not ended are rolled back', () => {
     const builder = createColumnBuilder({ name: 'l', type: { kind: 'List', itemType: { kind: 'String' } } })
     appendValue(builder, ['a', 'b'])
-    const mark = builder.mark()
-    builder.items!.appendText('loose')
+    const mark = builder.rows
+    appendText(builder.items!, 'loose')
     builder.rollback(mark)
     appendValue(builder, ['c'])
     expect(columnValues(builder.finish())).toEqual([['a', 'b'], ['c']])

@@ -4,17 +4,11 @@ import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sliceBatch } from '../../src/arrow/columns.ts'
-import {
-  arrowBatchMessage,
-  arrowStreamEnd,
-  ArrowStreamReader,
-  arrowStreamStart,
-  decodeArrowBatches,
-  decodeArrowStream,
-  encodeArrowStream,
-} from '../../src/arrow/ipc.ts'
+import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
+import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart, encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import { decodeArrowBatches, decodeArrowStream } from '../helpers/slices.ts'
 import { arbTable, batchOf, batchRows, type Value } from './columns-helper.ts'
 
 /** The Arrow type as apache-arrow spells it. */

@@ -1,14 +1,15 @@
 // Blocks whose building ends the process: two deaths, and the dataset halts alone; a later start tries again.
 
+import { appendText } from '../helpers/slices.ts'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { type BuildNotes, notedBytes, openBuildNotes } from '../../src/builder/build-notes.ts'
-import { BuildTurns } from '../../src/builder/build-turns.ts'
+import { BuildTurns } from '../../src/builder/committer.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
+import { type BuildNotes, notedBytes, openBuildNotes } from '../../src/builder/poison.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { decodeMessage, encodeMessage } from '../../src/log/messages.ts'
@@ -35,7 +36,7 @@ function longTexts(): Uint8Array {
     const builder = createColumnBuilder(field)
     for (let row = 0; row < rows; row++) {
       if (field.name === 'event_time') builder.appendInt64(baseMs + row)
-      else builder.appendText('x'.repeat(notedBytes / 32))
+      else appendText(builder, 'x'.repeat(notedBytes / 32))
     }
     return builder.finish()
   })

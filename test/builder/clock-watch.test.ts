@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ClockWatch } from '../../src/builder/clock-watch.ts'
+import { ClockWatch } from '../../src/builder/governor.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 
 const minuteMs = 60_000

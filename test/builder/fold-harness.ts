@@ -1,15 +1,8 @@
 // The fold alone, fed with message bytes: one dataset, no builder, no store.
 
-import { attemptKey, type BlockPlan, type DataPlan, type DatasetState } from '../../src/builder/dataset-state.ts'
-import {
-  completesAttempt,
-  foldAbort,
-  foldCreation,
-  foldCut,
-  type FoldResult,
-  foldRows,
-} from '../../src/builder/fold.ts'
-import { wholeAttempt, wholeMessage } from '../../src/builder/whole-rows.ts'
+import type { BlockPlan, DataPlan, DatasetState } from '../../src/builder/dataset-state.ts'
+import { foldCreation, foldCut, type FoldResult } from '../../src/builder/fold.ts'
+import { foldMessage, type KeptRows, type MessageSource } from '../../src/builder/rows.ts'
 import type { BatchStatus } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -18,13 +11,15 @@ import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {
   readonly log: EventLog = openMemoryLog()
+  readonly source: MessageSource
   readonly plans: BlockPlan[] = []
   current: DatasetState | undefined
   readonly #id: string | undefined
 
-  /** Follows the dataset with this id; without one, the first that is created. */
-  constructor(id?: string) {
+  /** Follows the dataset with this id; without one, the first that is created. Without `kept` rows are read again. */
+  constructor(id?: string, kept?: KeptRows) {
     this.#id = id
+    this.source = { log: this.log, partition: 0, rejects: new Map(), ...(kept === undefined ? {} : { kept }) }
   }
 
   get state(): DatasetState {
@@ -81,19 +76,8 @@ export class FoldHarness {
           : foldCut(this.state, { position, timeMs, sequence: entry.sequence })
       }
       case 'abort':
-        return foldAbort(this.state, header, position)
-      case 'rows': {
-        const last = { header, payload }
-        if (header.part === undefined)
-          return foldRows(this.state, { position, header, whole: wholeMessage(position, last) })
-        if (!completesAttempt(this.state, header)) return foldRows(this.state, { position, header, whole: undefined })
-        const attempt = this.state.attempts.get(attemptKey(header.part.attempt))
-        return foldRows(this.state, {
-          position,
-          header,
-          whole: await wholeAttempt(this.log, 0, { position, attempt, last }),
-        })
-      }
+      case 'rows':
+        return foldMessage(this.source, this.state, { position, header, payload })
     }
   }
 }

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AttemptWatch } from '../../src/builder/attempt-watch.ts'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { AttemptWatch } from '../../src/builder/keeper.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'

@@ -1,6 +1,7 @@
 // Large slices go to the store while they are made: the same file under the same hash as one that was held, whatever the
 // store does meanwhile, and little of it in memory at a time.
 
+import { appendText } from '../helpers/slices.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
@@ -35,7 +36,7 @@ function noise(): Uint8Array {
           state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
           text += state.toString(36)
         }
-        builder.appendText(text)
+        appendText(builder, text)
       }
     }
     return builder.finish()

@@ -2,7 +2,8 @@
 // log and the rejections makes the same blocks.
 
 import fc from 'fast-check'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { type BatchOutcome, decodeCheckpoint } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -239,19 +240,22 @@ test('a message that breaks the fold halts its dataset alone, and can be rejecte
   await log.append(0, [
     writer.create(a, 'acme/a'),
     writer.create(b, 'acme/b'),
-    ...writer.parts(a, { rows: 50 }, 2),
+    ...writer.parts(a, { rows: 500 }, 2),
     writer.rows(b, [{ rows: 4 }]),
     writer.cut([
       { dataset: a, sequence: 3 },
       { dataset: b, sequence: 3 },
     ]),
   ])
-  const get = log.get.bind(log)
-  const breaking = Object.assign(keeping(log), {
-    get: (partition: number, position: number) =>
-      position === 2 ? Promise.reject(new TypeError('a bug')) : get(partition, position),
+  const push = ArrowStreamReader.prototype.push
+  const breaking = vi.spyOn(ArrowStreamReader.prototype, 'push').mockImplementation(function (
+    this: ArrowStreamReader,
+    bytes,
+  ) {
+    if (bytes.length > 4096) throw new TypeError('a bug')
+    return push.call(this, bytes)
   })
-  const running = await run(compressor, breaking)
+  const running = await run(compressor, keeping(log))
   await until('b is built', async () => (await rowCount(b)) === 4)
   await until('a is halted', () => running.builder.status().halted.length === 1)
   expect(running.builder.status()).toMatchObject({
@@ -259,8 +263,9 @@ test('a message that breaks the fold halts its dataset alone, and can be rejecte
     halted: [{ dataset: a, reason: 'PoisonBlock', message: 3 }],
   })
   await running.builder.stop()
+  breaking.mockRestore()
   await reject(3)
-  await buildAll(Object.assign(log, { get }), store)
+  await buildAll(log, store)
   expect(await outcomesOf(a)).toMatchObject([{ position: 3, status: operatorsWord }])
 })
 

@@ -9,12 +9,12 @@ import { must } from '../../src/lib/assert.ts'
 import { nextTurn } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { decodeBlock } from '../../src/odf/block.ts'
-import { readSlice } from '../../src/parquet/read-slice.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
+import { readSlice } from '../helpers/slices.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { actions, type Script, scriptOf } from './script.ts'
 import { buildAll, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
@@ -44,7 +44,7 @@ async function rowsOf(store: ObjectStore, id: string): Promise<number[]> {
   const values: number[] = []
   for (const slice of slices) {
     const bytes = must(await store.get(dataKey(id, slice)), 'a slice')
-    const batch = await readSlice(bytes, { decompress: (data) => compressor.decompress(data) })
+    const batch = await readSlice(bytes)
     const column = must(
       batch.columns.find(({ name }) => name === 'n'),
       'column n',

@@ -1,6 +1,7 @@
 // What the builder's tests share: messages as a gateway would write them, a store that can be dumped or made to fail,
 // and ways to let a builder run over a log until it has nothing left to do.
 
+import { appendText } from '../helpers/slices.ts'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
@@ -78,7 +79,7 @@ function rowsBatch(rows: number, first: number, fields: readonly Field[]): Recor
       if (field.name === 'event_time') builder.appendInt64(baseMs + i)
       else if (field.name === 'city' && i % 3 === 0) builder.appendNull()
       else if (field.type.kind === 'Option' && field.type.inner.kind === 'String')
-        builder.appendText(`${field.name} ${i % 17}`)
+        appendText(builder, `${field.name} ${i % 17}`)
       else builder.appendInt64(i)
     }
     return builder.finish()

@@ -2,9 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { Catalog } from '../../src/catalog/catalog.ts'
-import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
+import { type DatasetChain, viewOf } from '../../src/catalog/dataset-chain.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
-import { viewOf } from '../../src/catalog/view.ts'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { type Announcements, openLocalAnnouncements } from '../../src/log/announcements.ts'

@@ -1,6 +1,7 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
-import { bitAt, concatBatches } from '../../src/arrow/columns.ts'
+import { bitAt } from '../../src/arrow/buffers.ts'
+import { concatBatches } from '../../src/arrow/columns.ts'
 import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'

@@ -1,7 +1,7 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { FloorHalts } from '../../src/gateway/floor-halts.ts'
+import { FloorHalts } from '../../src/gateway/log-watch.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

@@ -2,7 +2,6 @@
 // together.
 
 import { expect, test } from 'vitest'
-import { decodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { Spool } from '../../src/gateway/spool.ts'
 import { assert, must } from '../../src/lib/assert.ts'
@@ -14,6 +13,7 @@ import { NodeError } from '../../src/model/errors.ts'
 import { timestampMs } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, until, userFields } from '../builder/support.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 import { Rig, spoolDir } from './support.ts'
 
 interface Append {

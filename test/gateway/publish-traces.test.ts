@@ -1,7 +1,6 @@
 // Which trace a message of several batches carries, and where the others are told.
 
 import { expect, test } from 'vitest'
-import { decodeArrowStream } from '../../src/arrow/ipc.ts'
 import { Publisher } from '../../src/gateway/publish.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -9,6 +8,7 @@ import { decodeMessage } from '../../src/log/messages.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, userFields } from '../builder/support.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 
 const eventTime: Field = { name: 'event_time', type: { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' } }
 const fields = [eventTime, ...userFields]

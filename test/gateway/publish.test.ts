@@ -2,7 +2,6 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { Spool } from '../../src/gateway/spool.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -14,6 +13,7 @@ import { decodeMessage } from '../../src/log/messages.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, schemaOf, userFields } from '../builder/support.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 import { spoolDir } from './support.ts'
 
 const eventTime: Field = { name: 'event_time', type: { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' } }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipt-id.ts'
+import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipts.ts'
 import { datasetIdText } from '../../src/ids/did.ts'
 import { hashText } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'

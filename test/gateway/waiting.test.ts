@@ -1,8 +1,7 @@
 // Callers who wait, and how long it is worth waiting.
 
 import { describe, expect, test } from 'vitest'
-import { BlockPace } from '../../src/gateway/block-pace.ts'
-import { Waiters } from '../../src/gateway/waiters.ts'
+import { BlockPace, Waiters } from '../../src/gateway/outcome.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { must } from '../../src/lib/assert.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'

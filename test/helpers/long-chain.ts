@@ -1,9 +1,14 @@
 // Chains of many small blocks, written by the codecs without a log, a builder or slices: what follows a chain sees no
 // difference. Objects are told by their key within the dataset, so that one chain can stand for several datasets.
 
-import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/chain-tip.ts'
-import { creationEvents } from '../../src/builder/creation.ts'
-import { emptyIdMemory, endIdGroup, type IdMemory, rememberId } from '../../src/builder/id-memory.ts'
+import {
+  creationEvents,
+  emptyIdMemory,
+  endIdGroup,
+  type IdMemory,
+  rememberId,
+} from '../../src/builder/dataset-state.ts'
+import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/load-dataset.ts'
 import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/chain/checkpoint.ts'
 import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/chain/records.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'

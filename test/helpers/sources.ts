@@ -48,105 +48,22 @@ export function lineAt(text: string, index: number): number {
   return line
 }
 
-type Part = 'code' | 'comment' | 'string'
+/** Comments, then strings, templates and regular expressions. What stands in a template counts as text, too. */
+const token =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|throw|yield|await))\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//gm
 
-/** `text` with the given parts replaced by spaces; line ends and length stay. */
-export function blank(text: string, parts: ReadonlySet<Part>): string {
-  let out = ''
-  let at = 0
-  for (const [part, end] of scan(text)) {
-    const piece = text.slice(at, end)
-    out += parts.has(part) ? piece.replace(/[^\n]/g, ' ') : piece
-    at = end
-  }
-  return out
+function blanked(text: string, isBlank: (token: string) => boolean): string {
+  return text.replace(token, (found) => (isBlank(found) ? found.replace(/[^\n]/g, ' ') : found))
 }
 
 /** Code without comments; strings stay. */
 export function withoutComments(text: string): string {
-  return blank(text, new Set(['comment']))
+  return blanked(text, (found) => /^\/[/*]/.test(found))
 }
 
 /** Code without comments and without what stands in strings, templates and regular expressions. */
 export function codeOnly(text: string): string {
-  return blank(text, new Set(['comment', 'string']))
-}
-
-const regexMayFollow = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|throw|yield|await))\s*$/
-
-/** Splits a text into code, comments and strings (templates and regular expressions count as strings): part, end. */
-function* scan(text: string): Generator<[Part, number]> {
-  // Depth of braces inside each `${` that is open.
-  const templates: number[] = []
-  let start = 0
-  let at = 0
-  while (at < text.length) {
-    const char = text[at]
-    const end = specialEnd(text, at, templates)
-    if (end !== undefined) {
-      if (at > start) yield ['code', at]
-      yield [char === '/' && /[/*]/.test(text[at + 1] ?? '') ? 'comment' : 'string', end]
-      start = end
-      at = end
-      continue
-    }
-    const depth = templates.at(-1)
-    if (depth !== undefined && char === '{') templates[templates.length - 1] = depth + 1
-    if (depth !== undefined && char === '}') templates[templates.length - 1] = depth - 1
-    at++
-  }
-  if (at > start) yield ['code', at]
-}
-
-/** End of the comment, string, template piece or regular expression that begins at `at`, or undefined for plain code. */
-function specialEnd(text: string, at: number, templates: number[]): number | undefined {
-  const char = text[at]
-  const next = text[at + 1]
-  if (char === '/' && next === '/') return endOr(text, text.indexOf('\n', at))
-  if (char === '/' && next === '*') return endOr(text, text.indexOf('*/', at + 2) + 2, 1)
-  if (char === "'" || char === '"') return quotedEnd(text, at, char)
-  if (char === '`') return templateEnd(text, at + 1, templates)
-  if (char === '}' && templates.at(-1) === 0) {
-    templates.pop()
-    return templateEnd(text, at + 1, templates)
-  }
-  if (char === '/' && regexMayFollow.test(text.slice(Math.max(0, at - 40), at))) return regexEnd(text, at)
-  return undefined
-}
-
-function endOr(text: string, end: number, missing = -1): number {
-  return end === missing ? text.length : end
-}
-
-function quotedEnd(text: string, at: number, quote: string): number {
-  for (let i = at + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++
-    else if (text[i] === quote || text[i] === '\n') return i + 1
-  }
-  return text.length
-}
-
-function templateEnd(text: string, at: number, templates: number[]): number {
-  for (let i = at; i < text.length; i++) {
-    if (text[i] === '\\') i++
-    else if (text[i] === '`') return i + 1
-    else if (text[i] === '$' && text[i + 1] === '{') {
-      templates.push(0)
-      return i + 2
-    }
-  }
-  return text.length
-}
-
-function regexEnd(text: string, at: number): number | undefined {
-  let inClass = false
-  for (let i = at + 1; i < text.length && text[i] !== '\n'; i++) {
-    if (text[i] === '\\') i++
-    else if (text[i] === '[') inClass = true
-    else if (text[i] === ']') inClass = false
-    else if (text[i] === '/' && !inClass) return i + 1
-  }
-  return undefined
+  return blanked(text, () => true)
 }
 
 const importPattern =

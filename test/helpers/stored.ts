@@ -1,7 +1,6 @@
 // What a store holds in the end, read back row by row for the history checker. Rows name their batch in `batch`, their
 // place in it in `i`, and the size of the batch in `of`.
 
-import { zstdDecompressSync } from 'node:zlib'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import type { StoredDataset, StoredRow } from '../../src/history/history.ts'
@@ -9,9 +8,9 @@ import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { Column } from '../../src/model/record-batch.ts'
-import { readSlice } from '../../src/parquet/read-slice.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { readSlice } from './slices.ts'
 
 /** Every dataset that a name leads to. Throws HaltError for a chain that does not link. */
 export async function readStored(store: ObjectStore): Promise<StoredDataset[]> {
@@ -30,7 +29,7 @@ async function rowsOf(store: ObjectStore, chain: DatasetChain): Promise<StoredRo
   const rows: StoredRow[] = []
   for (const { hash, sequence } of chain.slices) {
     const bytes = must(await store.get(dataKey(chain.name.id, hash)), 'a slice is there')
-    const { columns, rows: count } = await readSlice(bytes, { decompress: (page) => zstdDecompressSync(page) })
+    const { columns, rows: count } = await readSlice(bytes)
     const column = (name: string): Column =>
       must(
         columns.find((one) => one.name === name),

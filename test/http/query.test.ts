@@ -2,44 +2,36 @@
 
 import { request as httpRequest } from 'node:http'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { type Answer, startLiveNode, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-const heads: string[] = []
-
-beforeAll(async () => {
-  live = await startLiveNode({
-    'limit-result-rows': 1_000,
-    'limit-result-bytes': 20_000,
-    'limit-query-ms': 3_000,
-    'limit-concurrent-queries': 1,
-  })
-  await live.call('/acme/sales', {
-    method: 'PUT',
-    json: {
-      schema: {
-        fields: [
-          { name: 'city', type: 'String' },
-          { name: 'amount', type: 'Int64?' },
-          { name: 'share', type: 'Float64?' },
-        ],
-      },
-      info: { description: 'What was sold', keywords: ['sales'] },
-      license: { shortName: 'CC0', name: 'CC0 1.0', websiteUrl: 'https://creativecommons.org/publicdomain/zero/1.0/' },
-    },
-  })
-  for (const rows of [[{ city: 'Oslo', amount: 1, share: 0.5 }], [{ city: 'Rome', amount: 2 }, { city: 'Rome' }]]) {
-    await live.ingest('acme/sales', rows)
-    heads.push(String(await live.head('acme/sales')))
-  }
-  const cities = [
-    { name: 'Oslo', land: 'NO' },
-    { name: 'Rome', land: 'IT' },
-  ]
-  await live.ingest('acme/cities', cities, '?create=true')
+const live = await liveNode({
+  'limit-result-rows': 1_000,
+  'limit-result-bytes': 20_000,
+  'limit-query-ms': 3_000,
+  'limit-concurrent-queries': 1,
 })
-afterAll(() => live.stop())
+const heads: string[] = []
+await live.call('/acme/sales', {
+  method: 'PUT',
+  json: {
+    schema: {
+      fields: [
+        { name: 'city', type: 'String' },
+        { name: 'amount', type: 'Int64?' },
+        { name: 'share', type: 'Float64?' },
+      ],
+    },
+    info: { description: 'What was sold', keywords: ['sales'] },
+    license: { shortName: 'CC0', name: 'CC0 1.0', websiteUrl: 'https://creativecommons.org/publicdomain/zero/1.0/' },
+  },
+})
+for (const rows of [[{ city: 'Oslo', amount: 1, share: 0.5 }], [{ city: 'Rome', amount: 2 }, { city: 'Rome' }]]) {
+  await live.ingest('acme/sales', rows)
+  heads.push(String(await live.head('acme/sales')))
+}
+const cities = Object.entries({ Oslo: 'NO', Rome: 'IT' }).map(([name, land]) => ({ name, land }))
+await live.ingest('acme/cities', cities, '?create=true')
 
 const sql = 'select city, amount, share from "acme/sales" order by offset'
 
@@ -156,7 +148,7 @@ describe('pins', () => {
         ['select 1', []],
       ] as const) {
         const answer = await live.query(statement, { datasets: [await pin({ alias })], include })
-        expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+        expect(answer.refusal).toBe('422 InvalidRequest')
         expect(answer.at('candidates')).toEqual(['acme/sales'])
       }
     }
@@ -168,18 +160,19 @@ describe('pins', () => {
   })
 
   it('keep all other names from resolving', async () => {
-    const answer = await live.query('select * from "acme/cities"', { datasets: [await pin()] })
-    expect([answer.status, answer.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+    expect((await live.query('select * from "acme/cities"', { datasets: [await pin()] })).refusal).toBe(
+      '404 DatasetNotFound',
+    )
   })
 
   it('of unknown blocks and datasets are 404, used or not', async () => {
     const unknown = { blockHash: `f1620${'0'.repeat(64)}` }
     for (const statement of [sql, 'select 1']) {
       const block = await live.query(statement, { datasets: [await pin(unknown)] })
-      expect([block.status, block.at('error.kind')]).toEqual([404, 'BlockNotFound'])
+      expect(block.refusal).toBe('404 BlockNotFound')
       const id = `did:odf:fed01${'0'.repeat(64)}`
       const dataset = await live.query(statement, { datasets: [{ id, alias: 'acme/sales' }] })
-      expect([dataset.status, dataset.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+      expect(dataset.refusal).toBe('404 DatasetNotFound')
     }
   })
 
@@ -190,8 +183,7 @@ describe('pins', () => {
     [{ color: 'red' }],
     [{ alias: 7 }],
   ])('of the form %j are 422', async (wrong) => {
-    const answer = await live.query(sql, { datasets: [{ ...(await pin()), ...wrong }] })
-    expect([answer.status, answer.at('error.kind')]).toEqual([422, 'InvalidRequest'])
+    expect((await live.query(sql, { datasets: [{ ...(await pin()), ...wrong }] })).refusal).toBe('422 InvalidRequest')
   })
 
   it('must not give one name two meanings', async () => {

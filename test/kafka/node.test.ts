@@ -5,12 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { startServed } from '../../src/history/chaos.ts'
 import { startLiveNode } from '../helpers/live-node.ts'
-import { startNodeProcess } from '../helpers/node-process.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 
-function kafkaFlags(): Record<string, unknown> {
-  return { log: 'kafka', 'kafka-brokers': [sharedKafka().broker], 'topic-prefix': newPrefix(), partitions: 3 }
+function kafkaFlags(): Record<string, string> {
+  return { log: 'kafka', 'kafka-brokers': sharedKafka().broker, 'topic-prefix': newPrefix(), partitions: '3' }
 }
 
 describe.skipIf(noKafka)('a node with its log in Kafka', () => {
@@ -40,8 +40,9 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
   })
 
   test('finds after a kill what it had acknowledged, each row once', async () => {
-    const data = await mkdtemp(join(tmpdir(), 'proofstream-kafka-node-'))
-    const flags = { data, ...kafkaFlags(), 'cut-burst': 10_000, 'cut-open-age': 200, 'cut-wait-age': 20 }
+    const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-kafka-node-'))
+    const options = { ...kafkaFlags(), 'cut-burst': '10000', 'cut-open-age': '200ms', 'cut-wait-age': '20ms' }
+    const start = () => startServed({ session: 'node', dataDir, compileCache: join(dataDir, 'compiled'), options })
     const post = (node: { url: string; token: string }, i: number, prefer: string): Promise<Response> =>
       fetch(`${node.url}/acme/rows/ingest?create=true`, {
         method: 'POST',
@@ -53,24 +54,26 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
         },
         body: `{"i":${i}}\n`,
       })
-    let node = await startNodeProcess(flags)
+    let node = start()
     try {
-      expect((await post(node, 0, 'wait=20')).status).toBe(200)
-      const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => post(node, i + 1, 'respond-async')))
+      let at = await node.ready
+      expect((await post(at, 0, 'wait=20')).status).toBe(200)
+      const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => post(at, i + 1, 'respond-async')))
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
-      await node.kill()
-      node = await startNodeProcess(flags)
+      await node.end('SIGKILL')
+      node = start()
+      at = await node.ready
       // Repeated, as a producer does that has heard nothing.
-      for (let i = 0; i <= 200; i += 20) expect((await post(node, i, 'wait=20')).status).toBe(200)
-      const answer = await fetch(`${node.url}/query`, {
+      for (let i = 0; i <= 200; i += 20) expect((await post(at, i, 'wait=20')).status).toBe(200)
+      const answer = await fetch(`${at.url}/query`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${node.token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${at.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ query: 'select count(*), count(distinct i), max(i) from "acme/rows"' }),
       })
       expect(await answer.json()).toMatchObject({ output: { data: [[201, 201, 200]] } })
     } finally {
-      await node.kill()
-      await rm(data, { recursive: true, force: true })
+      await node.end('SIGKILL')
+      await rm(dataDir, { recursive: true, force: true })
     }
   })
 })

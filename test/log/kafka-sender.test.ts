@@ -48,7 +48,7 @@ function partition(): { send: SenderDeps['send']; sizes: number[]; stored: Uint8
   return {
     stored,
     sizes,
-    send: async (_partition, messages) => {
+    send: async (messages) => {
       await Promise.resolve()
       sizes.push(messages.length)
       stored.push(...messages)
@@ -115,7 +115,7 @@ describe('a sender', () => {
 
   test('repeats the same bytes until it hears where they are', async () => {
     const sent: (readonly Uint8Array[])[] = []
-    const sender = senderOf(async (_partition, messages) => {
+    const sender = senderOf(async (messages) => {
       sent.push(messages)
       if (sent.length === 1) throw problem({ name: 'KafkaJSConnectionError', code: 'ECONNRESET' })
       return sent.length === 2 ? { unsent: problem({}) } : 0
@@ -233,7 +233,7 @@ describe('a sender', () => {
     const clock = fakeClock()
     const sent: number[] = []
     const sender = senderOf(
-      async (_partition, [message]) => {
+      async ([message]) => {
         sent.push(message?.[0] ?? 0)
         clock.ms += 10_000
         return sent.length - 1

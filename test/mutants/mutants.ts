@@ -72,14 +72,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a lost log is read from where it begins',
     to: `    const { start, end } = await log.range(this.number)
-    const floor = Math.min(Math.max(record?.position ?? 0, start), end)
+    const floor = Math.min(Math.max(record.position, start), end)
     this.#tried = floor`,
     test: 'lost-log',
   },
   {
     name: 'the floor before the block',
-    from: 'if (slot.halt === undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
-    to: 'if (slot.halt !== undefined) position = Math.min(position, firstUncommitted(slot) ?? position)',
+    from: "if (worker.phase !== 'halted') position = Math.min(position, worker.firstUncommitted ?? position)",
+    to: "if (worker.phase === 'halted') position = Math.min(position, worker.firstUncommitted ?? position)",
   },
   {
     name: 'deleted when the commit is unclear',

@@ -5,17 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { fromPlain, jsonText, parseJson } from '../../src/json/json.ts'
 import { must } from '../../src/lib/assert.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { typeText } from '../../src/model/schema.ts'
+import type { JsonValue } from '../../src/model/json.ts'
+import { type DataType, typeText } from '../../src/model/schema.ts'
 import { decodeBlock } from '../../src/odf/block.ts'
-import {
-  blockFromJson,
-  blockToJson,
-  eventFromJson,
-  eventToJson,
-  schemaFromJson,
-  schemaToJson,
-  typeFromJson,
-} from '../../src/odf/odf-json.ts'
+import { eventFromJson, eventToJson, schemaFromJson, schemaToJson } from '../../src/odf/odf-json.ts'
 import { blockVectors } from '../helpers/odf-vectors.ts'
 
 function errorOf(act: () => unknown): NodeError {
@@ -26,6 +19,15 @@ function errorOf(act: () => unknown): NodeError {
     throw error
   }
   throw new Error('nothing was thrown')
+}
+
+/** Reads a type as that of the only column of a schema. */
+function typeFromJson(type: JsonValue): DataType {
+  const field = new Map<string, JsonValue>([
+    ['name', 'a'],
+    ['type', type],
+  ])
+  return schemaFromJson(new Map([['fields', [field]]])).fields[0]!.type
 }
 
 describe('schemas', () => {
@@ -166,11 +168,11 @@ describe('the short text of a type', () => {
     'Map(String,Int64)',
     `${'List('.repeat(60)}Int64${')'.repeat(60)}`,
   ])('%j is none', (text) => {
-    expect(errorOf(() => typeFromJson(text, 'x')).kind).toBe('InvalidRequest')
+    expect(errorOf(() => typeFromJson(text)).kind).toBe('InvalidRequest')
   })
 
   it('is suggested when only case is wrong', () => {
-    expect(errorOf(() => typeFromJson('float64?', 'schema.fields[0].type')).details.candidates).toEqual(['Float64'])
+    expect(errorOf(() => typeFromJson('float64?')).details.candidates).toEqual(['Float64'])
   })
 })
 
@@ -178,9 +180,10 @@ describe('blocks and events', () => {
   it('of the vectors have the JSON form that the vectors have', () => {
     const file = JSON.parse(readFileSync(new URL('../vectors/blocks.json', import.meta.url), 'utf8'))
     for (const [index, { bytes }] of blockVectors.entries()) {
-      const json = blockToJson(decodeBlock(bytes).block)
-      expect(JSON.parse(jsonText(json))).toEqual(file.vectors[index].block)
-      expect(blockFromJson(json)).toEqual(blockVectors[index]?.block)
+      const { event } = decodeBlock(bytes).block
+      const json = eventToJson(event)
+      expect(JSON.parse(jsonText(json))).toEqual(file.vectors[index].block.event)
+      expect(eventFromJson(event.kind, json, 'event')).toEqual(blockVectors[index]?.block.event)
     }
   })
 

@@ -6,8 +6,7 @@ import { NodeError } from '../../src/model/errors.ts'
 import type { OutputSchema, OutputType } from '../../src/model/output-schema.ts'
 import { type SchemaFormat, schemaFormatOf, schemaFormats } from '../../src/model/query.ts'
 import { type DataType, optional } from '../../src/model/schema.ts'
-import { schemaBytes } from '../../src/odf/schema-formats.ts'
-import { yamlText } from '../../src/odf/yaml.ts'
+import { schemaBytes, yamlText } from '../../src/odf/schema-formats.ts'
 
 function spelled(schema: OutputSchema, format: SchemaFormat): string {
   return Buffer.from(schemaBytes(schema, format)).toString()

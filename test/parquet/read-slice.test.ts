@@ -9,9 +9,10 @@ import { type BasicType, parquetWriteBuffer, type SchemaElement } from 'hyparque
 import { afterAll, describe, expect, test } from 'vitest'
 import { DecodeError } from '../../src/model/errors.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
-import { openSlice, readSlice } from '../../src/parquet/read-slice.ts'
+import { openSlice } from '../../src/parquet/read-slice.ts'
 import { arbTable, batchOf, batchRows } from '../arrow/columns-helper.ts'
-import { connect, decompress, hashOf, writeSlice } from './slice-helper.ts'
+import { readSlice } from '../helpers/slices.ts'
+import { connect, hashOf, writeSlice } from './slice-helper.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'slices-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -30,7 +31,7 @@ describe('slice reader', () => {
         const [from, to] = [join(folder, `from-${number}.parquet`), join(folder, `to-${number}.parquet`)]
         writeFileSync(from, writeSlice(fields, [batchOf(fields, rows)]))
         await connection.run(`COPY (FROM read_parquet('${from}')) TO '${to}' (FORMAT parquet, COMPRESSION ${codec})`)
-        expect(batchRows(await readSlice(new Uint8Array(readFileSync(to)), { decompress }))).toEqual(rows)
+        expect(batchRows(await readSlice(new Uint8Array(readFileSync(to))))).toEqual(rows)
       }),
       { numRuns: 60 },
     )
@@ -48,7 +49,7 @@ describe('slice reader', () => {
           columnData: fields.map(({ name }, i) => ({ name, data: rows.map((row) => row[i]) })),
         })
         const theirs = await readSlice(new Uint8Array(other))
-        const ours = await readSlice(writeSlice(fields, [batchOf(fields, rows)]), { decompress })
+        const ours = await readSlice(writeSlice(fields, [batchOf(fields, rows)]))
         expect(hashOf(fields, theirs)).toBe(hashOf(fields, ours))
       }),
       { numRuns: 60 },
@@ -131,10 +132,10 @@ describe('slices of other ODF software', () => {
     async (_, { file, logicalHash, records }) => {
       const bytes = new Uint8Array(readFileSync(file))
       const { fields } = openSlice(bytes)
-      const batch = await readSlice(bytes, { decompress })
+      const batch = await readSlice(bytes)
       expect(batch.rows).toBe(records)
       expect(hashOf(fields, batch)).toBe(logicalHash)
-      const again = await readSlice(writeSlice(fields, [batch]), { decompress })
+      const again = await readSlice(writeSlice(fields, [batch]))
       expect(hashOf(fields, again)).toBe(logicalHash)
     },
   )
@@ -171,7 +172,7 @@ describe('damaged slices', () => {
       fc.asyncProperty(fc.nat(good.length - 1), fc.nat(255), async (at, value) => {
         const bytes = good.slice()
         bytes[at] = value
-        const outcome = await readSlice(bytes, { decompress }).then(batchRows, (error: unknown) => error)
+        const outcome = await readSlice(bytes).then(batchRows, (error: unknown) => error)
         expect(Array.isArray(outcome) || outcome instanceof DecodeError).toBe(true)
       }),
       { numRuns: 500 },

@@ -1,22 +1,19 @@
 // Writing, hashing and comparing slices: for their tests. DuckDB's values come back as columns-helper has them.
 
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { zstdCompressSync } from 'node:zlib'
 import * as duckdb from '@duckdb/node-api'
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import { createLogicalHash } from '../../src/arrow/logical-hash.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataType, type Field, innerType } from '../../src/model/schema.ts'
-import { createSliceWriter } from '../../src/parquet/write-slice.ts'
+import { encodeSlice } from '../../src/parquet/write-slice.ts'
 import type { Value } from '../arrow/columns-helper.ts'
 
 const compress = (bytes: Uint8Array): Uint8Array => new Uint8Array(zstdCompressSync(bytes))
-export const decompress = (bytes: Uint8Array): Uint8Array => new Uint8Array(zstdDecompressSync(bytes))
 
 export function writeSlice(fields: readonly Field[], batches: readonly RecordBatch[], zstd = true): Uint8Array {
-  const writer = createSliceWriter({ fields, ...(zstd ? { compress } : {}) })
-  for (const batch of batches) writer.add(batch)
-  return concatBytes(writer.finish())
+  return concatBytes(encodeSlice({ fields, ...(zstd ? { compress } : {}) }, batches))
 }
 
 export function hashOf(fields: readonly Field[], batch: RecordBatch): string {

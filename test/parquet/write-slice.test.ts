@@ -7,12 +7,13 @@ import * as fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sliceBatch } from '../../src/arrow/columns.ts'
-import { decodeArrowStream, encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { type DataType, type Field, innerType } from '../../src/model/schema.ts'
-import { openSlice, readSlice } from '../../src/parquet/read-slice.ts'
+import { openSlice } from '../../src/parquet/read-slice.ts'
 import { rowGroupRows } from '../../src/parquet/write-slice.ts'
 import { arbTable, batchOf, batchRows, type Value } from '../arrow/columns-helper.ts'
-import { connect, decompress, forDuckDb, fromDuckDb, hashOf, writeSlice } from './slice-helper.ts'
+import { decodeArrowStream, decompress, readSlice } from '../helpers/slices.ts'
+import { connect, forDuckDb, fromDuckDb, hashOf, writeSlice } from './slice-helper.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'slices-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -27,7 +28,7 @@ describe('slice writer', () => {
         const bytes = writeSlice(fields, parts, zstd)
         expect(bytes).toEqual(writeSlice(fields, [batch], zstd))
         expect(openSlice(bytes).fields).toEqual(fields)
-        expect(batchRows(await readSlice(bytes, { decompress }))).toEqual(rows)
+        expect(batchRows(await readSlice(bytes))).toEqual(rows)
       }),
       { numRuns: 150 },
     )
@@ -132,7 +133,7 @@ describe('slice writer', () => {
     expect(bytes).toEqual(writeSlice(fields, [batch]))
     const { row_groups } = parquetMetadata(bytes.slice().buffer)
     expect(row_groups.map((group) => Number(group.num_rows))).toEqual([rowGroupRows, rowGroupRows, 77])
-    expect(hashOf(fields, await readSlice(bytes, { decompress }))).toBe(hashOf(fields, batch))
+    expect(hashOf(fields, await readSlice(bytes))).toBe(hashOf(fields, batch))
   })
 
   test('a row group of large values ends after 64 MiB', () => {
@@ -194,7 +195,7 @@ describe('slice writer', () => {
     ]
     const bytes = writeSlice(fields, [batchOf(fields, rows)])
     expect(openSlice(bytes).fields).toEqual(fields)
-    expect(batchRows(await readSlice(bytes, { decompress }))).toEqual(rows)
+    expect(batchRows(await readSlice(bytes))).toEqual(rows)
     const file = join(folder, 'nested.parquet')
     writeFileSync(file, bytes)
     const connection = await connect()
@@ -209,7 +210,7 @@ describe('slice writer', () => {
     const batch = batchOf([field], [[['a']], [['hidden', 'too']], [['b', 'c']]])
     const column = { ...batch.columns[0]!, nullCount: 1, validity: Uint8Array.of(0b101) }
     const bytes = writeSlice([field], [{ rows: 3, columns: [column] }])
-    expect(batchRows(await readSlice(bytes, { decompress }))).toEqual([[['a']], [null], [['b', 'c']]])
+    expect(batchRows(await readSlice(bytes))).toEqual([[['a']], [null], [['b', 'c']]])
   })
 })
 

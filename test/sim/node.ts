@@ -3,8 +3,8 @@
 
 import { Readable } from 'node:stream'
 import { constants, zstdCompressSync } from 'node:zlib'
+import type { Compressor } from '../../src/builder/build-slice.ts'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
-import type { Compressor } from '../../src/builder/built-slice.ts'
 import type { CutOptions } from '../../src/builder/governor.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'

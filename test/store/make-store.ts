@@ -15,11 +15,11 @@ import { instantFromMs } from '../../src/model/instant.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../../src/model/schema.ts'
 import { encodeBlock } from '../../src/odf/block.ts'
-import { createSliceWriter } from '../../src/parquet/write-slice.ts'
-import { putCommit, putFloor, putLog, putName } from '../../src/store/records.ts'
 import { writeHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { putCommit, putFloor, putLog, putName } from '../../src/store/records.ts'
+import { encodeSlice } from '../../src/parquet/write-slice.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 export const log = 'log-1'
@@ -135,11 +135,12 @@ function makeSlice(first: number, { rows, timeMs, lie }: { rows: number; timeMs:
     ],
   }
   const batch = lie.rows?.(honest) ?? honest
-  const writer = createSliceWriter({ fields, compress: (bytes) => zstdCompressSync(bytes) })
-  writer.add(batch)
   const hash = createLogicalHash(fields)
   hash.update(batch)
-  return { bytes: concatBytes(writer.finish()), logicalHash: hash.digest() }
+  return {
+    bytes: concatBytes(encodeSlice({ fields, compress: zstdCompressSync }, [batch])),
+    logicalHash: hash.digest(),
+  }
 }
 
 function checkpointContent(block: number, at: { next: number; rows: number; previous?: Hash }): CheckpointContent {

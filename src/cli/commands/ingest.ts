@@ -5,9 +5,16 @@ import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { bytesSource, type IngestSource, openSource, type PipedLines, pipedLines } from '../ingest-source.ts'
+import {
+  bytesSource,
+  cutInput,
+  firstRecord,
+  type IngestSource,
+  openSource,
+  type PipedLines,
+  pipedLines,
+} from '../ingest-source.ts'
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
@@ -38,12 +45,16 @@ interface Sending {
   readonly options: IngestOptions
 }
 
-/** A source and what is known of it before it is sent. */
+/** A source of bytes that is sent in one request. */
 interface Batch {
   readonly source: IngestSource
   /** There is no other, so its answer may wait for the block. */
   readonly isOnly: boolean
-  /** Whether its first record is a header, where that is known. */
+}
+
+/** What is known when a batch is sent: whether the dataset is missing, and whether CSV begins with a header. */
+interface Known {
+  readonly missing: boolean
   readonly header: string | undefined
 }
 
@@ -129,10 +140,13 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
       hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
     })
   }
-  const batches = batchesOf(sending.options, sources)
-  for await (const batch of batches.all()) {
-    const item = await sendSource(sending, batch, missing)
-    batches.learn(item.receipt)
+  // The node says of the first batch of CSV whether its first record was a header.
+  const learned = { header: sending.options.header }
+  const batches =
+    'piped' in sources ? pipedBatches(sending.options, sources.piped, learned) : fileBatches(sources.files)
+  for await (const batch of batches) {
+    const item = await sendSource(sending, batch, { missing, header: learned.header })
+    learned.header ??= 'piped' in sources ? textAt(item.receipt, 'csvHeader') : undefined
     yield item
     if (missing && sending.options.dryRun !== true) {
       await tellCreated(sending)
@@ -141,50 +155,25 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
   }
 }
 
-interface Batches {
-  all(): AsyncIterable<Batch> | Iterable<Batch>
-  /** Told of each receipt before the next batch is asked for. */
-  learn(receipt: JsonValue): void
-}
-
-function batchesOf(options: IngestOptions, sources: Sources): Batches {
-  if ('piped' in sources) return new PipedBatches(options, sources.piped)
-  const { files } = sources
-  const batches = files.map((source) => ({ source, isOnly: files.length === 1, header: options.header }))
-  return { all: () => batches, learn: () => undefined }
+function fileBatches(files: readonly IngestSource[]): readonly Batch[] {
+  return files.map((source) => ({ source, isOnly: files.length === 1 }))
 }
 
 /** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
-class PipedBatches implements Batches {
-  readonly #options: IngestOptions
-  readonly #lines: PipedLines
-  #header: string | undefined
-  #headerLine: Uint8Array | undefined
-
-  constructor(options: IngestOptions, lines: PipedLines) {
-    this.#options = options
-    this.#lines = lines
-    this.#header = options.header
-  }
-
-  async *all(): AsyncGenerator<Batch> {
-    const { mediaType, isCsv } = this.#lines
-    const { batchRows: mostRows, batchAge: mostAgeMs } = this.#options
-    let number = 0
-    for await (const { bytes, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv })) {
-      number++
-      const isOnly = isLast && number === 1
-      if (isCsv && number === 1) this.#headerLine = firstRecord(bytes)
-      const repeats = number > 1 && this.#header === 'present' && this.#headerLine !== undefined
-      const body = repeats && this.#headerLine !== undefined ? Buffer.concat([this.#headerLine, bytes]) : bytes
-      const source = bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, mediaType, body)
-      yield { source, isOnly, header: this.#header }
-    }
-  }
-
-  /** The node says of the first batch whether its first record was a header. */
-  learn(receipt: JsonValue): void {
-    this.#header ??= textAt(receipt, 'csvHeader')
+async function* pipedBatches(
+  { batchRows: mostRows, batchAge: mostAgeMs }: IngestOptions,
+  { mediaType, isCsv }: PipedLines,
+  learned: { readonly header: string | undefined },
+): AsyncGenerator<Batch> {
+  let headerLine: Uint8Array | undefined
+  let number = 0
+  for await (const { bytes, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv })) {
+    number++
+    const isOnly = isLast && number === 1
+    const repeated = learned.header === 'present' ? headerLine : undefined
+    if (isCsv) headerLine ??= firstRecord(bytes)
+    const body = repeated === undefined ? bytes : Buffer.concat([repeated, bytes])
+    yield { source: bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, mediaType, body), isOnly }
   }
 }
 
@@ -200,7 +189,7 @@ async function exists({ client, path, options }: Sending): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     if (error.exitCode === exitCodes.notFound) return false
-    // Who may write need not be allowed to read.
+    // A token that may write need not allow reading.
     if (error.exitCode === exitCodes.notAllowed) return true
     throw error
   }
@@ -218,7 +207,7 @@ async function tellCreated({ client, dataset, path }: Sending): Promise<void> {
   note(`created dataset ${dataset}${columns === '' ? ' with an inferred schema' : `: ${columns}`}`)
 }
 
-async function sendSource(sending: Sending, batch: Batch, missing: boolean): Promise<Ingested> {
+async function sendSource(sending: Sending, batch: Batch, known: Known): Promise<Ingested> {
   const { client, path, options } = sending
   const { source } = batch
   const key = options.key ?? randomUUID()
@@ -238,8 +227,8 @@ async function sendSource(sending: Sending, batch: Batch, missing: boolean): Pro
     return client.call({
       method: 'POST',
       path: `${path}/ingest`,
-      query: ingestQuery(options, missing),
-      headers: ingestHeaders(options, batch, key),
+      query: ingestQuery(options, known.missing),
+      headers: ingestHeaders(options, batch, { key, header: known.header }),
       stream,
     })
   }
@@ -289,8 +278,8 @@ function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<
 
 function ingestHeaders(
   options: IngestOptions,
-  { source, isOnly, header }: Batch,
-  key: string,
+  { source, isOnly }: Batch,
+  { key, header }: { readonly key: string; readonly header: string | undefined },
 ): Readonly<Record<string, string>> {
   const parameter = header === undefined || source.mediaType !== 'text/csv' ? '' : `; header=${header}`
   const prefer = options.wait ? (isOnly ? `wait=${waitSeconds}` : undefined) : 'respond-async'

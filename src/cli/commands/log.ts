@@ -4,7 +4,7 @@
 import type { JsonValue } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { numberOf, objectOf } from '../json-values.ts'
+import { objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
 
 export interface AdoptCommand extends NodeOptions {
@@ -17,15 +17,14 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 
 /** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
-  const { adopt, logNameOf } = await import('../../adopt.ts')
+  const { adopt, logNameOf } = await import('../../repair.ts')
   const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
   const log = old.kind === 'kafka' || next.kind === 'kafka' ? 'kafka' : 'file'
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
   if (old.kind !== 'id') note(`building what ${command.old} still holds`)
   const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })
   const givenUp = adoption.givenUp.map(({ partition, from, to, dataset, reason }): JsonValue => {
-    const end = to === undefined ? {} : { to: numberOf(to) }
-    return objectOf({ partition: numberOf(partition), from: numberOf(from), ...end, dataset, reason })
+    return objectOf({ partition, from, to, dataset, reason })
   })
   if (givenUp.length > 0) printObjects(context.form, columns, givenUp)
   if (adoption.outcome === 'refused') {
@@ -65,12 +64,11 @@ export interface RejectCommand extends NodeOptions {
 
 /** What was written goes to stdout. */
 export async function reject(context: CommandContext, { what, flags, configFile }: RejectCommand): Promise<number> {
-  const { rejectMessage } = await import('../../reject.ts')
+  const { rejectMessage } = await import('../../repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { outcome, log, partition, position, record } = await rejectMessage(config, what)
   const { dataset, reason, by, at } = record
-  const place = { log, partition: numberOf(partition), position: numberOf(position) }
-  printObject(context.form, objectOf({ ...place, dataset, reason, by, at }))
+  printObject(context.form, objectOf({ log, partition, position, dataset, reason, by, at }))
   note(
     outcome === 'rejected'
       ? `message ${position} is rejected; running builders go on within 10 s, others when they start`

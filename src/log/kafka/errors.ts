@@ -1,6 +1,8 @@
 // What an error of kafkajs says about the messages that were sent. The library wraps errors in errors, marks what can
 // be repeated as not to be repeated, and now and then throws a plain Error: only what is known to refuse is trusted.
+// Also the limits on exchanges with the brokers, and the pauses between tries.
 
+import type { Clock } from '../../lib/clock.ts'
 import { NodeError } from '../../model/errors.ts'
 
 /**
@@ -95,4 +97,44 @@ function* chainOf(error: unknown, depth = 0): Generator<Link> {
 function textOf(value: object, member: string): string {
   const found: unknown = Reflect.get(value, member)
   return typeof found === 'string' ? found : ''
+}
+
+/** Time to make connections: a frozen broker takes them and says nothing, and the next try asks another one. */
+export const connectLimitMs = 3_000
+
+/**
+ * What `work` gives, or NodeError `LogUnavailable` after `ms`; `work` then goes on unheard.
+ * The library's own limits add up to more than they say.
+ */
+export async function within<T>(ms: number, clock: Clock, work: Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const late = async (): Promise<never> => {
+    await clock.sleep(ms, stop.signal)
+    throw new NodeError('LogUnavailable', `Kafka has not answered within ${ms} ms.`)
+  }
+  try {
+    return await Promise.race([work, late()])
+  } finally {
+    // With a reason of our own, because one is made with its stack otherwise, for each exchange.
+    stop.abort('answered')
+  }
+}
+
+/** A function that tells the pause before the next try, in milliseconds: twice the one before, up to a second. */
+export function backoff(): () => number {
+  let nextMs = 50
+  return () => {
+    const pauseMs = nextMs
+    nextMs = Math.min(2 * pauseMs, 1_000)
+    return pauseMs
+  }
+}
+
+/** What to tell an operator whose brokers cannot be reached or refuse this client. */
+export function connectionHint(error: unknown): string {
+  const text = describeError(error)
+  if (/Closed connection|socket disconnected/i.test(text)) {
+    return `${text}. The broker closed the connection: check that --kafka-tls-* and --kafka-sasl-* fit its listener.`
+  }
+  return text
 }

@@ -12,19 +12,13 @@ import { HaltError, NodeError } from '../../model/errors.ts'
 import type { EventLog, LogEntry } from '../event-log.ts'
 import { prepareContract } from '../messages.ts'
 import { checkInRange } from '../tail.ts'
-import { MessageCache } from './cache.ts'
-import { endConnections, type KafkaConnection } from './client.ts'
-import { within } from './deadline.ts'
-import { describeError, isOutOfRange } from './errors.ts'
-import { Follow } from './follow.ts'
-import { openPatiently } from './opening.ts'
-import { type Range, type TopicEntry, TopicReader } from './reader.ts'
-import { PartitionSender } from './sender.ts'
+import { createKafka, endConnections, type KafkaConnection } from './client.ts'
+import { connectionHint, describeError, isConfigurationError, isOutOfRange, within } from './errors.ts'
+import { Follow, type Range, type TopicEntry, TopicReader } from './reader.ts'
+import { PartitionSender, TopicWriter } from './sender.ts'
 import { ensureTopics, topicNames } from './topics.ts'
-import { TopicWriter } from './writer.ts'
 
 const defaultPartitions = 8
-const cacheBytes = 64 * 1024 * 1024
 const stepBytes = 1024 * 1024
 /** A broker that takes longer to say who it is may be frozen: another one is asked. */
 const checkLimitMs = 1_500
@@ -35,6 +29,9 @@ const closeMs = 1_000
 /** An end below a position that was read before may be that of a leader who does not know it yet. */
 const endTries = 4
 const retryMs = 500
+/** How long brokers that cannot be reached are tried when the log is opened, and how often that is told. */
+const openMs = 60_000
+const tellMs = 10_000
 
 export interface KafkaLogOptions {
   readonly connection: KafkaConnection
@@ -99,7 +96,8 @@ class TopicLog implements KafkaLog {
   readonly #watcher: TopicReader
   readonly #writer: TopicWriter
   readonly #senders: readonly PartitionSender[]
-  readonly #cache = new MessageCache(cacheBytes)
+  /** What the last lookup in each partition fetched: the next one often asks for a message right behind. */
+  readonly #fetched = new Map<number, readonly TopicEntry[]>()
   readonly #follows = new Set<Follow>()
   readonly #starting = new Set<Promise<unknown>>()
   /** Lookups of one partition come one after the other: the second often finds the first one's messages. */
@@ -123,7 +121,7 @@ class TopicLog implements KafkaLog {
         end: ranges.get(partition)?.end ?? 0,
         clock,
         logger,
-        send: (_partition, messages) => this.#writer.send(partition, messages),
+        send: (messages) => this.#writer.send(partition, messages),
         find: (span, messages) => this.#find(partition, span, messages),
         peek: async (position) => (await this.#fetch(partition, position, 1))[0]?.bytes,
         onHalt: (error) => this.#stop(error),
@@ -169,7 +167,6 @@ class TopicLog implements KafkaLog {
     try {
       for await (const entries of follow.entries()) {
         if (this.#halt !== undefined) throw this.#halt
-        this.#cache.add(partition, entries)
         yield entries
       }
     } finally {
@@ -180,8 +177,6 @@ class TopicLog implements KafkaLog {
   async get(partition: number, position: number): Promise<Uint8Array | undefined> {
     assert(position < 0 || Number.isSafeInteger(position), 'a position is a whole number')
     if (position < 0) return undefined
-    const held = this.#cache.get(partition, position)
-    if (held !== undefined) return held
     const before = this.#lookups.get(partition) ?? Promise.resolve()
     const lookup = before.then(() => this.#look(partition, position))
     this.#lookups.set(
@@ -237,12 +232,13 @@ class TopicLog implements KafkaLog {
     }
   }
 
-  /** Fetches a message that is not held, and what comes after it. */
+  /** The message, from what the last lookup fetched, or with those behind it. */
   async #look(partition: number, position: number): Promise<Uint8Array | undefined> {
-    const held = this.#cache.get(partition, position)
-    if (held !== undefined) return held
+    const fetched = this.#fetched.get(partition) ?? []
+    const held = fetched[position - (fetched[0]?.position ?? 0)]
+    if (held?.position === position) return held.bytes
     const entries = await this.#fetch(partition, position, stepBytes)
-    this.#cache.add(partition, entries)
+    this.#fetched.set(partition, entries)
     return entries[0]?.bytes
   }
 
@@ -256,7 +252,7 @@ class TopicLog implements KafkaLog {
     }
   }
 
-  /** Repeats a question once on new connections; what fails then is a `LogUnavailable`. */
+  /** Repeats a question on new connections; what fails at the last try is a `LogUnavailable`. */
   async #patiently<T>(ask: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -275,9 +271,9 @@ class TopicLog implements KafkaLog {
 
   /** Throws HaltError `LogReplaced` when the brokers or the topic are not those that were opened. */
   async #checkIdentity(): Promise<void> {
-    const found = await this.#watcher.describe(checkLimitMs)
-    if (found.partitions === this.partitions) return
-    throw new HaltError('LogReplaced', `the topic has ${found.partitions} partitions, not ${this.partitions}`)
+    const found = await this.#watcher.countPartitions(checkLimitMs)
+    if (found === this.partitions) return
+    throw new HaltError('LogReplaced', `the topic has ${found} partitions, not ${this.partitions}`)
   }
 
   /** Position in [from, below) at which `messages` begin, if they are all there. */
@@ -310,4 +306,47 @@ class TopicLog implements KafkaLog {
 
 function closed(): NodeError {
   return new NodeError('LogUnavailable', 'The log is closed.')
+}
+
+/**
+ * What `open` makes of a client. Brokers that cannot be reached are tried for a minute; an operator is told at once and
+ * now and then, not at every try. Throws NodeError `LogUnavailable` after that, or at once when the brokers refuse this
+ * client; `InvalidParameter` as `open` throws it.
+ */
+async function openPatiently<T>(
+  { connection, clock, logger }: Pick<KafkaLogOptions, 'connection' | 'clock' | 'logger'>,
+  open: (kafka: Kafka) => Promise<T>,
+): Promise<T> {
+  const { brokers } = connection
+  let isOpen = false
+  const kafka = createKafka(connection, {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    // The client has a line for each connection that it tries.
+    warn: (fields, message) => (isOpen ? logger.warn(fields, message) : logger.debug(fields, message)),
+    error: (fields, message) => logger.error(fields, message),
+  })
+  const endMs = clock.monotonicMs() + openMs
+  let tellAtMs = Number.NEGATIVE_INFINITY
+  for (;;) {
+    try {
+      const opened = await open(kafka)
+      isOpen = true
+      return opened
+    } catch (error) {
+      if (error instanceof NodeError && error.kind === 'InvalidParameter') throw error
+      const why = connectionHint(error)
+      const nowMs = clock.monotonicMs()
+      if (isConfigurationError(error) || nowMs + retryMs > endMs) {
+        const message = `Kafka at ${brokers.join(', ')} cannot be used.`
+        throw new NodeError('LogUnavailable', message, { hint: why, cause: error })
+      }
+      if (nowMs >= tellAtMs) {
+        const secondsLeft = Math.ceil((endMs - nowMs) / 1000)
+        logger.warn({ brokers, why }, `Kafka cannot be reached; trying for ${secondsLeft} s more`)
+        tellAtMs = nowMs + tellMs
+      }
+      await clock.sleep(retryMs)
+    }
+  }
 }

@@ -1,13 +1,26 @@
-// Appends to one partition of the topic: calls wait in a bounded queue, share record batches, and one batch is in
+// Appending to the topic. `PartitionSender`: calls wait in a bounded queue, share record batches, and one batch is in
 // flight at a time. The same bytes are sent until the broker has said where they are, or the deadline has passed: then
-// the outcome is unknown. A copy that a lost acknowledgement leaves behind is void to its readers (protocol.md §1).
+// the outcome is unknown. A copy that a lost acknowledgement leaves behind is void to its readers
+// (docs/spec/protocol.md §1). `TopicWriter` makes one attempt.
 
+import type { Broker } from 'kafkajs'
 import { randomBytes } from '../../ids/native-crypto.ts'
 import { equalBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
-import { describeError, isConfigurationError, type SendVerdict, sendVerdict } from './errors.ts'
+import { produce, type TopicAddress, TopicConnections } from './client.ts'
+import {
+  backoff,
+  connectLimitMs,
+  describeError,
+  isAnswer,
+  isConfigurationError,
+  isSilence,
+  type SendVerdict,
+  sendVerdict,
+  within,
+} from './errors.ts'
 
 /** Most messages and bytes of one record batch. */
 export const batchMessages = 64
@@ -18,8 +31,6 @@ export const messageBytesMost = 1_048_000
 const deadlineMs = 15_000
 /** How often a writer looks whether a message that it stored before is still there. */
 const anchorMs = 30_000
-const firstWaitMs = 50
-const longestWaitMs = 1_000
 /** Most bytes that wait in one partition. */
 const queueBytes = 64 * 1024 * 1024
 
@@ -35,7 +46,7 @@ export interface SenderDeps {
   readonly clock: Clock
   readonly logger: Logger
   /** One attempt: the position of the first message, or why nothing was sent. Throws when that is not known. */
-  readonly send: (partition: number, messages: readonly Uint8Array[]) => Promise<number | Unsent>
+  readonly send: (messages: readonly Uint8Array[]) => Promise<number | Unsent>
   /** Position in [from, below) at which `messages` lie already, if they do. */
   readonly find: (span: { from: number; below: number }, messages: readonly Uint8Array[]) => Promise<number | undefined>
   /** The message at `position` as the broker has it now, or undefined when it is not there. Throws when nobody says. */
@@ -168,7 +179,8 @@ export class PartitionSender {
     }
     const from = this.#end
     let mayBeStored = false
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    const pauseMs = backoff()
+    for (;;) {
       const attempt = await this.#attempt(messages)
       if (attempt.first !== undefined) {
         this.#acknowledge(attempt.first, messages)
@@ -183,15 +195,15 @@ export class PartitionSender {
       if (verdict === 'refused')
         throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka refuses the rows.', cause)
       logger.warn({ partition, why: describeError(cause) }, 'Kafka has not acknowledged messages; they are sent again')
-      const jittered = waitMs * (0.5 + (randomBytes(1)[0] ?? 0) / 512)
-      if (clock.monotonicMs() + jittered >= endMs) {
+      const jitteredMs = pauseMs() * (0.5 + (randomBytes(1)[0] ?? 0) / 512)
+      if (clock.monotonicMs() + jitteredMs >= endMs) {
         throw mayBeStored ? outcomeUnknown(cause) : unavailable('Kafka cannot be reached; nothing was stored.', cause)
       }
-      await clock.sleep(jittered)
+      await clock.sleep(jitteredMs)
     }
   }
 
-  /** Why this is not the partition that was written before. A topic that is made anew is told by its messages alone. */
+  /** Why this is not the partition that was written before: only its messages tell a topic that was deleted and made again. */
   async #checkAnchor(): Promise<HaltError | undefined> {
     const { clock, peek, partition } = this.#deps
     const anchor = this.#anchor
@@ -208,9 +220,8 @@ export class PartitionSender {
   }
 
   async #attempt(messages: readonly Uint8Array[]): Promise<Attempt> {
-    const { partition } = this.#deps
     try {
-      const sent = await this.#deps.send(partition, messages)
+      const sent = await this.#deps.send(messages)
       if (typeof sent === 'number') return { first: sent }
       const verdict = isConfigurationError(sent.unsent) ? 'refused' : 'absent'
       return { first: undefined, verdict, cause: sent.unsent }
@@ -241,13 +252,15 @@ export class PartitionSender {
     { from, endMs }: { readonly from: number; readonly endMs: number },
   ): Promise<number> {
     const { clock, find, logger } = this.#deps
-    for (let waitMs = firstWaitMs; first > from; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    const pauses = backoff()
+    while (first > from) {
       try {
         return (await find({ from, below: first }, messages)) ?? first
       } catch (error) {
         logger.warn({ why: describeError(error) }, 'the first copy of a repeated message could not be looked for')
-        if (clock.monotonicMs() + waitMs >= endMs) throw outcomeUnknown(error)
-        await clock.sleep(waitMs)
+        const pauseMs = pauses()
+        if (clock.monotonicMs() + pauseMs >= endMs) throw outcomeUnknown(error)
+        await clock.sleep(pauseMs)
       }
     }
     return first
@@ -282,4 +295,83 @@ function tooLarge(messages: number, bytes: number): NodeError {
   return new NodeError('BodyTooLarge', `A message of ${bytes} bytes (${messages} parts) does not fit into the log.`, {
     limit: { name: 'messageBytes', value: messageBytesMost, unit: 'bytes' },
   })
+}
+
+/** A request that takes longer is given up, and its connections with it. */
+const attemptMs = 10_000
+/** How often a writer looks whether cluster and topic are still the same. */
+const checkMs = 30_000
+
+export interface WriterOptions extends TopicAddress {
+  readonly clock: Clock
+  /** Throws HaltError `LogReplaced` when the brokers or the topic are not those that were opened. */
+  readonly checkIdentity: () => Promise<void>
+}
+
+/**
+ * Sends to one topic over connections of its own. Finding and reaching the leader is a step before the request, and the
+ * request is one exchange that the library does not repeat: so it is known whether a failure came before anything was
+ * sent, and what is thrown after that is never the failure of a later connection.
+ */
+export class TopicWriter {
+  readonly #options: WriterOptions
+  readonly #connections: TopicConnections
+  /** An attempt has failed: who leads the partitions is asked again. */
+  #isStale = false
+  #checkedAtMs = 0
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#connections = new TopicConnections(options)
+  }
+
+  /**
+   * One attempt: the position of the first message, or why nothing was sent. What it throws was met after the request
+   * was given to the connection: `sendVerdict` says what that means. Throws HaltError `LogReplaced` before sending.
+   */
+  async send(partition: number, messages: readonly Uint8Array[]): Promise<number | Unsent> {
+    const { topic, clock } = this.#options
+    let leader: Broker
+    try {
+      leader = await within(attemptMs, clock, this.#leader(partition))
+      // The library would connect again as a part of sending.
+      if (!leader.isConnected()) throw new NodeError('LogUnavailable', 'The connection to Kafka has just ended.')
+    } catch (error) {
+      if (error instanceof HaltError) throw error
+      this.#isStale = true
+      return { unsent: error }
+    }
+    try {
+      return await within(attemptMs, clock, produce(leader, { topic, partition }, messages))
+    } catch (error) {
+      this.#isStale = true
+      this.#checkedAtMs = Number.NEGATIVE_INFINITY
+      if (!isAnswer(error) && isSilence(error)) void this.close()
+      throw error
+    }
+  }
+
+  /** Ends the connections: the next attempt makes new ones. A silent broker may keep it waiting for ever. */
+  close(): Promise<void> {
+    return this.#connections.drop()
+  }
+
+  /** The connected leader of a partition, once cluster and topic are known to be the same. */
+  async #leader(partition: number): Promise<Broker> {
+    const { clock, checkIdentity } = this.#options
+    if (!this.#connections.isOpen || clock.monotonicMs() - this.#checkedAtMs > checkMs) {
+      await checkIdentity()
+      this.#checkedAtMs = clock.monotonicMs()
+    }
+    const cluster = await within(connectLimitMs, clock, this.#connections.connected())
+    if (this.#isStale) {
+      const refreshing = cluster.refreshMetadata().catch((error: unknown) => {
+        void this.close()
+        throw error
+      })
+      await within(connectLimitMs, clock, refreshing)
+      this.#isStale = false
+    }
+    return this.#connections.leaderOf(cluster, partition)
+  }
 }

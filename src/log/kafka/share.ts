@@ -8,8 +8,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type PartitionShare, shareOut } from '../partitions.ts'
 import { createKafka, endConnections, type KafkaConnection } from './client.ts'
-import { within } from './deadline.ts'
-import { describeError } from './errors.ts'
+import { describeError, within } from './errors.ts'
 import { topicNames } from './topics.ts'
 
 /** The least that brokers allow by default: who is killed is missed after it. */

@@ -6,12 +6,9 @@ import type { Admin, Kafka } from 'kafkajs'
 import type { Logger } from '../../lib/logger.ts'
 import { NodeError } from '../../model/errors.ts'
 import { topicContract, type TopicSettings } from '../messages.ts'
-import { describeError, hasType } from './errors.ts'
+import { hasType } from './errors.ts'
 
-export interface TopicNames {
-  readonly records: string
-  readonly commits: string
-}
+export type TopicNames = Readonly<Record<'records' | 'commits', string>>
 
 export interface TopicsOptions {
   readonly kafka: Kafka
@@ -29,14 +26,16 @@ export interface TopicDifference {
   readonly wanted: string
 }
 
+const channels = ['records', 'commits'] as const
+type Channel = (typeof channels)[number]
+
 const replicasWanted = 3
 /** How the broker says that a setting is the topic's own. */
 const ofTheTopic = 1
 
 /** Names of the topics: those of the contract, with `prefix` for their first word. */
 export function topicNames(prefix: string): TopicNames {
-  const name = (channel: 'records' | 'commits'): string =>
-    topicContract(channel).address.replace(/^proofstream(?=\.)/, prefix)
+  const name = (channel: Channel): string => topicContract(channel).address.replace(/^proofstream(?=\.)/, prefix)
   return { records: name('records'), commits: name('commits') }
 }
 
@@ -47,23 +46,16 @@ export function topicNames(prefix: string): TopicNames {
 export async function ensureTopics(
   options: TopicsOptions,
 ): Promise<{ clusterId: string; partitions: number; replicas: number; retentionMs: number }> {
-  const { kafka, logger, names } = options
-  const admin = kafka.admin()
-  try {
-    await admin.connect()
+  return withAdmin(options.kafka, async (admin) => {
     const { clusterId, brokers } = await admin.describeCluster()
-    const replicas = Math.min(replicasWanted, brokers.length)
-    await create(admin, { topic: names.records, channel: 'records', partitions: options.partitions, replicas }, logger)
-    await create(admin, { topic: names.commits, channel: 'commits', partitions: 1, replicas }, logger)
-    const records = await check(admin, names.records, 'records')
-    const commits = await check(admin, names.commits, 'commits')
+    for (const channel of channels) await create(admin, channel, brokers.length, options)
+    const records = await check(admin, options.names.records, 'records')
+    const commits = await check(admin, options.names.commits, 'commits')
     const differences = [...records.differences, ...commits.differences]
     if (differences.length > 0) throw contradiction(differences)
-    const { partitions, replicas: copies, retentionMs } = records
-    return { clusterId, partitions, replicas: copies, retentionMs }
-  } finally {
-    await admin.disconnect()
-  }
+    const { partitions, replicas, retentionMs } = records
+    return { clusterId, partitions, replicas, retentionMs }
+  })
 }
 
 /** Who the brokers are together, and how many of them there are now. */
@@ -98,13 +90,11 @@ export async function compareTopics({ kafka, names }: Pick<TopicsOptions, 'kafka
 
 /** Makes the topics that are missing and sets what differs in the others; resolves with what still differs. */
 export async function applyTopics(options: TopicsOptions): Promise<TopicState[]> {
-  const { kafka, logger, names } = options
-  await withAdmin(kafka, async (admin) => {
+  await withAdmin(options.kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
-    const replicas = Math.min(replicasWanted, brokers.length)
     for (const channel of channels) {
-      const topic = names[channel]
-      await create(admin, { topic, channel, partitions: partitionsOf(channel, options.partitions), replicas }, logger)
+      const topic = options.names[channel]
+      await create(admin, channel, brokers.length, options)
       const found = await check(admin, topic, channel)
       if (found.differences.length > 0) await setSettings(admin, topic, wantedSettings(channel, found.replicas))
     }
@@ -132,21 +122,11 @@ async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): P
   }
 }
 
-const channels = ['records', 'commits'] as const
-
-function partitionsOf(channel: 'records' | 'commits', ofRecords: number): number {
-  return channel === 'records' ? ofRecords : 1
-}
-
-interface Creation {
-  readonly topic: string
-  readonly channel: 'records' | 'commits'
-  readonly partitions: number
-  readonly replicas: number
-}
-
-async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<void> {
-  const { topic, channel, partitions, replicas } = wanted
+/** Makes the topic of a channel, unless it is there. */
+async function create(admin: Admin, channel: Channel, brokers: number, options: TopicsOptions): Promise<void> {
+  const topic = options.names[channel]
+  const partitions = channel === 'records' ? options.partitions : 1
+  const replicas = Math.min(replicasWanted, brokers)
   if ((await admin.listTopics()).includes(topic)) return
   const configEntries = [...wantedSettings(channel, replicas)].map(([name, value]) => ({ name, value }))
   try {
@@ -154,7 +134,7 @@ async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<v
       waitForLeaders: true,
       topics: [{ topic, numPartitions: partitions, replicationFactor: replicas, configEntries }],
     })
-    if (made) logger.info({ topic, partitions, replicas }, 'topic made')
+    if (made) options.logger.info({ topic, partitions, replicas }, 'topic made')
   } catch (error) {
     // Another process may have made it at the same moment.
     if (!hasType(error, 'TOPIC_ALREADY_EXISTS')) throw error
@@ -162,7 +142,7 @@ async function create(admin: Admin, wanted: Creation, logger: Logger): Promise<v
 }
 
 /** Settings of the contract for a topic with `replicas` copies. */
-function wantedSettings(channel: 'records' | 'commits', replicas: number): Map<string, string> {
+function wantedSettings(channel: Channel, replicas: number): Map<string, string> {
   const { settings } = topicContract(channel)
   const valueOf = (name: string, value: string): string =>
     name === 'min.insync.replicas' ? String(Math.min(Number(value), replicas)) : value
@@ -177,7 +157,7 @@ interface Checked {
   readonly retentionMs: number
 }
 
-async function check(admin: Admin, topic: string, channel: 'records' | 'commits'): Promise<Checked> {
+async function check(admin: Admin, topic: string, channel: Channel): Promise<Checked> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
   const partitions = topics[0]?.partitions ?? []
   const replicas = Math.min(...partitions.map((one) => one.replicas.length))
@@ -228,13 +208,4 @@ function contradiction(differences: readonly TopicDifference[]): NodeError {
   return new NodeError('InvalidParameter', `Topics of Kafka have settings that could lose data. ${lines.join('; ')}.`, {
     hint: 'Change the settings of the topics, or give --topic-prefix another value.',
   })
-}
-
-/** What to tell an operator whose brokers cannot be reached or refuse this client. */
-export function connectionHint(error: unknown): string {
-  const text = describeError(error)
-  if (/Closed connection|socket disconnected/i.test(text)) {
-    return `${text}. The broker closed the connection: check that --kafka-tls-* and --kafka-sasl-* fit its listener.`
-  }
-  return text
 }

@@ -1,0 +1,227 @@
+// How a batch that has its place in the log becomes an answer: how long its caller waits for the block, what the chain
+// then says of it, and the receipt or the refusal that follows.
+
+import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import type { CsvHeader } from '../formats/format.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { Announcements } from '../log/announcements.ts'
+import { NodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import type { Waiting } from './controls.ts'
+import type { KeyedBatches, Placed } from './place-batch.ts'
+import type { Receipt, ReceiptNote, Receipts } from './receipts.ts'
+import { keyReused, rejection } from './refusals.ts'
+
+const defaultWaitSeconds = 10
+/** A block due within this time is waited for by default. */
+const worthWaitingMs = 1000
+/** Datasets remembered; the pace of a forgotten one is "at once". */
+const maxDatasets = 10_000
+/** A commit that was not announced here is found in the store. */
+const lookMs = 1_000
+
+export interface OutcomeDeps {
+  readonly outcomes: Outcomes
+  readonly waiters: Waiters
+  readonly receipts: Receipts
+  readonly keyed: KeyedBatches
+}
+
+export interface PlacedBatch extends Placed {
+  readonly chain: DatasetChain
+  readonly replayed: boolean
+  readonly csvHeader: CsvHeader | undefined
+  readonly waitSeconds: number
+}
+
+export interface BatchAnswer {
+  readonly receipt: Receipt
+  /** The batch repeats an earlier one. */
+  readonly replayed: boolean
+}
+
+/** What the chain says of a batch: its outcome, or `void` where the fold passed it over for an earlier one of its key. */
+export type Decision = DecidedOutcome | 'void'
+
+/** Seconds to wait: by default for a block that is due, not for one that is paced. */
+export function waitSeconds(waiting: Waiting, dataset: DatasetId, pace: BlockPace): number {
+  if (waiting.kind === 'wait') return waiting.seconds
+  if (waiting.kind === 'async') return 0
+  return pace.isDueSoon(dataset) ? defaultWaitSeconds : 0
+}
+
+/** Value of Preference-Applied: what was done about the caller's preference. */
+export function preferenceApplied(waiting: Waiting, { receipt }: BatchAnswer): string | undefined {
+  if (waiting.kind === 'wait') return `wait=${waiting.seconds}`
+  return waiting.kind === 'async' && receipt.status === 'accepted' ? 'respond-async' : undefined
+}
+
+/** Throws what a rejection in the log means: NodeErrors `SchemaConflict`, `HeadMoved`, `IdempotencyKeyReused`. */
+export async function answerOf(deps: OutcomeDeps, batch: PlacedBatch): Promise<BatchAnswer> {
+  const { note, chain, csvHeader } = batch
+  const decision = batch.decided ?? (await decisionOn(deps, batch))
+  const decided = decision === 'void' ? await firstOf(deps, chain, note) : decision
+  if (decided?.outcome.status.kind === 'rejected') {
+    deps.keyed.forget(note.batchId)
+    throw rejection(decided.outcome.status, chain)
+  }
+  const isElsewhere = decided !== undefined && decided.outcome.position !== note.position
+  return {
+    receipt: deps.receipts.of(note, chain.name, decided, { csvHeader }),
+    replayed: batch.replayed || decision === 'void' || isElsewhere,
+  }
+}
+
+async function decisionOn(deps: OutcomeDeps, batch: PlacedBatch): Promise<Decision | undefined> {
+  const { note, chain } = batch
+  // Nobody waits, and nothing is known before: then there is nothing to ask.
+  if (note.rows === 0 || (batch.waitSeconds === 0 && !batch.replayed)) return undefined
+  const place = { id: note.batchId, position: note.position }
+  if (batch.waitSeconds === 0) return deps.outcomes.at(chain, place)
+  return (await deps.waiters.wait(chain, place, batch.waitSeconds * 1000)) ?? committedElsewhere(deps, chain, note)
+}
+
+/** What is known of a batch now; undefined while it is only logged. */
+export async function decisionNow(
+  deps: Pick<OutcomeDeps, 'outcomes'>,
+  chain: DatasetChain,
+  note: ReceiptNote,
+): Promise<DecidedOutcome | undefined> {
+  const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
+  return decision === undefined || decision === 'void' ? committedElsewhere(deps, chain, note) : decision
+}
+
+/**
+ * Where an earlier copy of a keyed batch was committed. A copy calls for no block: in a quiet dataset no block may ever
+ * come to its own position.
+ */
+async function committedElsewhere(
+  deps: Pick<OutcomeDeps, 'outcomes'>,
+  chain: DatasetChain,
+  note: ReceiptNote,
+): Promise<DecidedOutcome | undefined> {
+  if (note.key === undefined) return undefined
+  const known = await deps.outcomes.known(chain, note.batchId)
+  return known?.bodyHash === note.bodyHash ? known.decided : undefined
+}
+
+/** The outcome of the batch whose key a later one repeated. */
+async function firstOf(deps: OutcomeDeps, chain: DatasetChain, note: ReceiptNote): Promise<DecidedOutcome> {
+  const known = await deps.outcomes.known(chain, note.batchId)
+  if (known === undefined) {
+    throw new NodeError('OutcomeUnknown', 'The log holds this batch, but no block took it.', {
+      hint: 'Send it again with an Idempotency-Key.',
+    })
+  }
+  if (known.bodyHash !== note.bodyHash) throw keyReused(note.key ?? '')
+  return known.decided
+}
+
+/** Whether waiting for a block is worth it: the earliest next cut of each dataset, as announcements tell it. */
+export class BlockPace {
+  readonly #clock: Clock
+  readonly #earliestMs = new Map<DatasetId, number>()
+  readonly close: () => void
+
+  constructor({ announcements, clock }: { announcements: Announcements; clock: Clock }) {
+    this.#clock = clock
+    this.close = announcements.subscribe(({ dataset, earliestNextCutInMs }) => {
+      this.#earliestMs.delete(dataset)
+      this.#earliestMs.set(dataset, clock.monotonicMs() + earliestNextCutInMs)
+      const oldest = this.#earliestMs.keys().next().value
+      if (this.#earliestMs.size > maxDatasets && oldest !== undefined) this.#earliestMs.delete(oldest)
+    })
+  }
+
+  /** True when the next block of the dataset may come within a second. */
+  isDueSoon(dataset: DatasetId): boolean {
+    return (this.#earliestMs.get(dataset) ?? 0) - this.#clock.monotonicMs() <= worthWaitingMs
+  }
+}
+
+interface Waiter {
+  readonly batch: { readonly id: string; readonly position: number }
+  readonly resolve: (decision: Decision | undefined) => void
+}
+
+interface WaitersDeps {
+  readonly catalog: Catalog
+  readonly outcomes: Outcomes
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Callers who wait for a block. They are answered after the catalog holds the block that consumed their position. */
+export class Waiters {
+  readonly #deps: WaitersDeps
+  readonly #waiting = new Map<DatasetId, Set<Waiter>>()
+  readonly #unsubscribe: () => void
+
+  constructor(deps: WaitersDeps) {
+    this.#deps = deps
+    this.#unsubscribe = deps.catalog.onAdvance(({ chain }) => this.#notify(chain))
+  }
+
+  /** Callers who wait. */
+  get count(): number {
+    let count = 0
+    for (const waiters of this.#waiting.values()) count += waiters.size
+    return count
+  }
+
+  /** Ends every wait without a decision. */
+  close(): void {
+    this.#unsubscribe()
+    for (const waiters of this.#waiting.values()) for (const waiter of waiters) waiter.resolve(undefined)
+    this.#waiting.clear()
+  }
+
+  /** The decision on a batch in the log, or undefined when `timeoutMs` passes first. */
+  async wait(chain: DatasetChain, batch: Waiter['batch'], timeoutMs: number): Promise<Decision | undefined> {
+    const { id } = chain.name
+    const ended = new AbortController()
+    let waiter: Waiter | undefined
+    try {
+      return await new Promise<Decision | undefined>((resolve) => {
+        waiter = { batch, resolve }
+        this.#waiting.set(id, (this.#waiting.get(id) ?? new Set<Waiter>()).add(waiter))
+        void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
+        void this.#look(chain, ended.signal)
+        // The block may be there already.
+        if (chain.next > batch.position) this.#notify(chain)
+      })
+    } finally {
+      ended.abort()
+      const waiters = this.#waiting.get(id)
+      if (waiter !== undefined) waiters?.delete(waiter)
+      if (waiters?.size === 0) this.#waiting.delete(id)
+    }
+  }
+
+  /** Asks for the chain once a second, which probes the store where others may commit unheard. */
+  async #look({ name }: DatasetChain, ended: AbortSignal): Promise<void> {
+    const { catalog, clock } = this.#deps
+    for (;;) {
+      await clock.sleep(lookMs, ended)
+      if (ended.aborted) return
+      await catalog.byAlias(name.alias).catch(() => undefined)
+    }
+  }
+
+  /** Answers those whose position the chain has consumed; where outcomes cannot be read, they wait in vain. */
+  #notify(chain: DatasetChain): void {
+    this.#answer(chain).catch((cause: unknown) => {
+      const { logger } = this.#deps
+      logger.error({ dataset: chain.name.alias, cause: String(cause) }, 'Outcomes of a block could not be read')
+    })
+  }
+
+  async #answer(chain: DatasetChain): Promise<void> {
+    for (const { batch, resolve } of this.#waiting.get(chain.name.id) ?? []) {
+      if (chain.next > batch.position) resolve(await this.#deps.outcomes.at(chain, batch))
+    }
+  }
+}

@@ -1,0 +1,171 @@
+// The composition root of an operator's commands on what is stored: `log adopt`, which needs the data directory for
+// itself, and `dataset reject` and `log reject`, which work beside whatever nodes run on the store.
+
+import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type Adoption, adoptLog } from './builder/adopt-log.ts'
+import type { Config, KafkaConfig } from './config.ts'
+import { lockDirectory } from './disk/directory-lock.ts'
+import { systemClock as clock, timeText } from './lib/clock.ts'
+import { openLocalAnnouncements } from './log/announcements.ts'
+import type { EventLog } from './log/event-log.ts'
+import { NodeError } from './model/errors.ts'
+import {
+  closeAll,
+  compressor,
+  isThere,
+  type Opening,
+  openLogDirectory,
+  openStoreThatIs,
+  openStreams,
+  openTopics,
+} from './open-storage.ts'
+import { createLogger } from './ops/logger.ts'
+import { dataPaths, logsPrefix } from './store/layout.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
+
+/** A log as a person names it. */
+export type LogName =
+  | { readonly kind: 'file'; readonly directory?: string }
+  | { readonly kind: 'kafka'; readonly topicPrefix?: string }
+  | { readonly kind: 'id'; readonly id: string }
+
+type OpenLogName = Exclude<LogName, { kind: 'id' }>
+
+const logNameForms = 'file, file:DIRECTORY, kafka, kafka:PREFIX, or the id of a log that is gone (32 hex digits)'
+
+/** Reads `file[:DIRECTORY]`, `kafka[:PREFIX]`, or an id. Throws NodeError `InvalidParameter`. */
+export function logNameOf(text: string): LogName {
+  if (/^[0-9a-f]{32}$/.test(text)) return { kind: 'id', id: text }
+  const [, kind, rest] = /^(file|kafka)(?::(.+))?$/.exec(text) ?? []
+  if (kind === 'file') return { kind, ...(rest === undefined ? {} : { directory: rest }) }
+  if (kind === 'kafka') return { kind, ...(rest === undefined ? {} : { topicPrefix: rest }) }
+  throw new NodeError('InvalidParameter', `'${text}' names no log.`, { hint: `Expected ${logNameForms}.` })
+}
+
+export interface AdoptOptions {
+  readonly old: LogName
+  readonly next: LogName
+  readonly acceptLoss: boolean
+}
+
+/**
+ * Gives up the log `old` for `next` in the store that `config` names. Throws as `adoptLog`; NodeErrors `LogUnavailable`
+ * while a node has the data directory or a log, `ObjectNotFound` where there is no store or no such log.
+ */
+export async function adopt(config: Config, options: AdoptOptions): Promise<Adoption> {
+  const failure = new AbortController()
+  const logger = createLogger(config.logLevel)
+  const opening: Opening = { logger, onFailure: (error) => failure.abort(error), opened: [] }
+  const { opened } = opening
+  try {
+    const { cache } = dataPaths(config.dataDir)
+    if (await isThere(cache)) {
+      const unlock = lockDirectory(cache, 'cache')
+      opened.push(async () => unlock())
+    }
+    const store = await openStoreThatIs(config, opening.onFailure)
+    opened.push(() => store.close())
+    const name = await foundName(config, options.old)
+    const into = nextName(config, name, options.next)
+    const old = name.kind === 'id' ? name.id : await openOldLog(config, name, { ...opening, store })
+    const next = await openNamedLog(config, into, opening)
+    const announcements = openLocalAnnouncements(logger)
+    const deps = { store, announcements, clock, logger, compressor, signal: failure.signal }
+    return await adoptLog(deps, { old, next, acceptLoss: options.acceptLoss })
+  } finally {
+    await closeAll(opened)
+  }
+}
+
+/** The file log of the data directory where its id was named: it is not gone. */
+async function foundName(config: Config, name: LogName): Promise<LogName> {
+  if (name.kind !== 'id') return name
+  const id = await readFile(join(dataPaths(config.dataDir).log, 'id'), 'utf8').catch(() => '')
+  return id.trim().split(' ')[0] === name.id ? { kind: 'file' } : name
+}
+
+function nextName(config: Config, old: LogName, next: LogName): OpenLogName {
+  if (next.kind === 'id') {
+    throw new NodeError('InvalidParameter', 'The new log is named by an id.', { hint: `Expected ${logNameForms}.` })
+  }
+  const isSame =
+    old.kind === 'file' &&
+    next.kind === 'file' &&
+    resolve(directoryOf(config, old)) === resolve(directoryOf(config, next))
+  if (!isSame) return next
+  throw new NodeError('InvalidParameter', 'The two are one log.', {
+    hint: `Move ${directoryOf(config, old)} away and name it as file:DIRECTORY; the node then begins an empty one.`,
+  })
+}
+
+/** Opens a log that must be there: a new one in its place would be another. */
+async function openOldLog(
+  config: Config,
+  name: OpenLogName,
+  { store, ...opening }: Opening & { readonly store: ObjectStore },
+): Promise<EventLog> {
+  const directory = directoryOf(config, name)
+  const exists = name.kind === 'file' ? await isThere(join(directory, 'id')) : await hasTopics(config, name, opening)
+  if (exists) return openNamedLog(config, name, opening)
+  const ids = await store.list(logsPrefix)
+  const place = name.kind === 'file' ? directory : 'Kafka under that name'
+  throw new NodeError('ObjectNotFound', `There is no log in ${place}.`, {
+    hint: `If it is gone, name it by its id. The store knows ${ids.join(', ')}.`,
+  })
+}
+
+async function openNamedLog(config: Config, name: OpenLogName, opening: Opening): Promise<EventLog> {
+  const log =
+    name.kind === 'file'
+      ? await openLogDirectory(directoryOf(config, name), opening)
+      : await openTopics(kafkaOf(config, name), opening.logger)
+  opening.opened.push(() => log.close())
+  return log
+}
+
+async function hasTopics(config: Config, name: OpenLogName, { logger }: Opening): Promise<boolean> {
+  const streams = await openStreams({ ...config, kafka: kafkaOf(config, name) }, logger)
+  return (await streams.compare()).every(({ partitions }) => partitions > 0)
+}
+
+function directoryOf(config: Config, name: OpenLogName): string {
+  return (name.kind === 'file' ? name.directory : undefined) ?? dataPaths(config.dataDir).log
+}
+
+function kafkaOf({ kafka }: Config, name: OpenLogName): KafkaConfig {
+  if (kafka === undefined) throw new NodeError('InvalidParameter', 'It is not said where Kafka is.')
+  const topicPrefix = name.kind === 'kafka' ? name.topicPrefix : undefined
+  return { ...kafka, topicPrefix: topicPrefix ?? kafka.topicPrefix }
+}
+
+/** A message that halts a dataset, or one that cannot be read. */
+export type RejectOptions = {
+  readonly reason: string
+  readonly position: number
+} & ({ readonly dataset: string } | { readonly log?: string | undefined; readonly partition: number })
+
+/** Writes the rejection. Durable when it resolves. Throws as `rejectHalted`, `rejectUnreadable`; NodeError `ObjectNotFound`. */
+export async function rejectMessage(config: Config, options: RejectOptions): Promise<Rejection> {
+  const store = await openStoreThatIs(config)
+  try {
+    const word = { reason: options.reason, by: operator(), at: timeText(clock.nowMs()) }
+    return 'dataset' in options
+      ? await rejectHalted(store, options, word)
+      : await rejectUnreadable(store, options, word)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Who runs this, as the machine knows it. */
+function operator(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without a name, as in containers.
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}
