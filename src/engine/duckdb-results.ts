@@ -53,8 +53,10 @@ const hugeInteger: Scalar = [
   },
 ]
 
+type ValueClass<T> = new (...args: never[]) => T
+
 /** Writer of values of one class of the binding. */
-function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): (value: duckdb.DuckDBValue) => string {
+function of<T>(kind: ValueClass<T>, write: (value: T) => string): CellWriter {
   return (value) => {
     assert(value instanceof kind, 'the engine hands over values of the type that it names')
     return write(value)
@@ -63,9 +65,17 @@ function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): 
 
 const int64Max = 9_223_372_036_854_775_807n
 
-/** A time in quotes; an infinite one is null. */
-function finite(at: bigint, print: (at: bigint) => string, zone = ''): string {
-  return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
+/** Writer of timestamps: infinite ones are null, `print` writes the others. */
+function stamps<T>(
+  kind: ValueClass<T>,
+  count: (value: T) => bigint,
+  [print, zone]: readonly [print: (count: bigint) => string, zone: '' | 'Z'],
+): CellWriter {
+  return (value) => {
+    assert(value instanceof kind, 'the engine hands over values of the type that it names')
+    const at = count(value)
+    return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
+  }
 }
 
 /** Timestamps without zone have none here; schema formats that need one say UTC. */
@@ -116,39 +126,41 @@ const scalars: ReadonlyMap<duckdb.DuckDBTypeId, Scalar> = new Map<duckdb.DuckDBT
     Id.TIMESTAMP_TZ,
     [
       { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' },
-      of(duckdb.DuckDBTimestampTZValue, ({ micros }) => finite(micros, timestampMicrosText, 'Z')),
+      stamps(duckdb.DuckDBTimestampTZValue, ({ micros }) => micros, [timestampMicrosText, 'Z']),
     ],
   ],
   [
     Id.TIMESTAMP,
     [
       { kind: 'Timestamp', unit: 'Microsecond' },
-      of(duckdb.DuckDBTimestampValue, ({ micros }) => finite(micros, timestampMicrosText)),
+      stamps(duckdb.DuckDBTimestampValue, ({ micros }) => micros, [timestampMicrosText, '']),
     ],
   ],
   [
     Id.TIMESTAMP_S,
     [
       { kind: 'Timestamp', unit: 'Second' },
-      of(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) =>
-        finite(seconds, (at) => timestampNanosText(at * 1_000_000_000n)),
-      ),
+      stamps(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) => seconds, [
+        (at) => timestampNanosText(at * 1_000_000_000n),
+        '',
+      ]),
     ],
   ],
   [
     Id.TIMESTAMP_MS,
     [
       { kind: 'Timestamp', unit: 'Millisecond' },
-      of(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) =>
-        finite(millis, (at) => timestampNanosText(at * 1_000_000n)),
-      ),
+      stamps(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) => millis, [
+        (at) => timestampNanosText(at * 1_000_000n),
+        '',
+      ]),
     ],
   ],
   [
     Id.TIMESTAMP_NS,
     [
       { kind: 'Timestamp', unit: 'Nanosecond' },
-      of(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => finite(nanos, timestampNanosText)),
+      stamps(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => nanos, [timestampNanosText, '']),
     ],
   ],
   [Id.SQLNULL, [{ kind: 'Int32' }, () => 'null']],
@@ -211,7 +223,8 @@ function members(names: readonly string[], types: readonly duckdb.DuckDBType[], 
 /** The writer of a column or of what it holds. Throws NodeError `QueryNotAllowed` for a type that has no JSON form. */
 function cellWriter(type: duckdb.DuckDBType, form: CellForm, column: string): CellWriter {
   const write = nestedWriter(type, form, column) ?? scalarOf(type, column)[1]
-  return (value) => (value === null ? 'null' : write(value, form.ascii))
+  const { ascii } = form
+  return (value) => (value === null ? 'null' : write(value, ascii))
 }
 
 /** The writer of a type with parameters or parts, or undefined. */
