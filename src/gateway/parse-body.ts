@@ -140,7 +140,7 @@ export class KeptBody {
     const against = inferred === undefined ? must(shape, 'a schema') : shapeWith(inferred, target)
     const reading = new Reading(this.#source, against, readerOf(this.#source, against, inferred ?? {}))
     const body = await reading.run(async () => {
-      for await (const piece of this.#spool.pieces()) await reading.push(piece)
+      for await (const piece of this.#spool.chunks()) await reading.push(piece)
       return this.#facts
     })
     this.#last = body.typed
@@ -275,7 +275,7 @@ async function infer(source: BodySource, { vocabulary, shape }: Target, spool: S
     ...(integers === undefined ? {} : { integers }),
     ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
   })
-  for await (const piece of spool.pieces()) if (!inferrer.push(piece)) break
+  for await (const piece of spool.chunks()) if (!inferrer.push(piece)) break
   return inferrer.finish()
 }
 
