@@ -134,7 +134,7 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
     operationId: text.id,
     ...(described.length === 0 ? {} : { description: described.join(' ') }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...withBodyExamples(operation['requestBody'], text.id === 'ingest' ? ingestExamples : text.bodies),
+    ...withBodyExamples(operation['requestBody'], text.id === 'ingest' ? ingestExamples() : text.bodies),
     responses: { ...Object.fromEntries(answers), ...errorResponses(text, shared) },
   }
 }
@@ -189,7 +189,9 @@ function headerRefs(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const ingestExamples = Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+function ingestExamples(): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+}
 
 function withBodyExamples(body: unknown, examples: Readonly<Record<string, unknown>> | undefined): Json {
   if (body === undefined) return {}
