@@ -3,6 +3,7 @@
 // Source: Open Data Fabric, schemas-generated/flatbuffers/opendatafabric.fbs and the JSON schemas beside it.
 
 import { assert, must } from '../lib/assert.ts'
+import type { TimeUnit } from '../model/schema.ts'
 
 /**
  * Kinds of fields that name nothing else. u64, u32 and i32 are left out of the bytes when they are 0, and read as 0 when
@@ -37,8 +38,11 @@ export interface UnionMember {
   readonly table: string
 }
 
+/** Units of time by their numbers, which are also those of Arrow and of its logical hash. */
+export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
+
 const enums: Readonly<Record<string, EnumDefinition>> = {
-  TimeUnit: { bits: 16, members: ['Second', 'Millisecond', 'Microsecond', 'Nanosecond'] },
+  TimeUnit: { bits: 16, members: timeUnits },
   DatasetKind: { bits: 32, members: ['Root', 'Derivative'] },
   CompressionFormat: { bits: 32, members: ['Gzip', 'Zip'] },
   SourceOrdering: { bits: 32, members: ['ByEventTime', 'ByName'] },

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodeOf } from '../../src/cli/problem.ts'
 import { errorTable } from '../../src/model/error-table.ts'
-import { generateNodeKey, nodeKeyToJson } from '../../src/proof/node-key.ts'
+import { generateNodeKey, nodeKeyToJson } from '../../src/proof/sign.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
