@@ -125,14 +125,7 @@ export class Objects {
 
 /** True when a block of the chain names the object. */
 function isNamed(chain: DatasetChain, kind: ObjectKind, hash: Hash): boolean {
-  switch (kind) {
-    case 'blocks':
-      return chain.sequenceOf(hash) !== undefined
-    case 'data':
-      return chain.names('slice', hash)
-    case 'checkpoints':
-      return chain.names('checkpoint', hash)
-  }
+  return kind === 'blocks' ? chain.sequenceOf(hash) !== undefined : chain.names(wordOf[kind], hash)
 }
 
 /** The normal form of a hash in any multibase. Throws NodeError `InvalidParameter`. */

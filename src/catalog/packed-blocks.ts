@@ -1,6 +1,7 @@
 // What a chain keeps of each of its blocks: 140 bytes in one buffer, and the way back from a hash to its number.
 // Blocks are only ever added. Slices are in the rows of the blocks that brought them; objects are made on demand.
 
+import { hashPattern } from '../ids/multihash.ts'
 import { assert } from '../lib/assert.ts'
 import { SlotTable } from '../lib/collections.ts'
 import { DecodeError } from '../model/errors.ts'
@@ -57,7 +58,6 @@ const digestBytes = 32
 /** `2026-03-01T00:00:00.001Z`: longer ones have finer digits. */
 const longestInMs = 24
 const hashPrefix = 'f1620'
-const hashPattern = /^f1620[0-9a-f]{64}$/
 const firstRows = 4
 /** A chain that grows has at most a fifth of its buffer unused. */
 const growth = 1.25
@@ -184,15 +184,15 @@ export class PackedBlocks {
 
   /** Sequence of the block with this hash, or undefined. */
   sequenceOf(hash: Hash): number | undefined {
-    if (!hashPattern.test(hash)) return undefined
-    const digest = Buffer.from(hash.slice(hashPrefix.length), 'hex')
+    const digest = digestOf(hash)
+    if (digest === undefined) return undefined
     return this.#byHash.find(digest.readUInt32LE(0), (sequence) => this.#isAt(digest, sequence * rowBytes))
   }
 
   /** True when a block names this object. Looks through all of them. */
   names(kind: 'slice' | 'checkpoint', hash: Hash): boolean {
-    if (!hashPattern.test(hash)) return false
-    const digest = Buffer.from(hash.slice(hashPrefix.length), 'hex')
+    const digest = digestOf(hash)
+    if (digest === undefined) return false
     const [within, flag] = kind === 'slice' ? [sliceAt, hasSlice] : [checkpointAt, hasCheckpoint]
     for (let at = 0; at < this.#length * rowBytes; at += rowBytes) {
       if (this.#isAt(digest, at + within) && (this.#rows.readUInt8(at + flagsAt) & flag) !== 0) return true
@@ -256,6 +256,11 @@ export class PackedBlocks {
     if (this.#logs.at(-1) !== log) this.#logs.push(log)
     return this.#logs.length
   }
+}
+
+/** The digest of a hash; undefined for a text that is none in its normal form. */
+function digestOf(hash: Hash): Buffer | undefined {
+  return hashPattern.test(hash) ? Buffer.from(hash.slice(hashPrefix.length), 'hex') : undefined
 }
 
 /** Writes the digest of a hash, or nothing where there is none. Throws DecodeError for no sha3-256 multihash. */
