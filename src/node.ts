@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { TokenRegistry } from './access/tokens.ts'
 import type { Builder, BuilderStatus } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { ObjectCheck, Objects } from './catalog/objects.ts'
+import { Objects } from './catalog/objects.ts'
 import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
@@ -151,7 +151,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
-  const check = new ObjectCheck(store)
+  const objects = new Objects(store)
   // A process with this role alone has opened the store for reading only.
   if (engine !== undefined && config.roles.length > 1) await putSigner(store, nodeKey.did)
   const app = await createServer({
@@ -163,10 +163,10 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
     gateway,
-    replica: engine && { check, engine, nodeKey, catalog, store, limits: config.limits },
+    replica: engine && { objects, engine, nodeKey, catalog, store, limits: config.limits },
     catalog,
     store,
-    objects: new Objects(store, check),
+    objects,
     tokens,
     health: createHealth(parts, engine),
     metrics: measured(parts, engine),
@@ -252,7 +252,7 @@ function watchSpace({ paths, store, clock, logger, metrics, openBytes, opened }:
   const volumes = [{ name: 'store', freeSpace: () => store.freeSpace() }]
   if (log.kind === 'file') volumes.unshift({ name: 'log', freeSpace: () => nodeFileSystem.freeSpace(paths.log) })
   const space = new SpaceWatch({ volumes, openBytes, clock, logger, metrics })
-  opened.push(async () => space.close())
+  opened.push(() => space.close())
   return space
 }
 

@@ -11,9 +11,9 @@ import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import { adoptionsFrom, listNames, readCommit, readName } from '../store/records.ts'
+import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
 import { readHint } from '../store/heads.ts'
-import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
+import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { DatasetChain } from './dataset-chain.ts'
@@ -165,28 +165,17 @@ export class Catalog {
   async #name(folded: string): Promise<NameRecord | undefined> {
     const held = this.#names.get(folded)
     if (held !== undefined) return held
-    const name = await readName(this.#store, folded).catch((error: unknown) => {
-      if (error instanceof DecodeError) throw broken(`the name record of ${folded} is damaged`, error)
-      throw error
-    })
+    const name = await whole(`the name record of ${folded} is damaged`, readName(this.#store, folded))
     return name === undefined ? undefined : this.#remember(folded, await this.#nowOf(folded, name))
   }
 
   /** The name with the log and partition of now: those it was made with, unless that log was given up for another. */
   async #nowOf(folded: string, name: NameRecord): Promise<NameRecord> {
-    const records = this.#adoptions.get(name.log) ?? (await this.#adoptionsFrom(name.log))
+    const records =
+      this.#adoptions.get(name.log) ?? (await whole(`log ${name.log}`, adoptionsFrom(this.#store, name.log)))
     this.#adoptions.set(name.log, records)
     const last = records.at(-1)
     return last === undefined ? name : { ...name, log: last.new, partition: partitionOf(folded, last.begin.length) }
-  }
-
-  async #adoptionsFrom(log: string): Promise<readonly AdoptionRecord[]> {
-    try {
-      return await adoptionsFrom(this.#store, log)
-    } catch (error) {
-      if (error instanceof DecodeError) throw new HaltError('ChainBroken', `log ${log}: ${error.message}`, error)
-      throw error
-    }
   }
 
   #remember(folded: string, name: NameRecord): NameRecord {
@@ -216,10 +205,7 @@ export class Catalog {
       const chain = new DatasetChain(name)
       // Read first: a head is written after its commit, so the commits that are found below reach it.
       const hint = await readHint(this.#store, name.id)
-      const sequences = (await this.#store.list(commitsPrefix(name.id)))
-        .map(numberOfName)
-        .filter((value) => value !== undefined)
-      sequences.sort((a, b) => a - b)
+      const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
       chain.reserve(sequences.length + creationBlocks)
       let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
       for (let at = 0; at < sequences.length; at += parallelReads) {
@@ -240,7 +226,7 @@ export class Catalog {
       if (hint !== undefined && hint.sequence > chain.headSequence) {
         throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
       }
-      await this.#store.settle(commitsPrefix(name.id))
+      await this.#store.makeDurable(commitsPrefix(name.id))
       if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
       this.#chains.keep(chain)
       this.#tell({ chain, fromSequence: 0 })
@@ -262,7 +248,7 @@ export class Catalog {
       if (startedMs !== undefined) this.#probedMs.set(chain.name.id, startedMs)
     }
     if (blocks.length === 0) return probed()
-    if (fromSequence + blocks.length - 1 > durableTo) await this.#store.settle(commitsPrefix(chain.name.id))
+    if (fromSequence + blocks.length - 1 > durableTo) await this.#store.makeDurable(commitsPrefix(chain.name.id))
     await this.#applyBlocks(chain, blocks)
     this.#chains.grown(chain)
     probed()
@@ -276,20 +262,22 @@ export class Catalog {
     return reading
   }
 
-  async #commit({ name }: DatasetChain, sequence: number): Promise<CommitRecord | undefined> {
-    try {
-      return await readCommit(this.#store, name.id, sequence)
-    } catch (error) {
-      if (error instanceof DecodeError) throw broken(`commit ${sequence} of ${name.alias} is damaged`, error)
-      throw error
-    }
+  #commit({ name }: DatasetChain, sequence: number): Promise<CommitRecord | undefined> {
+    return whole(`commit ${sequence} of ${name.alias} is damaged`, readCommit(this.#store, name.id, sequence))
   }
 
+  /** Adds blocks after checking them. Throws HaltError `ChainBroken`; the chain then ends before the one at fault. */
   async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[]): Promise<void> {
     for (let at = 0; at < hashes.length; at += parallelReads) {
       const group = hashes.slice(at, at + parallelReads)
       const stored = await Promise.all(group.map((hash) => this.#store.get(blockKey(chain.name.id, hash))))
-      for (const [index, hash] of group.entries()) applyBlock(chain, hash, stored[index])
+      for (const [index, hash] of group.entries()) {
+        try {
+          chain.apply(hash, openBlock(chain.name, hash, stored[index]))
+        } catch (error) {
+          throw asBroken(`block ${hash} of ${chain.name.alias} cannot be read`, error)
+        }
+      }
     }
   }
 
@@ -309,17 +297,19 @@ export class Catalog {
   }
 }
 
-function broken(what: string, cause?: DecodeError): HaltError {
-  return new HaltError('ChainBroken', cause === undefined ? what : `${what}: ${cause.message}`, cause)
+/** What `reading` gives. Throws HaltError `ChainBroken` with `fault` where bytes are not what they claim to be. */
+async function whole<T>(fault: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    throw asBroken(fault, error)
+  }
 }
 
-/** Adds a block after checking it. Throws HaltError `ChainBroken`; the chain then stands where it stood. */
-function applyBlock(chain: DatasetChain, hash: Hash, bytes: Uint8Array | undefined): void {
-  const block = openBlock(chain.name, hash, bytes)
-  try {
-    chain.apply(hash, block)
-  } catch (error) {
-    if (error instanceof DecodeError) throw broken(`block ${hash} of ${chain.name.alias} cannot be read`, error)
-    throw error
-  }
+function asBroken(fault: string, error: unknown): unknown {
+  return error instanceof DecodeError ? new HaltError('ChainBroken', `${fault}: ${error.message}`, error) : error
+}
+
+function broken(what: string): HaltError {
+  return new HaltError('ChainBroken', what)
 }

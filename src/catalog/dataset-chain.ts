@@ -84,11 +84,6 @@ export class DatasetChain {
     return this.#packed.length - 1
   }
 
-  /** Hash of the head; undefined before the first block. */
-  get headHash(): Hash | undefined {
-    return this.#packed.headHash
-  }
-
   get head(): ChainBlock {
     this.#head ??= this.blocks.at(-1)
     return must(this.#head, 'a chain in the catalog has a head')

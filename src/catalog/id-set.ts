@@ -1,5 +1,5 @@
 // The ids of keyed batches that a dataset remembers, 20 bytes each: the beginning of an id and the checkpoint that holds
-// the rest. What the fold would take for a duplicate is in here and nothing else (protocol.md §2, Memory of ids).
+// the rest. What the fold would take for a duplicate is in here and nothing else (docs/spec/protocol.md §2, Memory of ids).
 
 import type { IdPrefix } from '../chain/checkpoint-scan.ts'
 import { idsRemembered } from '../chain/checkpoint.ts'
@@ -11,20 +11,17 @@ const firstEntries = 64
 /** A part is let go as a whole, and grows within a few milliseconds. */
 const partEntriesMost = 32_768
 
-/** Some ids in the order in which they were committed: the two halves of each one's prefix, number of its checkpoint. */
-class Part {
-  readonly #table = new SlotTable((entry) => this.#words[entry * entryWords + 1] ?? 0)
+/** Ids in the order in which they were committed: the two halves of each one's prefix, number of its checkpoint. */
+export class IdList {
   #words = new Uint32Array(firstEntries * entryWords)
   count = 0
-  /** The first so many are forgotten. */
-  forgotten = 0
 
   get bytes(): number {
-    return this.#words.byteLength + this.#table.bytes
+    return this.#words.byteLength
   }
 
-  add({ high, low }: IdPrefix, number: number): void {
-    const at = this.count * entryWords
+  add(high: number, low: number, number: number): void {
+    const at = this.count++ * entryWords
     if (at === this.#words.length) {
       const grown = new Uint32Array(2 * at)
       grown.set(this.#words)
@@ -33,18 +30,48 @@ class Part {
     this.#words[at] = high
     this.#words[at + 1] = low
     this.#words[at + 2] = number
-    this.#table.add(this.count++)
+  }
+
+  prefixAt(entry: number): IdPrefix {
+    return { high: this.#word(entry, 0), low: this.#word(entry, 1) }
+  }
+
+  lowAt(entry: number): number {
+    return this.#word(entry, 1)
+  }
+
+  isAt(entry: number, { high, low }: IdPrefix): boolean {
+    return this.#word(entry, 0) === high && this.#word(entry, 1) === low
   }
 
   numberAt(entry: number): number {
-    return must(this.#words[entry * entryWords + 2], 'an entry of the part')
+    return this.#word(entry, 2)
   }
 
-  collect({ high, low }: IdPrefix, numbers: number[]): void {
-    this.#table.find(low, (entry) => {
-      const at = entry * entryWords
-      if (entry >= this.forgotten && this.#words[at] === high && this.#words[at + 1] === low)
-        numbers.push(this.numberAt(entry))
+  #word(entry: number, word: number): number {
+    return must(this.#words[entry * entryWords + word], 'an entry of the list')
+  }
+}
+
+/** Some ids that can be looked up. */
+class Part {
+  readonly ids = new IdList()
+  readonly #table = new SlotTable((entry) => this.ids.lowAt(entry))
+  /** The first so many are forgotten. */
+  forgotten = 0
+
+  get bytes(): number {
+    return this.ids.bytes + this.#table.bytes
+  }
+
+  add({ high, low }: IdPrefix, number: number): void {
+    this.ids.add(high, low, number)
+    this.#table.add(this.ids.count - 1)
+  }
+
+  collect(prefix: IdPrefix, numbers: number[]): void {
+    this.#table.find(prefix.low, (entry) => {
+      if (entry >= this.forgotten && this.ids.isAt(entry, prefix)) numbers.push(this.ids.numberAt(entry))
       return false
     })
   }
@@ -71,7 +98,7 @@ export class IdSet {
   /** Adds an id that checkpoint `number` holds; those of earlier ones come before. */
   add(prefix: IdPrefix, number: number): void {
     let part = this.#parts.at(-1)
-    if (part === undefined || part.count === partEntriesMost) this.#parts.push((part = new Part()))
+    if (part === undefined || part.ids.count === partEntriesMost) this.#parts.push((part = new Part()))
     part.add(prefix, number)
     this.#size++
   }
@@ -83,11 +110,11 @@ export class IdSet {
     for (;;) {
       const [oldest] = this.#parts
       if (oldest === undefined) return
-      if (oldest.forgotten === oldest.count) {
+      if (oldest.forgotten === oldest.ids.count) {
         this.#parts.shift()
         continue
       }
-      const number = oldest.numberAt(oldest.forgotten)
+      const number = oldest.ids.numberAt(oldest.forgotten)
       if (number !== heldNumber) least = idsRemembered(timeMs - timeMsOf(number))
       heldNumber = number
       // mutant: a key is forgotten too early

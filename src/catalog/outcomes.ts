@@ -1,6 +1,8 @@
-// What became of a batch: found in the checkpoint of the block that consumed its log position.
+// What became of a batch: found in the checkpoint of the block that consumed its log position, or by its key. The sets of
+// remembered keys are read from the chain once, go on with each new checkpoint, and are dropped, the one not asked for
+// longest first, when all of them take too much memory.
 
-import { idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
+import { CheckpointScan, idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
 import {
   type BatchOutcome,
   type CheckpointContent,
@@ -9,14 +11,17 @@ import {
   idsRemembered,
   olderIds,
 } from '../chain/checkpoint.ts'
+import type { NameRecord } from '../chain/records.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
+import { checkpointKey } from '../store/layout.ts'
+import { readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { Checkpoints } from './checkpoints.ts'
 import type { DatasetChain } from './dataset-chain.ts'
-import { IdSet } from './id-set.ts'
+import { IdList, IdSet } from './id-set.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
@@ -60,7 +65,7 @@ export class Outcomes {
     return chain.next > batch.position ? 'void' : undefined
   }
 
-  /** The keyed batch `id` if the dataset remembers it (protocol.md §2). Reads nothing where it does not. */
+  /** The keyed batch `id` if the dataset remembers it (docs/spec/protocol.md §2). Reads nothing where it does not. */
   async known(chain: DatasetChain, id: string): Promise<KnownBatch | undefined> {
     const ids = await this.#knownIds.of(chain)
     for (const number of ids.numbersOf(idPrefix(id))) {
@@ -89,7 +94,7 @@ interface HeldSet {
   bytes: number
 }
 
-export class KnownIds {
+class KnownIds {
   readonly #checkpoints: Checkpoints
   readonly #bytesMost: number
   /** Least recently asked for first. */
@@ -144,17 +149,29 @@ export class KnownIds {
 
   /** Takes in all that is new, from as few checkpoints as hold it: newest first, as their links go. */
   async #readBack(ids: IdSet, chain: DatasetChain, head: { to: number; timeMs: number }): Promise<void> {
-    const runs: Run[] = []
+    const runs: IdList[] = []
     let count = 0
     for (let hash: Hash | undefined = checkpointOf(chain, head.to - 1); hash !== undefined; ) {
-      const run = new Run(ids.next)
-      const content: CheckpointContent = await this.#checkpoints.read(chain.name, hash, run.take)
+      const run = new IdList()
+      let oldestMs: number | undefined
+      let reachesKnown = false
+      const take: TakeId = ({ number, timeMs }, high, low) => {
+        oldestMs ??= timeMs
+        if (number < ids.next) reachesKnown = true
+        else run.add(high, low, number)
+      }
+      const content: CheckpointContent = await this.#checkpoints.read(chain.name, hash, take)
       runs.push(run)
       count += run.count
-      const isAll = run.reaches || count >= idsRemembered(head.timeMs - (run.oldestMs ?? head.timeMs))
+      const isAll = reachesKnown || count >= idsRemembered(head.timeMs - (oldestMs ?? head.timeMs))
       hash = isAll ? undefined : olderIds(content)
     }
-    for (const run of runs.reverse()) await run.addTo(ids)
+    for (const run of runs.reverse()) {
+      for (let entry = 0; entry < run.count; entry++) {
+        ids.add(run.prefixAt(entry), run.numberAt(entry))
+        if (entry % idsAtOnce === 0 && entry > 0) await nextTurn()
+      }
+    }
     ids.next = head.to
   }
 }
@@ -164,41 +181,46 @@ function checkpointOf(chain: DatasetChain, number: number): Hash {
   return must(chain.dataBlock(number)?.checkpoint, 'a block with data has a checkpoint')
 }
 
-/** What one checkpoint holds of the ids from checkpoint `first` on. */
-class Run {
-  readonly #first: number
-  #words = new Uint32Array(96)
-  count = 0
-  oldestMs: number | undefined
-  /** It has been read to ids that were there before. */
-  reaches = false
+/** A piece is hashed and read in 2 ms. */
+const pieceBytes = 128 * 1024
+/** Contents held, because the callers of one block ask for the same one. */
+const heldMost = 16
 
-  constructor(first: number) {
-    this.#first = first
+/**
+ * Checkpoints of chains, read in pieces, so that one with a million ids keeps nobody waiting, and each only once for those
+ * who ask for the same one at a time.
+ */
+class Checkpoints {
+  readonly #store: ObjectStore
+  readonly #held = new Map<Hash, Promise<CheckpointContent>>()
+
+  constructor(store: ObjectStore) {
+    this.#store = store
   }
 
-  readonly take: TakeId = ({ number, timeMs }, high, low) => {
-    this.oldestMs ??= timeMs
-    if (number < this.#first) {
-      this.reaches = true
-      return
-    }
-    const at = 3 * this.count++
-    if (at === this.#words.length) {
-      const grown = new Uint32Array(2 * at)
-      grown.set(this.#words)
-      this.#words = grown
-    }
-    this.#words[at] = high
-    this.#words[at + 1] = low
-    this.#words[at + 2] = number
+  /** The content with the ids of its own block alone. Throws HaltError `ChainBroken`. */
+  of(name: NameRecord, hash: Hash): Promise<CheckpointContent> {
+    const held = this.#held.get(hash)
+    if (held !== undefined) return held
+    const reading = this.read(name, hash)
+    this.#held.set(hash, reading)
+    reading.catch(() => this.#held.delete(hash))
+    const oldest = this.#held.keys().next().value
+    if (this.#held.size > heldMost && oldest !== undefined) this.#held.delete(oldest)
+    return reading
   }
 
-  async addTo(ids: IdSet): Promise<void> {
-    const words = this.#words
-    for (let at = 0; at < 3 * this.count; at += 3) {
-      ids.add({ high: words[at] ?? 0, low: words[at + 1] ?? 0 }, words[at + 2] ?? 0)
-      if (at % (3 * idsAtOnce) === 0 && at > 0) await nextTurn()
+  /** The same, read now; `takeId` is handed all ids that the checkpoint holds. Throws HaltError `ChainBroken`. */
+  async read({ id, alias }: NameRecord, hash: Hash, takeId?: TakeId): Promise<CheckpointContent> {
+    const words = `checkpoint ${hash} of ${alias}`
+    const scan = new CheckpointScan(takeId)
+    const take = (piece: Uint8Array): void => scan.push(piece)
+    try {
+      await readPieces(this.#store, { key: checkpointKey(id, hash), hash, words }, { pieceBytes, take })
+      return scan.finish()
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new HaltError('ChainBroken', `${words} is damaged: ${error.message}`, error)
     }
   }
 }

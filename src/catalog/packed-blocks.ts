@@ -96,10 +96,6 @@ export class PackedBlocks {
     return this.#rows.length + this.#byHash.bytes + this.#fineTimes.size * 100
   }
 
-  get headHash(): Hash | undefined {
-    return this.#length === 0 ? undefined : this.#hashAt((this.#length - 1) * rowBytes)
-  }
-
   get sliceCount(): number {
     return this.#length === 0 ? 0 : this.#countAt(this.#length - 1, sliceCountAt)
   }

@@ -251,22 +251,16 @@ const checkpoint: Shape<CheckpointContent> = map(
     },
     { others: 'ignored' },
   ),
-  ({ blocks: { schema, source, vocabulary }, ...said }) => ({
-    number: said.number,
-    log: said.log,
-    partition: said.partition,
-    next: said.next,
-    moved: said.moved,
-    outcomes: said.outcomes,
-    attempts: said.attempts,
-    writers: said.writers,
-    ids: said.ids,
-    earlier: said.earlier,
-    sliceWriter: said.sliceWriter,
-    ...(schema === undefined ? {} : { schemaBlock: schema }),
-    ...(vocabulary === undefined ? {} : { vocabularyBlock: vocabulary }),
-    ...(source === undefined ? {} : { sourceBlock: source }),
-  }),
+  (read) => {
+    const { version: _version, blocks, ...content } = read
+    const { schema, source, vocabulary } = blocks
+    return {
+      ...content,
+      ...(schema === undefined ? {} : { schemaBlock: schema }),
+      ...(vocabulary === undefined ? {} : { vocabularyBlock: vocabulary }),
+      ...(source === undefined ? {} : { sourceBlock: source }),
+    }
+  },
 )
 
 /** The contents of a checkpoint object. Throws DecodeError when `bytes` are none. */

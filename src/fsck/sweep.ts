@@ -2,12 +2,12 @@
 // that hold no rows. Nobody can read them, and no message will come for them. Only what is a day old goes, and only from
 // a store that is sound. A chain with rows stays: it had a name once, and its name may have been lost.
 
-import { DecodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { blocksPrefix, checkpointsPrefix, commitsPrefix, dataPrefix, headKey, numberOfName } from '../store/layout.ts'
+import { blocksPrefix, checkpointsPrefix, commitKey, commitsPrefix, dataPrefix, headKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { DatasetReport, StoreReport } from './report.ts'
+import { listNumbers } from '../store/records.ts'
+import { type DatasetReport, sound, type StoreReport } from './report.ts'
 
 export const sweptAgeMs = 24 * 60 * 60 * 1000
 
@@ -30,10 +30,9 @@ export async function sweepable(
 /** Removes all objects of a dataset without rows. A sweep that was stopped in the middle leaves less of a chain that no name leads to. */
 export async function sweep(store: ObjectStore, id: DatasetId): Promise<void> {
   await store.delete(headKey(id))
-  const commits = (await store.list(commitsPrefix(id))).toSorted(
-    (a, b) => (numberOfName(b) ?? 0) - (numberOfName(a) ?? 0),
-  )
-  for (const name of commits) await store.delete(`${commitsPrefix(id)}/${name}`)
+  // The last first, so that what is left is a chain.
+  const commits = await listNumbers(store, commitsPrefix(id))
+  for (const sequence of commits.toReversed()) await store.delete(commitKey(id, sequence))
   for (const name of await store.list(blocksPrefix(id))) await store.delete(`${blocksPrefix(id)}/${name}`)
 }
 
@@ -45,20 +44,18 @@ async function holdsRows(store: ObjectStore, id: DatasetId): Promise<boolean> {
 async function newestBlockMs(store: ObjectStore, id: DatasetId): Promise<number | undefined> {
   let newestMs: number | undefined
   for (const name of await store.list(blocksPrefix(id))) {
-    const timeMs = await blockMs(store, `${blocksPrefix(id)}/${name}`)
-    if (timeMs === undefined) return undefined
+    const bytes = await store.get(`${blocksPrefix(id)}/${name}`)
+    const decoded =
+      bytes === undefined
+        ? undefined
+        : await sound(
+            name,
+            () => decodeBlock(bytes),
+            () => {},
+          )
+    if (decoded === undefined) return undefined
+    const timeMs = Date.parse(decoded.block.systemTime)
     newestMs = Math.max(newestMs ?? timeMs, timeMs)
   }
   return newestMs
-}
-
-async function blockMs(store: ObjectStore, key: string): Promise<number | undefined> {
-  const bytes = await store.get(key)
-  if (bytes === undefined) return undefined
-  try {
-    return Date.parse(decodeBlock(bytes).block.systemTime)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
 }

@@ -3,7 +3,7 @@
 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { ObjectCheck } from '../catalog/objects.ts'
+import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Analysis, EngineTable, Stability } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
@@ -25,7 +25,7 @@ export interface ReplicaDeps {
   readonly store: ObjectStore
   readonly engine: Engine
   /** Checks slices before they are read. */
-  readonly check: ObjectCheck
+  readonly objects: Objects
   readonly nodeKey: NodeKey
   readonly limits: Limits
 }
@@ -102,7 +102,7 @@ export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const bindings = await pinNames(reader, analysis.tables, request.datasets)
   const pinned = await pinnedList(reader, request.datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
-  for (const view of views) await deps.check.slices(view)
+  for (const view of views) await deps.objects.checkSlices(view)
   const tables = bindings.map(({ parts, view }) => {
     return { parts, dataset: view.id, files: viewFiles(deps.store, view), schema: view.schema }
   })
@@ -141,7 +141,7 @@ export async function execute(
   }
   const running = deps.engine.run(job, askingOf(deps.catalog, caller))
   const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
-    deps.check.blame(error, bound.views),
+    deps.objects.blame(error, bound.views),
   )
   const output = outputOf({
     data,

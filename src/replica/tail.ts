@@ -53,7 +53,7 @@ async function answerTail(
   const start = Math.max(0, end - limit)
   const { slices } = view
   const run = start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
-  await deps.check.slices(view, run)
+  await deps.objects.checkSlices(view, run)
   const job = {
     tables: [{ parts: ['tail'], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
     reproducible: true,
@@ -65,7 +65,7 @@ async function answerTail(
     limit: end - start,
   }
   const running = deps.engine.runOwn(tailStatement, job, askingOf(deps.catalog, caller))
-  const { data } = await running.catch((error: unknown) => deps.check.blame(error, [view]))
+  const { data } = await running.catch((error: unknown) => deps.objects.blame(error, [view]))
   const fields = view.schema ?? { fields: systemFields(view.vocabulary) }
   const schema = schemaFormat && schemaBytes(fields, schemaFormat)
   const truncated = start > 0

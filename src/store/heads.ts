@@ -7,8 +7,8 @@ import { utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { readCommit } from './records.ts'
-import { blockKey, commitsPrefix, headKey, numberOfName } from './layout.ts'
+import { listNumbers, readCommit } from './records.ts'
+import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** One block of a chain by number and hash. */
@@ -55,7 +55,7 @@ export async function followHead(store: ObjectStore, id: DatasetId, from: Head):
     if (record === undefined) break
     head = headOfCommit({ sequence: head.sequence + 1, record })
   }
-  if (head !== from) await store.settle(commitsPrefix(id))
+  if (head !== from) await store.makeDurable(commitsPrefix(id))
   if (head.commit !== undefined) return head
   const commit = await commitOf(store, id, head)
   return commit === undefined ? head : { ...head, commit }
@@ -110,12 +110,8 @@ function sequenceOf(bytes: Uint8Array): number | undefined {
 
 /** Without a hint: the end of the last listed commit. */
 async function lastListed(store: ObjectStore, id: DatasetId): Promise<Head | undefined> {
-  let last: number | undefined
-  for (const name of await store.list(commitsPrefix(id))) {
-    const sequence = numberOfName(name)
-    if (sequence !== undefined && sequence >= (last ?? 0)) last = sequence
-  }
+  const last = (await listNumbers(store, commitsPrefix(id))).at(-1)
   const record = last === undefined ? undefined : await readCommit(store, id, last)
-  await store.settle(commitsPrefix(id))
+  await store.makeDurable(commitsPrefix(id))
   return last === undefined || record === undefined ? undefined : headOfCommit({ sequence: last, record })
 }

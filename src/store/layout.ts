@@ -26,10 +26,6 @@ function number(what: string, value: number): string {
   return Number.isSafeInteger(value) && value >= 0 ? String(value) : refuse(what, String(value))
 }
 
-function hashSegment(hash: Hash): string {
-  return hashPattern.test(hash) ? hash : refuse('a sha3-256 multihash in lower-case base16 (f1620…)', hash)
-}
-
 /** Throws `DecodeError` unless `key` could have been made here; adapters call it before they touch anything. */
 export function checkKey(key: string): void {
   if (key.length > maxKeyLength || !key.split('/').every((part) => segmentPattern.test(part))) {
@@ -71,37 +67,25 @@ export function datasetOfFolder(folder: string): DatasetId | undefined {
 }
 
 /** `…/refs/head`: a hint, the hash of a recent head. */
-export function headKey(id: DatasetId): string {
-  return `${datasetKey(id)}/refs/head`
-}
-
-export function blocksPrefix(id: DatasetId): string {
-  return `${datasetKey(id)}/blocks`
-}
-
-export function blockKey(id: DatasetId, hash: Hash): string {
-  return `${blocksPrefix(id)}/${hashSegment(hash)}`
-}
-
-export function dataPrefix(id: DatasetId): string {
-  return `${datasetKey(id)}/data`
-}
-
+export const headKey = inDataset('refs/head')
+export const blocksPrefix = inDataset('blocks')
+export const blockKey = objectIn('blocks')
 /** `…/data/<physical hash>`: one slice. */
-export function dataKey(id: DatasetId, hash: Hash): string {
-  return `${dataPrefix(id)}/${hashSegment(hash)}`
+export const dataKey = objectIn('data')
+export const dataPrefix = inDataset('data')
+export const checkpointsPrefix = inDataset('checkpoints')
+export const checkpointKey = objectIn('checkpoints')
+export const commitsPrefix = inDataset('commits')
+
+function inDataset(folder: string): (id: DatasetId) => string {
+  return (id) => `${datasetKey(id)}/${folder}`
 }
 
-export function checkpointsPrefix(id: DatasetId): string {
-  return `${datasetKey(id)}/checkpoints`
-}
-
-export function checkpointKey(id: DatasetId, hash: Hash): string {
-  return `${checkpointsPrefix(id)}/${hashSegment(hash)}`
-}
-
-export function commitsPrefix(id: DatasetId): string {
-  return `${datasetKey(id)}/commits`
+function objectIn(folder: string): (id: DatasetId, hash: Hash) => string {
+  return (id, hash) =>
+    hashPattern.test(hash)
+      ? `${datasetKey(id)}/${folder}/${hash}`
+      : refuse('a sha3-256 multihash in lower-case base16 (f1620…)', hash)
 }
 
 /** `…/commits/<sequence>`: `sequence` is that of the commit's first new block, plain decimal. */
@@ -119,24 +103,20 @@ export function adoptionKey(oldLogId: string): string {
   return `${adoptionsPrefix}/${segment('a log id', oldLogId)}`
 }
 
-/** `progress/<log>/<partition>`: the floors of one partition. */
-export function progressPrefix(logId: string, partition: number): string {
-  return `${floorsPrefix}/${segment('a log id', logId)}/${number('a partition', partition)}`
+/** `progress/<log>/<partition>`: the floors of one partition, and `…/<position>`: one of them. */
+export const progressPrefix = ofPartition(floorsPrefix)
+export const progressKey = atPosition(floorsPrefix)
+/** `rejects/<log>/<partition>`: the messages of it that operators have rejected, and `…/<position>`: one of them. */
+export const rejectsPrefix = ofPartition(rejectsRoot)
+export const rejectKey = atPosition(rejectsRoot)
+
+function ofPartition(root: string): (logId: string, partition: number) => string {
+  return (logId, partition) => `${root}/${segment('a log id', logId)}/${number('a partition', partition)}`
 }
 
-/** `progress/<log>/<partition>/<position>`, plain decimal. */
-export function progressKey(logId: string, partition: number, position: number): string {
-  return `${progressPrefix(logId, partition)}/${number('a log position', position)}`
-}
-
-/** `rejects/<log>/<partition>`: the messages of one partition that operators have rejected. */
-export function rejectsPrefix(logId: string, partition: number): string {
-  return `${rejectsRoot}/${segment('a log id', logId)}/${number('a partition', partition)}`
-}
-
-/** `rejects/<log>/<partition>/<position>`, plain decimal. */
-export function rejectKey(logId: string, partition: number, position: number): string {
-  return `${rejectsPrefix(logId, partition)}/${number('a log position', position)}`
+function atPosition(root: string): (logId: string, partition: number, position: number) => string {
+  const prefix = ofPartition(root)
+  return (logId, partition, position) => `${prefix(logId, partition)}/${number('a log position', position)}`
 }
 
 /** `signers/<multibase part of the did:key>`: a key that a node over this store has signed with. */

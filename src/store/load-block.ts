@@ -1,8 +1,10 @@
-// Blocks and checkpoints read by hash: fetched, hashed, decoded. Everyone who goes on from an object of a chain reads it
-// here, so that bytes are taken for nothing but what their hash names.
+// Objects of a chain read by hash: fetched, hashed, decoded. Everyone who goes on from an object reads it here, so that
+// bytes are taken for nothing but what their hash names.
 
 import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
-import { sha3Hash } from '../ids/multihash.ts'
+import { hashText, sha3Hash } from '../ids/multihash.ts'
+import { createSha3256 } from '../ids/native-crypto.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
@@ -21,23 +23,23 @@ export class ObjectFault extends HaltError {
   readonly fault: 'missing' | 'damaged' | 'malformed'
   readonly hash: Hash
 
-  constructor(fault: ObjectFault['fault'], { words, hash }: Named, cause?: DecodeError) {
-    super('ChainBroken', `${words} ${faultTexts[fault]}${cause === undefined ? '' : `: ${cause.message}`}`, cause)
+  constructor(fault: ObjectFault['fault'], { words, hash }: Named, reason: string, cause?: DecodeError) {
+    super('ChainBroken', `${words} ${reason}`, cause)
     this.fault = fault
     this.hash = hash
   }
 }
 
-const faultTexts = {
-  missing: 'is missing',
-  damaged: 'is damaged: its bytes have another hash',
-  malformed: 'cannot be read',
-} as const
-
-/** An object by its hash, and the words for it in a sentence. */
+/** An object by its hash, and the words for it in a sentence: `slice f1620… of acme/lab`. */
 interface Named {
   readonly words: string
   readonly hash: Hash
+}
+
+/** An object to read; `sizeBytes` is the size that its block tells, where it does. */
+interface NamedObject extends Named {
+  readonly key: string
+  readonly sizeBytes?: number
 }
 
 /** The block stored under `hash`. Throws ObjectFault. */
@@ -66,12 +68,50 @@ export async function loadCheckpoint(
 }
 
 function open<T>(named: Named, bytes: Uint8Array | undefined, decode: (bytes: Uint8Array) => T): T {
-  if (bytes === undefined) throw new ObjectFault('missing', named)
-  if (sha3Hash(bytes) !== named.hash) throw new ObjectFault('damaged', named)
+  if (bytes === undefined) throw missing(named)
+  if (sha3Hash(bytes) !== named.hash) throw damaged(named)
   try {
     return decode(bytes)
   } catch (error) {
-    if (error instanceof DecodeError) throw new ObjectFault('malformed', named, error)
+    if (error instanceof DecodeError)
+      throw new ObjectFault('malformed', named, `cannot be read: ${error.message}`, error)
     throw error
   }
+}
+
+/**
+ * Reads an object in pieces of `pieceBytes`, letting others run between them, and hands each to `take`. What it has taken
+ * is to be used only when this resolves. Throws ObjectFault.
+ */
+export async function readPieces(
+  store: ObjectStore,
+  object: NamedObject,
+  { pieceBytes, take = () => {} }: { readonly pieceBytes: number; readonly take?: (piece: Uint8Array) => void },
+): Promise<void> {
+  const { key, hash, sizeBytes } = object
+  // Chains may have thousands of small slices: of each, one read tells size and bytes.
+  let whole = sizeBytes !== undefined && sizeBytes <= pieceBytes ? await store.get(key) : undefined
+  const foundBytes = whole?.length ?? (await store.size(key))
+  if (foundBytes === undefined) throw missing(object)
+  if (sizeBytes !== undefined && foundBytes !== sizeBytes)
+    throw damaged(object, `${foundBytes} bytes, not ${sizeBytes}`)
+  const isSmall = foundBytes <= pieceBytes
+  if (isSmall) whole ??= await store.get(key)
+  const digest = createSha3256()
+  for (let at = 0; at < foundBytes; at += pieceBytes) {
+    if (at > 0) await nextTurn()
+    const piece = isSmall ? whole : await store.getRange(key, at, Math.min(at + pieceBytes, foundBytes))
+    if (piece === undefined) throw missing(object)
+    digest.update(piece)
+    take(piece)
+  }
+  if (hashText(digest.digest()) !== hash) throw damaged(object)
+}
+
+function missing(named: Named): ObjectFault {
+  return new ObjectFault('missing', named, 'is missing')
+}
+
+function damaged(named: Named, how = 'its bytes have another hash'): ObjectFault {
+  return new ObjectFault('damaged', named, `is damaged: ${how}`)
 }

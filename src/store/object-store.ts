@@ -36,10 +36,11 @@ export interface ObjectStore {
   list(prefix: string): Promise<readonly string[]>
 
   /**
-   * Makes every name that is directly under `prefix` now durable. A reader sees an object before its writer has made
-   * it so: who passes on what it found, and was not told of, settles it first.
+   * Makes every name that is directly under `prefix` now durable. A reader can find an object whose writer has not yet
+   * got so far, and which a loss of power would take back. Call this before anything is answered or written that rests
+   * on an object found by reading or listing; it is not needed for one whose writer has announced it.
    */
-  settle(prefix: string): Promise<void>
+  makeDurable(prefix: string): Promise<void>
 
   /** Deletes the object; no error when there is none. */
   delete(key: string): Promise<void>

@@ -154,13 +154,10 @@ export async function adoptionsFrom(store: ObjectStore, log: string): Promise<re
   }
 }
 
-async function floorPositions(store: ObjectStore, log: string, partition: number): Promise<number[]> {
-  const positions: number[] = []
-  for (const name of await store.list(progressPrefix(log, partition))) {
-    const position = numberOfName(name)
-    if (position !== undefined) positions.push(position)
-  }
-  return positions.sort((a, b) => a - b)
+/** The numbers that name objects directly under `prefix`, ascending; other names are left out. */
+export async function listNumbers(store: ObjectStore, prefix: string): Promise<readonly number[]> {
+  const numbers = (await store.list(prefix)).map(numberOfName).filter((number) => number !== undefined)
+  return numbers.sort((a, b) => a - b)
 }
 
 /**
@@ -171,7 +168,7 @@ export async function putFloor(store: ObjectStore, value: FloorRecord): Promise<
   const { log, partition, position } = value
   assert((position === 0) === (value.anchor === undefined), 'a floor has an anchor, except at position 0')
   const outcome = await putOnce(store, progressKey(log, partition, position), { codec: floorCodec, value })
-  const positions = await floorPositions(store, log, partition)
+  const positions = await listNumbers(store, progressPrefix(log, partition))
   for (const old of positions.slice(0, -floorsKept)) await store.delete(progressKey(log, partition, old))
   return outcome
 }
@@ -183,7 +180,7 @@ export async function newestFloor(
   partition: number,
 ): Promise<FloorRecord | undefined> {
   for (;;) {
-    const position = (await floorPositions(store, log, partition)).at(-1)
+    const position = (await listNumbers(store, progressPrefix(log, partition))).at(-1)
     if (position === undefined) return undefined
     const record = await read(store, progressKey(log, partition, position), floorCodec)
     // Gone since it was listed: so many newer ones have come that another look finds them.
@@ -210,12 +207,10 @@ export async function readRejects(
   onDamaged: (position: number, error: DecodeError) => void,
 ): Promise<Rejects> {
   const rejects = new Map<number, RejectRecord>()
-  for (const name of await store.list(rejectsPrefix(log, partition))) {
-    const position = numberOfName(name)
-    const bytes = position === undefined ? undefined : await store.get(rejectKey(log, partition, position))
-    if (position === undefined || bytes === undefined) continue
+  for (const position of await listNumbers(store, rejectsPrefix(log, partition))) {
     try {
-      rejects.set(position, rejectCodec.decode(bytes))
+      const record = await read(store, rejectKey(log, partition, position), rejectCodec)
+      if (record !== undefined) rejects.set(position, record)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       onDamaged(position, error)

@@ -5,9 +5,9 @@ import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { parseAliasText } from '../model/names.ts'
-import { floorsPrefix, logsPrefix, numberOfName } from './layout.ts'
+import { floorsPrefix, logsPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { type MessagePlace, newestFloor, putReject, readAdoption, readLog, readName } from './records.ts'
+import { listNumbers, type MessagePlace, newestFloor, putReject, readAdoption, readLog, readName } from './records.ts'
 
 const reasonCharsMost = 500
 const pageHint = 'docs/halts.md says what ends each halt.'
@@ -121,11 +121,10 @@ async function haltOf(
   id: DatasetId,
 ): Promise<(Pick<FloorRecord, 'log' | 'partition'> & { readonly halt: HaltedDataset }) | undefined> {
   for (const log of await logsInForce(store)) {
-    for (const name of await store.list(`${floorsPrefix}/${log}`)) {
-      const partition = numberOfName(name)
-      const floor = partition === undefined ? undefined : await newestFloor(store, log, partition)
+    for (const partition of await listNumbers(store, `${floorsPrefix}/${log}`)) {
+      const floor = await newestFloor(store, log, partition)
       const halt = floor?.halted.find(({ dataset }) => dataset === id)
-      if (floor !== undefined && halt !== undefined) return { log, partition: floor.partition, halt }
+      if (halt !== undefined) return { log, partition, halt }
     }
   }
   return undefined

@@ -5,8 +5,6 @@ import { describe, expect, test } from 'vitest'
 import {
   anonymousPrincipal,
   can,
-  canAdminister,
-  canCreate,
   canSee,
   type DatasetFacts,
   demand,
@@ -78,8 +76,9 @@ describe('tokens', () => {
       expect(can(token([scope]), right, hidden)).toBe(rights.includes(right))
       expect(asked(token([scope]), right, hidden)).toBe(rights.includes(right) ? 'ok' : 'Forbidden')
     }
-    expect(canCreate(token([scope]), 'acme/new')).toBe(rights.includes('create'))
-    expect(canAdminister(token([scope]))).toBe(scope === 'admin')
+    const verdict = (holds: boolean): string => (holds ? 'ok' : 'Forbidden')
+    expect(outcome(() => demandCreate(token([scope]), 'acme/new'))).toBe(verdict(rights.includes('create')))
+    expect(outcome(() => demandAdmin(token([scope])))).toBe(verdict(scope === 'admin'))
   })
 
   test('have at least an anonymous caller’s rights, patterns or not', () => {

@@ -65,7 +65,7 @@ export function openMemoryStore(): ObjectStore {
       checkKey(prefix)
       return [...(children.get(prefix)?.keys() ?? [])].sort()
     },
-    settle: async () => {},
+    makeDurable: async () => {},
     async delete(key) {
       checkKey(key)
       if (objects.delete(key)) count(key, -1)

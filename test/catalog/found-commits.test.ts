@@ -15,16 +15,16 @@ import { buildAll, datasetId, TestWriter } from '../builder/support.ts'
 
 const id = datasetId('a')
 
-/** A store that tells what was settled. */
-function watched(): { store: ObjectStore; settled: string[] } {
-  const settled: string[] = []
+/** A store that tells what was made durable. */
+function watched(): { store: ObjectStore; durable: string[] } {
+  const durable: string[] = []
   const store = openMemoryStore()
-  const settle = async (prefix: string): Promise<void> => void settled.push(prefix)
-  return { store: { ...store, settle }, settled }
+  const makeDurable = async (prefix: string): Promise<void> => void durable.push(prefix)
+  return { store: { ...store, makeDurable }, durable }
 }
 
 async function grown() {
-  const { store, settled } = watched()
+  const { store, durable } = watched()
   const log = openMemoryLog()
   const writer = new TestWriter('w')
   const announcements = openLocalAnnouncements(silentLogger)
@@ -34,48 +34,48 @@ async function grown() {
   await log.append(0, [writer.create(id, 'acme/a')])
   await grow(3)
   await buildAll(log, store)
-  return { log, store, settled, grow, announcements }
+  return { log, store, durable, grow, announcements }
 }
 
-test('a catalog settles what it loads, and what it finds without being told', async () => {
-  const { log, store, settled, grow, announcements } = await grown()
+test('a catalog makes durable what it loads, and what it finds without being told', async () => {
+  const { log, store, durable, grow, announcements } = await grown()
   const catalog = new Catalog({ store, announcements, logger: silentLogger })
-  settled.length = 0
+  durable.length = 0
   const chain = must(await catalog.byAlias('acme/a'), 'a dataset')
-  expect(settled).toContain(commitsPrefix(id))
-  settled.length = 0
+  expect(durable).toContain(commitsPrefix(id))
+  durable.length = 0
   await catalog.refresh(chain)
-  expect(settled).toEqual([])
+  expect(durable).toEqual([])
   await grow(4)
   await buildAll(log, store)
-  settled.length = 0
+  durable.length = 0
   const seen: string[][] = []
-  catalog.onAdvance(() => void seen.push([...settled]))
+  catalog.onAdvance(() => void seen.push([...durable]))
   await catalog.refresh(chain)
   expect([chain.headSequence, seen]).toEqual([4, [[commitsPrefix(id)]]])
 })
 
-test('a catalog that is told of a commit need not settle it', async () => {
-  const { log, store, settled, grow, announcements } = await grown()
+test('a catalog that is told of a commit need not make it durable', async () => {
+  const { log, store, durable, grow, announcements } = await grown()
   const catalog = new Catalog({ store, announcements, logger: silentLogger })
   const chain = must(await catalog.byAlias('acme/a'), 'a dataset')
   await grow(4)
-  settled.length = 0
+  durable.length = 0
   await buildAll(log, store, { announcements })
   await expect.poll(() => chain.headSequence).toBe(4)
   catalog.close()
-  expect(settled).toEqual([])
+  expect(durable).toEqual([])
 })
 
-test('who follows a stale hint settles the commits after it', async () => {
-  const { log, store, settled, grow } = await grown()
+test('who follows a stale hint makes durable the commits after it', async () => {
+  const { log, store, durable, grow } = await grown()
   const stale = must(await store.get(`datasets/${id.slice('did:odf:'.length)}/refs/head`), 'a hint')
   await grow(4)
   await buildAll(log, store)
-  settled.length = 0
+  durable.length = 0
   expect((await readHead(store, id))?.sequence).toBe(4)
-  expect(settled).toEqual([])
+  expect(durable).toEqual([])
   await store.replace(`datasets/${id.slice('did:odf:'.length)}/refs/head`, stale)
   expect((await readHead(store, id))?.sequence).toBe(4)
-  expect(settled).toEqual([commitsPrefix(id)])
+  expect(durable).toEqual([commitsPrefix(id)])
 })

@@ -1,3 +1,5 @@
+// The small records of a chain, as they are stored: one spelling, and nothing else is read.
+
 import { describe, expect, test } from 'vitest'
 import * as records from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
@@ -121,4 +123,47 @@ describe.each(cases)('the $name', ({ encode, decode, bytes, bad }) => {
 test('a floor at position 0 has no anchor', () => {
   const record = { log: 'log-1', partition: 0, position: 0, halted: [] }
   expect(records.floorCodec.decode(records.floorCodec.encode(record))).toEqual(record)
+})
+
+function read(value: string): records.LogPosition | undefined {
+  return records.logPositionOf({ sourceName: 'default', kind: records.logPositionKind, value })
+}
+
+describe('a log position', () => {
+  test('is canonical JSON; what was left behind for another log is in it where there is something', () => {
+    const plain = { anchor: hash, log: 'a', next: 5, partition: 0 }
+    expect(records.logPositionText(plain)).toBe(`{"anchor":"${hash}","log":"a","next":5,"partition":0}`)
+    expect(read(records.logPositionText(plain))).toEqual(plain)
+    const adopted = [
+      { log: 'x', partition: 0 },
+      { log: 'y', partition: 3, givenUp: { from: 7 } },
+      { log: 'z', partition: 1, givenUp: { from: 7, to: 9 } },
+    ]
+    const text = records.logPositionText({ ...plain, adopted })
+    expect(text.slice(0, 90)).toBe(
+      '{"adopted":[{"log":"x","partition":0},{"givenUp":{"from":7},"log":"y","partition":3},{"giv',
+    )
+    expect(read(text)).toEqual({ ...plain, adopted })
+  })
+
+  test('of another kind is none', () => {
+    expect(records.logPositionOf(undefined)).toBeUndefined()
+    expect(records.logPositionOf({ sourceName: 'default', kind: 'odf/etag', value: '{}' })).toBeUndefined()
+  })
+
+  test.each([
+    '1',
+    '{}',
+    `{"anchor":"${hash}","log":"a","next":-1,"partition":0}`,
+    `{"anchor":"${hash}","log":"a","next":5,"partition":0,"zzz":1}`,
+    `{"adopted":[],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":{},"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":["x"],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":[{"log":"x"}],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":[{"givenUp":{},"log":"x","partition":0}],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":[{"givenUp":{"from":1,"to":"2"},"log":"x","partition":0}],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+    `{"adopted":[{"log":"x","more":1,"partition":0}],"anchor":"${hash}","log":"a","next":5,"partition":0}`,
+  ])('refuses %s', (value) => {
+    expect(() => read(value)).toThrow(DecodeError)
+  })
 })

@@ -1,7 +1,8 @@
 // Logs that were given up for others, checked: a chain changes its log only where a record says so.
 
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { adoptLog } from '../../src/builder/adopt-log.ts'
+import type { AdoptionRecord } from '../../src/chain/records.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
 import type { StoreReport } from '../../src/fsck/report.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -37,41 +38,29 @@ function found({ problems, datasets }: StoreReport): string[] {
   return [...problems, ...datasets.flatMap((dataset) => dataset.problems)].map(({ kind }) => kind)
 }
 
-describe('a chain of two logs', () => {
-  test('is sound', async () => {
-    expect(found(await fsck(store))).toEqual([])
-  })
+/** Puts another record in the place of the one of log `old`. */
+async function change(members: Partial<AdoptionRecord>): Promise<void> {
+  const record = must(await readAdoption(store, 'old'), 'a record')
+  if (members.old === undefined) await store.delete(adoptionKey('old'))
+  await putAdoption(store, { ...record, ...members })
+}
 
-  test('is not without the record', async () => {
-    await store.delete(adoptionKey('old'))
-    expect(found(await fsck(store))).toEqual(['CommitsDisagree'])
-  })
-
-  test('is not where the record leads elsewhere', async () => {
-    const record = must(await readAdoption(store, 'old'), 'a record')
-    await store.delete(adoptionKey('old'))
-    await putAdoption(store, { ...record, new: 'third' })
-    expect(found(await fsck(store))).toEqual(['RecordDisagrees', 'CommitsDisagree'])
-  })
-})
-
-describe('the record', () => {
-  test('has as many partitions as the logs', async () => {
-    const record = must(await readAdoption(store, 'old'), 'a record')
-    await store.delete(adoptionKey('old'))
-    await putAdoption(store, { ...record, begin: [0, 0] })
-    expect(found(await fsck(store))).toEqual(['RecordDisagrees'])
-  })
-
-  test('is whole', async () => {
-    await store.delete(adoptionKey('old'))
-    await store.put(adoptionKey('old'), utf8('{}'))
-    expect(found(await fsck(store))).toContain('Malformed')
-  })
-
-  test('leads nowhere in a circle', async () => {
-    const record = must(await readAdoption(store, 'old'), 'a record')
-    await putAdoption(store, { ...record, old: 'new', new: 'old' })
-    expect(found(await fsck(store))).toEqual(expect.arrayContaining(['Malformed', 'Malformed']))
-  })
+test.each<[string, () => Promise<unknown>, string[]]>([
+  ['is sound', async () => {}, []],
+  ['is not without the record', () => store.delete(adoptionKey('old')), ['CommitsDisagree']],
+  ['is not where the record leads elsewhere', () => change({ new: 'third' }), ['RecordDisagrees', 'CommitsDisagree']],
+  ['is not where the record has other partitions than the logs', () => change({ begin: [0, 0] }), ['RecordDisagrees']],
+  [
+    'is not where the record is damaged',
+    () => store.replace(adoptionKey('old'), utf8('{}')),
+    ['Malformed', 'CommitsDisagree'],
+  ],
+  [
+    'is not where records lead in a circle',
+    () => change({ old: 'new', new: 'old' }),
+    ['Malformed', 'Malformed', 'CommitsDisagree'],
+  ],
+])('a chain of two logs %s', async (_, harm, kinds) => {
+  await harm()
+  expect(found(await fsck(store))).toEqual(kinds)
 })

@@ -144,7 +144,6 @@ test('an object that is missing is found', async () => {
 })
 
 const wrongHash: Hash = `f1620${'0a'.repeat(32)}`
-const data = (event: AddData): NonNullable<AddData['newData']> => must(event.newData, 'data')
 const withColumn =
   (at: number, column: (old: Column) => Column): NonNullable<Lies['rows']> =>
   (batch: RecordBatch) => ({
@@ -152,24 +151,24 @@ const withColumn =
     columns: batch.columns.map((old, i) => (i === at ? column(old) : old)),
   })
 
+/** A block that says something else of its data, or of where it has read the log to. */
+const saying = (changes: Partial<NonNullable<AddData['newData']>>): Lies => ({
+  event: (event) => ({ ...event, newData: { ...must(event.newData, 'data'), ...changes } }),
+})
+const readingTo = (value: string): Lies => ({
+  event: (event) => ({ ...event, newSourceState: { ...must(event.newSourceState, 'a state'), value } }),
+})
+
 describe('a block that lies, with all hashes made to fit,', () => {
   const lies: [string, Lies, ProblemKind[]][] = [
     [
       'about the number of its rows',
-      { event: (e) => ({ ...e, newData: { ...data(e), offsetInterval: { start: 10, end: 15 } } }) },
+      saying({ offsetInterval: { start: 10, end: 15 } }),
       ['SliceDisagrees', 'CheckpointDisagrees'],
     ],
-    [
-      'about its logical hash',
-      { event: (e) => ({ ...e, newData: { ...data(e), logicalHash: wrongHash } }) },
-      ['HashMismatch'],
-    ],
-    ["about its slice's size", { event: (e) => ({ ...e, newData: { ...data(e), size: 1 } }) }, ['SliceDisagrees']],
-    [
-      'about its slice',
-      { event: (e) => ({ ...e, newData: { ...data(e), physicalHash: wrongHash } }) },
-      ['ObjectMissing'],
-    ],
+    ['about its logical hash', saying({ logicalHash: wrongHash }), ['HashMismatch']],
+    ["about its slice's size", saying({ size: 1 }), ['SliceDisagrees']],
+    ['about its slice', saying({ physicalHash: wrongHash }), ['ObjectMissing']],
     [
       "about its checkpoint's size",
       { event: (e) => ({ ...e, newCheckpoint: { ...must(e.newCheckpoint, 'checkpoint'), size: 1 } }) },
@@ -180,21 +179,13 @@ describe('a block that lies, with all hashes made to fit,', () => {
       { event: (e) => ({ ...e, newCheckpoint: { physicalHash: wrongHash, size: 1 } }) },
       ['ObjectMissing'],
     ],
-    [
-      'about its log position',
-      { event: (e) => ({ ...e, newSourceState: { ...must(e.newSourceState, 'state'), value: positionText(7) } }) },
-      ['CheckpointDisagrees', 'CommitsDisagree'],
-    ],
+    ['about its log position', readingTo(positionText(7)), ['CheckpointDisagrees', 'CommitsDisagree']],
     [
       'with a log position that goes back',
-      { event: (e) => ({ ...e, newSourceState: { ...must(e.newSourceState, 'state'), value: positionText(5) } }) },
+      readingTo(positionText(5)),
       ['ChainBroken', 'CheckpointDisagrees', 'CommitsDisagree'],
     ],
-    [
-      'with a log position that is none',
-      { event: (e) => ({ ...e, newSourceState: { ...must(e.newSourceState, 'state'), value: '{}' } }) },
-      ['Malformed', 'CommitsDisagree'],
-    ],
+    ['with a log position that is none', readingTo('{}'), ['Malformed', 'CommitsDisagree']],
     [
       'by a watermark that goes back',
       { event: (e) => ({ ...e, newWatermark: '2025-01-01T00:00:00Z' }) },

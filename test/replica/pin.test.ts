@@ -48,7 +48,7 @@ describe('names of a dataset that grows while they are looked up', () => {
   const chain = new DatasetChain({ id: 'did:odf:a', alias: 'acme/goods', log: 'x', partition: 0, visibility: 'public' })
   const grow = (): void => {
     const sequence = chain.headSequence + 1
-    const prevBlockHash = chain.headHash
+    const prevBlockHash = sequence === 0 ? undefined : chain.head.hash
     chain.apply(sha3Hash(utf8(String(sequence))), {
       systemTime: '2026-01-01T00:00:00Z',
       sequenceNumber: BigInt(sequence),

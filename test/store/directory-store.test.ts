@@ -57,16 +57,22 @@ function recording(root: string, fail: (call: string) => void = () => {}): { fil
   return { files, calls }
 }
 
+/** A store in a new directory, and the calls since it was opened. */
+async function opened(fail?: (call: string) => void, change: (files: FileSystem) => FileSystem = (files) => files) {
+  const root = folder()
+  const { files, calls } = recording(root, fail)
+  const store = await openDirectoryStore(root, change(files))
+  calls.length = 0
+  return { root, store, calls }
+}
+
 function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code })
 }
 
 describe('durability of the directory store', () => {
   test('makes bytes durable before the name, and each directory durable before what is in it', async () => {
-    const root = folder()
-    const { files, calls } = recording(root)
-    const store = await openDirectoryStore(root, files)
-    calls.length = 0
+    const { store, calls } = await opened()
     await store.put('a/b/c', utf8('x'))
     expect(calls).toEqual([
       'mkdir a',
@@ -95,12 +101,10 @@ describe('durability of the directory store', () => {
   })
 
   test('fsyncs the directory also for the loser of a race', async () => {
-    const root = folder()
-    const { files, calls } = recording(root)
-    const racing = await openDirectoryStore(root, {
+    const { store: racing, calls } = await opened(undefined, (files) => ({
       ...files,
       stat: (path) => (path.endsWith('/a/b') ? Promise.reject(systemError('ENOENT')) : nodeFileSystem.stat(path)),
-    })
+    }))
     await racing.put('a/b', utf8('x'))
     calls.length = 0
     expect(await racing.put('a/b', utf8('y'))).toBe('exists')
@@ -109,9 +113,7 @@ describe('durability of the directory store', () => {
   })
 
   test('replaces by rename and fsyncs the directory after it', async () => {
-    const root = folder()
-    const { files, calls } = recording(root)
-    const store = await openDirectoryStore(root, files)
+    const { store, calls } = await opened()
     await store.replace('refs/head', utf8('1'))
     calls.length = 0
     await store.replace('refs/head', utf8('2'))
@@ -119,9 +121,7 @@ describe('durability of the directory store', () => {
   })
 
   test('makes a deletion durable', async () => {
-    const root = folder()
-    const { files, calls } = recording(root)
-    const store = await openDirectoryStore(root, files)
+    const { store, calls } = await opened()
     await store.put('a/b', utf8('x'))
     calls.length = 0
     await store.delete('a/b')
@@ -143,9 +143,7 @@ describe('durability of the directory store', () => {
   })
 
   test('lets writers that wait for one directory share its fsyncs', async () => {
-    const root = folder()
-    const { files, calls } = recording(root)
-    const store = await openDirectoryStore(root, files)
+    const { store, calls } = await opened()
     await store.put('a/first', utf8('x'))
     calls.length = 0
     await Promise.all(Array.from({ length: 40 }, (_, i) => store.put(`a/${i}`, utf8('x'))))
@@ -175,12 +173,10 @@ describe('durability of the directory store', () => {
   test.each(['write+fsync TMP', 'link TMP a/c', 'mkdir q', 'fsync a'])(
     'says StorageFull when %j finds no space',
     async (step) => {
-      const root = folder()
       let full = false
-      const { files } = recording(root, (call) => {
+      const { root, store } = await opened((call) => {
         if (full && call === step) throw systemError(step.startsWith('mkdir') ? 'EDQUOT' : 'ENOSPC')
       })
-      const store = await openDirectoryStore(root, files)
       await store.put('a/b', utf8('x'))
       full = true
       const key = step === 'mkdir q' ? 'q/c' : 'a/c'

@@ -16,7 +16,6 @@ import {
 import { NodeError } from '../../model/errors.ts'
 import { checkKey, isSegment } from '../layout.ts'
 import { checkRange, type ObjectStore } from '../object-store.ts'
-import { createDirectorySync, type DirectorySync } from './directory-sync.ts'
 
 const temporaryFolder = '.tmp'
 /** How file systems say that they have no hard links. */
@@ -57,11 +56,17 @@ export async function openReadOnlyDirectoryStore(
     })
   }
   const refuse = (): Promise<never> => Promise.reject(new NodeError('Internal', 'This process only reads the store.'))
-  // Names can be made durable without the right to write any.
-  const settle = async (prefix: string): Promise<void> => {
-    await present(files.syncDirectory(pathOf(root, prefix)))
+  return {
+    ...readingStore({ root, files }),
+    put: refuse,
+    putStream: refuse,
+    replace: refuse,
+    delete: refuse,
+    // Names can be made durable without the right to write any.
+    async makeDurable(prefix) {
+      await present(files.syncDirectory(pathOf(root, prefix)))
+    },
   }
-  return { ...readingStore({ root, files }), put: refuse, putStream: refuse, replace: refuse, settle, delete: refuse }
 }
 
 interface Place {
@@ -82,7 +87,7 @@ function directoryStore(parts: Parts): ObjectStore {
     put: async (key, bytes) => putFile(parts, pathOf(root, key), bytes instanceof Uint8Array ? [bytes] : bytes),
     putStream: async (chunks, keyOf) => putStream(parts, chunks, () => pathOf(root, keyOf())),
     replace: async (key, bytes) => replaceFile(parts, pathOf(root, key), bytes),
-    async settle(prefix) {
+    async makeDurable(prefix) {
       await present(parts.sync.sync(pathOf(root, prefix)))
     },
     async delete(key) {
@@ -101,7 +106,7 @@ function pathOf(root: string, key: string): string {
 function readingStore({
   root,
   files,
-}: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'settle' | 'delete'> {
+}: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'makeDurable' | 'delete'> {
   return {
     kind: 'directory',
     get: async (key) => present(files.readFile(pathOf(root, key))),
@@ -127,7 +132,7 @@ async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]
   return spaceChecked(async () => {
     await sync.ensure(directory)
     const exists = (await present(files.stat(path))) !== undefined
-    const outcome = exists ? 'exists' : await linkNew(parts, path, chunks)
+    const outcome = exists ? 'exists' : await written(parts, chunks, (source) => linkOnce(files, source, path))
     // Also when it exists: its writer may not have come as far as this.
     // mutant: no fsync of directories in the store
     await sync.sync(directory)
@@ -136,45 +141,29 @@ async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]
   })
 }
 
-async function linkNew(
-  { files, temporary }: Parts,
-  path: string,
-  chunks: readonly Uint8Array[],
-): Promise<'stored' | 'exists'> {
-  const source = temporary()
-  try {
-    await files.writeNew(source, chunks)
-    return await linkOnce(files, source, path)
-  } finally {
-    await discard(files, source)
-  }
-}
-
 /** The file is written before its name is known: by then its directory may be new, and the object there already. */
 async function putStream(
-  { files, sync, temporary }: Parts,
+  parts: Parts,
   chunks: AsyncIterable<Uint8Array>,
   pathOfIt: () => string,
 ): Promise<'stored' | 'exists'> {
-  const source = temporary()
-  return spaceChecked(async () => {
-    try {
-      await files.writeNew(source, chunks)
+  const { files, sync } = parts
+  return spaceChecked(() =>
+    written(parts, chunks, async (source) => {
       const path = pathOfIt()
       await sync.ensure(dirname(path))
       const outcome = await linkOnce(files, source, path)
       await sync.sync(dirname(path))
       return outcome
-    } finally {
-      await discard(files, source)
-    }
-  })
+    }),
+  )
 }
 
-async function replaceFile({ files, sync, temporary }: Parts, path: string, bytes: Uint8Array): Promise<void> {
+async function replaceFile(parts: Parts, path: string, bytes: Uint8Array): Promise<void> {
+  const { files, sync } = parts
   await spaceChecked(async () => {
     await sync.ensure(dirname(path))
-    const source = temporary()
+    const source = parts.temporary()
     try {
       await files.writeNew(source, [bytes])
       await files.rename(source, path)
@@ -184,6 +173,21 @@ async function replaceFile({ files, sync, temporary }: Parts, path: string, byte
     }
     await sync.sync(dirname(path))
   })
+}
+
+/** What `place` makes of a temporary file that holds `chunks`, is fsynced, and is gone afterwards. */
+async function written<T>(
+  { files, temporary }: Parts,
+  chunks: readonly Uint8Array[] | AsyncIterable<Uint8Array>,
+  place: (source: string) => Promise<T>,
+): Promise<T> {
+  const source = temporary()
+  try {
+    await files.writeNew(source, chunks)
+    return await place(source)
+  } finally {
+    await discard(files, source)
+  }
 }
 
 /** Deletes a temporary file if it can: one that stays behind does no harm. */
@@ -243,4 +247,90 @@ async function tryLink(files: FileSystem, from: string, to: string): Promise<voi
   } finally {
     await discard(files, to)
   }
+}
+
+/**
+ * Durable directories: creates missing ones, each made durable through its parent, and lets everyone who waits for one
+ * directory at the same moment share an fsync. After a failed fsync nothing more is promised: every later call fails with
+ * the first error, for the kernel may have dropped what it could not write.
+ */
+interface DirectorySync {
+  /** Resolves once everything linked into `directory` before this call is durable. */
+  sync(directory: string): Promise<void>
+  /** Creates `directory` and its parents below the root where missing; durable when it resolves. */
+  ensure(directory: string): Promise<void>
+}
+
+interface Waiting {
+  readonly running: Promise<void>
+  next: Promise<void> | undefined
+}
+
+/** The most directories remembered as durable (about 100 bytes each); forgetting one costs an fsync. */
+const maxKnownDirectories = 100_000
+
+/** `root` exists and is durable. `onFailure` is called once, when a disk has failed to make a directory durable. */
+function createDirectorySync(
+  root: string,
+  files: Pick<FileSystem, 'syncDirectory' | 'makeDirectory'>,
+  onFailure: (error: unknown) => void = () => {},
+): DirectorySync {
+  const inFlight = new Map<string, Waiting>()
+  const known = new Map<string, Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+
+  async function syncNow(directory: string): Promise<void> {
+    if (failure !== undefined) throw failure.error
+    try {
+      await files.syncDirectory(directory)
+    } catch (error) {
+      // Only a failing disk poisons: a missing directory or a full volume says nothing about earlier writes.
+      if (errorCode(error) === 'EIO' && failure === undefined) {
+        failure = { error }
+        onFailure(error)
+      }
+      throw error
+    }
+  }
+
+  function start(directory: string): Promise<void> {
+    const running = syncNow(directory).finally(() => {
+      if (waiting.next === undefined) inFlight.delete(directory)
+    })
+    const waiting: Waiting = { running, next: undefined }
+    inFlight.set(directory, waiting)
+    return running
+  }
+
+  /** An fsync in flight may have begun too early for this caller, so the one after it is the one to wait for. */
+  function sync(directory: string): Promise<void> {
+    const waiting = inFlight.get(directory)
+    if (waiting === undefined) return start(directory)
+    const startNext = (): Promise<void> => start(directory)
+    waiting.next ??= waiting.running.then(startNext, startNext)
+    return waiting.next
+  }
+
+  async function create(directory: string): Promise<void> {
+    await ensure(dirname(directory))
+    try {
+      await files.makeDirectory(directory)
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error
+    }
+    await sync(dirname(directory))
+  }
+
+  function ensure(directory: string): Promise<void> {
+    const already = known.get(directory)
+    if (already !== undefined) return already
+    if (directory === root) return Promise.resolve()
+    if (known.size >= maxKnownDirectories) known.clear()
+    const created = create(directory)
+    known.set(directory, created)
+    created.catch(() => known.delete(directory))
+    return created
+  }
+
+  return { sync, ensure }
 }
