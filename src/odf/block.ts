@@ -2,10 +2,9 @@
 // multihash of these bytes is the block's identity: what is stored is never encoded again.
 // Source: Open Data Fabric specification, Metadata Chain; manifest versions 2 and 3 differ in the alignment of times.
 
-import { sha3Hash } from '../ids/multihash.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { Hash, MetadataBlock } from '../model/events.ts'
+import type { MetadataBlock } from '../model/events.ts'
 import { decodeRoot } from './decoder.ts'
 import { encodeRoot } from './encoder.ts'
 import { FlatBufferReader } from './flatbuffer-reader.ts'
@@ -50,11 +49,4 @@ export function decodeBlock(bytes: Uint8Array): DecodedBlock {
   const decoded = decodeRoot('MetadataBlock', reader.byteVector(contentAt), must(timeAlignments[version], 'alignment'))
   // The tables that drove the decoder describe exactly this type.
   return { block: decoded as unknown as MetadataBlock, version }
-}
-
-/** Reads the block stored under `hash`: its bytes are hashed first, then decoded. Throws DecodeError. */
-export function decodeStoredBlock(hash: Hash, bytes: Uint8Array): DecodedBlock {
-  const actual = sha3Hash(bytes)
-  if (actual !== hash) throw new DecodeError('ODF manifest', `hashes to ${actual} and is stored as ${hash}`)
-  return decodeBlock(bytes)
 }

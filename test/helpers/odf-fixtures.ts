@@ -3,7 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type DecodedBlock, decodeStoredBlock } from '../../src/odf/block.ts'
+import { sha3Hash } from '../../src/ids/multihash.ts'
+import { assert } from '../../src/lib/assert.ts'
+import { type DecodedBlock, decodeBlock } from '../../src/odf/block.ts'
 
 const root = fileURLToPath(new URL('../fixtures/', import.meta.url))
 
@@ -31,7 +33,8 @@ function readDataset(directory: string): FixtureDataset {
   const blocks: FixtureBlock[] = []
   for (let hash: string | undefined = head; hash !== undefined; ) {
     const bytes = new Uint8Array(readFileSync(join(directory, 'blocks', hash)))
-    const decoded = decodeStoredBlock(hash, bytes)
+    assert(sha3Hash(bytes) === hash, 'a block hashes to its name')
+    const decoded = decodeBlock(bytes)
     blocks.unshift({ ...decoded, hash, bytes })
     hash = decoded.block.prevBlockHash
   }

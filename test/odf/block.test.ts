@@ -6,7 +6,7 @@ import { sha3Hash } from '../../src/ids/multihash.ts'
 import { jsonText, parseJson } from '../../src/json/json.ts'
 import { toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import { decodeBlock, decodeStoredBlock, encodeBlock } from '../../src/odf/block.ts'
+import { decodeBlock, encodeBlock } from '../../src/odf/block.ts'
 import { eventFromJson, eventToJson } from '../../src/odf/odf-json.ts'
 import { arbitraryBlock } from '../helpers/odf-arbitraries.ts'
 import { blockVectors, invalidVectors } from '../helpers/odf-vectors.ts'
@@ -134,18 +134,5 @@ describe('broken blocks', () => {
       }),
       { numRuns: 2000 },
     )
-  })
-})
-
-describe('a stored block', () => {
-  const { bytes, block, version, hash } = blockVectors[0]!
-
-  it('is read when its bytes hash to its name', () => {
-    expect(decodeStoredBlock(hash, bytes)).toEqual({ block, version })
-    expect(sha3Hash(bytes)).toBe(hash)
-  })
-
-  it('is refused when they do not', () => {
-    expect(() => decodeStoredBlock(blockVectors[1]!.hash, bytes)).toThrow(/hashes to/)
   })
 })
