@@ -1,12 +1,14 @@
-// What the sample says about each column, and the types that follow from it (contract.md §6, Inference).
+// What the first records of a body look like: the classes of texts and numbers, what they say about each column, and the
+// types that follow (docs/spec/http.md §6, Inference).
 
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { badName, columnNameFault, type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
 import { reservedName, systemNames } from './column-plan.ts'
-import type { CsvHeader, InferOptions, Inferred } from './format.ts'
+import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
 import { exactNumber, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
+import { firstInvalidUtf8, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
 export const valueClass = {
@@ -205,4 +207,53 @@ function newColumn(name: string): SampledColumn {
 export function checkColumnName(name: string): void {
   const fault = columnNameFault(name)
   if (fault !== undefined) throw badName(name, fault)
+}
+
+/** Looks at the first records of a body as the feed finds them. A format's inferrer says what a record teaches. */
+export abstract class BodyInferrer implements Inferrer, RecordSink {
+  protected readonly sample: Sample
+  protected readonly feed: RecordFeed
+  /** True when there is no use in reading on. */
+  protected done = false
+
+  constructor(options: InferOptions, framer: Framer) {
+    this.sample = new Sample(options)
+    this.feed = new RecordFeed(framer, this, options.recordBytes)
+  }
+
+  push(chunk: Uint8Array): boolean {
+    if (!this.done) this.feed.push(chunk)
+    return !this.done
+  }
+
+  finish(): Inferred {
+    if (!this.done) this.feed.finish()
+    return this.infer()
+  }
+
+  protected infer(): Inferred {
+    return this.sample.infer(undefined, false)
+  }
+
+  abstract record(bytes: Uint8Array, start: number, end: number, last: boolean): void
+
+  /** Counts a record of the sample. */
+  protected count(): void {
+    this.sample.records += 1
+    this.done = this.sample.records >= sampleRecords
+  }
+
+  protected isInvalidUtf8(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.feed.utf8.dirty && firstInvalidUtf8(bytes, start, end) >= 0
+  }
+
+  oversized(): void {
+    this.sample.records += 1
+  }
+
+  broken(): void {
+    // The reader says what is wrong.
+    this.sample.records += 1
+    this.done = true
+  }
 }

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonChecker } from '../../src/formats/json/checker.ts'
+import { JsonScanner } from '../../src/formats/json/scanner.ts'
 
 type Tree = { readonly members: readonly (readonly [name: string, value: Tree])[] } | number
 
@@ -42,7 +42,7 @@ function firstRepeated(value: Tree): string | undefined {
 
 describe('names of nested objects', () => {
   it('are found when they stand twice in one object, and only then', () => {
-    const checker = new JsonChecker(64)
+    const checker = new JsonScanner(64)
     let repeated = 0
     fc.assert(
       fc.property(tree, fc.integer({ min: 1, max: 60 }), (value, escaped) => {

@@ -5,84 +5,55 @@ import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { systemNames } from '../column-plan.ts'
 import { excerptOf, FaultLog } from '../fault-log.ts'
-import type { CsvHeader, Format, InferOptions, Inferred, Inferrer } from '../format.ts'
-import {
-  classOfText,
-  lastNumber,
-  noteInteger,
-  Sample,
-  type SampledColumn,
-  sampleRecords,
-  valueClass,
-} from '../inference.ts'
-import { firstInvalidUtf8, RecordFeed, type RecordSink } from '../record-feed.ts'
+import type { CsvHeader, Format, InferOptions, Inferred } from '../format.ts'
+import { BodyInferrer, classOfText, lastNumber, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
 import { cellTexts, CsvCells, CsvFramer, firstNonName, isBlankLine, namesColumns } from './cells.ts'
 import { CsvReader } from './reader.ts'
 
-class CsvInferrer implements Inferrer, RecordSink {
+class CsvInferrer extends BodyInferrer {
   private readonly options: InferOptions
-  private readonly sample: Sample
-  private readonly framer = new CsvFramer()
-  private readonly feed: RecordFeed
+  private readonly framer: CsvFramer
   private readonly cells = new CsvCells()
   private header: CsvHeader | undefined
   /** Column of each cell; settled by the first record. */
   private layout: readonly (SampledColumn | undefined)[] | undefined = undefined
-  private done = false
 
   constructor(options: InferOptions) {
+    const framer = new CsvFramer()
+    super(options, framer)
+    this.framer = framer
     this.options = options
     this.header = options.csvHeader
-    this.sample = new Sample(options)
-    this.feed = new RecordFeed(this.framer, this, options.recordBytes)
   }
 
-  push(chunk: Uint8Array): boolean {
-    if (!this.done) this.feed.push(chunk)
-    return !this.done
-  }
-
-  finish(): Inferred {
-    if (!this.done) this.feed.finish()
+  protected override infer(): Inferred {
     return this.sample.infer(this.header, this.header === 'absent')
   }
 
-  record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
+  override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
     if (this.done || isBlankLine(bytes, start, end)) return
     const faulty =
       (last && this.framer.inQuotes) ||
-      (this.feed.utf8.dirty && firstInvalidUtf8(bytes, start, end) >= 0) ||
+      this.isInvalidUtf8(bytes, start, end) ||
       this.cells.split(bytes, start, end) !== undefined
-    if (faulty) {
-      // Without its first record nothing after it has a meaning; the reader says what is wrong.
-      this.skip(this.layout === undefined)
-      return
-    }
-    if (this.layout === undefined && this.settle(bytes)) return
-    this.sample.records += 1
-    this.done = this.sample.records >= sampleRecords
+    if (faulty) return this.oversized()
+    if (this.layout === undefined && this.settle(bytes, end)) return
+    this.count()
     if (this.cells.count !== this.layout?.length) return
     for (const [cell, column] of this.layout.entries()) if (column !== undefined) this.note(column, cell)
   }
 
-  oversized(): void {
-    this.skip(this.layout === undefined)
-  }
-
-  broken(): void {
-    this.done = true
-  }
-
-  private skip(done: boolean): void {
-    this.sample.records += 1
-    this.done ||= done
+  /** A record that cannot be read: without the first, nothing after it has a meaning. The reader says what is wrong. */
+  override oversized(): void {
+    super.oversized()
+    this.done ||= this.layout === undefined
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */
-  private settle(bytes: Uint8Array): boolean {
+  private settle(bytes: Uint8Array, end: number): boolean {
     const { cells, sample, options } = this
     const texts = cellTexts(cells)
-    if (this.header === undefined) this.header = this.decide(bytes, texts)
+    if (this.header === undefined) this.header = this.decide(bytes, end, texts)
     if (this.header === 'present') {
       this.layout = texts.map((text) => sample.column(text))
       return true
@@ -92,7 +63,7 @@ class CsvInferrer implements Inferrer, RecordSink {
     return false
   }
 
-  private decide(bytes: Uint8Array, texts: readonly string[]): CsvHeader {
+  private decide(bytes: Uint8Array, end: number, texts: readonly string[]): CsvHeader {
     const { options, cells } = this
     const known = options.known ?? []
     if (known.length > 0) {
@@ -106,16 +77,16 @@ class CsvInferrer implements Inferrer, RecordSink {
     }
     const cell = firstNonName(cells)
     if (cell < 0) return 'present'
-    throw this.doubtful(bytes, cell)
+    throw this.doubtful(bytes, end, cell)
   }
 
   /** The refusal of a first record that may be a header or not. */
-  private doubtful(bytes: Uint8Array, cell: number): NodeError {
+  private doubtful(bytes: Uint8Array, end: number, cell: number): NodeError {
     const { cells, feed } = this
     const at = cells.rawStarts[cell] ?? 0
     const message = `The first line does not read as a header: '${excerptOf(cells.source(cell), cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)}' is no column name, or a repeated one.`
     const faults = new FaultLog()
-    faults.add({ kind: 'MalformedRecord', message, bytes, at, end: at + 1 }, undefined, feed.place)
+    faults.add({ kind: 'MalformedRecord', message, bytes, at, end: Math.min(at + 1, end) }, undefined, feed.place)
     const { details } = faults.toError(false)
     return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
       ...details,

@@ -1,16 +1,14 @@
 // Reader of CSV bodies: cells by position or by the names in the header, into the columns.
 
 import { must } from '../../lib/assert.ts'
-import type { NodeError, RecordErrorKind } from '../../model/errors.ts'
+import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import type { RecordBatch } from '../../model/record-batch.ts'
+import { BodyReader } from '../body-reader.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
-import { type Fault, FaultLog, unknownFieldMessage } from '../fault-log.ts'
-import type { CsvHeader, ParsedBody, ReaderOptions, RecordReader } from '../format.ts'
+import { type Fault, unknownFieldMessage } from '../fault-log.ts'
+import type { CsvHeader, ParsedBody, ReaderOptions } from '../format.ts'
 import { booleanOf, trimEnd, trimStart } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
-import { firstInvalidUtf8, RecordFeed, type RecordSink } from '../record-feed.ts'
-import { TypedColumns } from '../typed-columns.ts'
 import { cellTexts, CsvCells, CsvFramer, isBlankLine, namesColumns, splitFaults } from './cells.ts'
 
 /** A cell that belongs to no column and may hold anything. */
@@ -18,13 +16,9 @@ const ignoredCell = -1
 /** A cell that belongs to no column and must be empty. */
 const valuelessCell = -2
 
-export class CsvReader implements RecordReader, RecordSink {
-  private readonly options: ReaderOptions
+export class CsvReader extends BodyReader {
   private readonly plan: TablePlan
-  private readonly faults = new FaultLog()
-  private readonly columns: TypedColumns
-  private readonly framer = new CsvFramer()
-  private readonly feed: RecordFeed
+  private readonly framer: CsvFramer
   private readonly cells = new CsvCells()
   private readonly number = new NumberScan()
   private header: CsvHeader | undefined
@@ -34,39 +28,29 @@ export class CsvReader implements RecordReader, RecordSink {
   private names: readonly string[] = []
   /** Columns that no cell stands for. */
   private missing: readonly number[] = []
-  private records = 0
   private sawNul = false
 
   constructor(options: ReaderOptions) {
-    this.options = options
+    const plan = tablePlan(options)
+    const framer = new CsvFramer()
+    super(options, framer, plan)
+    this.plan = plan
+    this.framer = framer
     this.header = options.csvHeader
-    this.plan = tablePlan(options)
-    this.columns = new TypedColumns(this.plan, options)
-    this.feed = new RecordFeed(this.framer, this, options.recordBytes)
-    if (options.csvHeader === 'absent') this.lay(this.plan.positions)
+    if (options.csvHeader === 'absent') this.lay(plan.positions)
   }
 
-  get fits(): boolean {
-    return this.faults.total === 0
-  }
-
-  push(chunk: Uint8Array): void {
+  override push(chunk: Uint8Array): void {
     if (!this.sawNul && chunk.includes(0)) this.sawNul = true
-    this.feed.push(chunk)
+    super.push(chunk)
   }
 
-  take(): readonly RecordBatch[] {
-    return this.columns.take()
+  override finish(): ParsedBody {
+    const body = super.finish()
+    return this.header === undefined ? body : { ...body, csvHeader: this.header }
   }
 
-  finish(): ParsedBody {
-    this.feed.finish()
-    if (this.faults.total > 0) throw this.error()
-    const batches = this.columns.finish()
-    return { records: this.records, batches, ...(this.header === undefined ? {} : { csvHeader: this.header }) }
-  }
-
-  record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
+  override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
     if (isBlankLine(bytes, start, end)) return
     const readable = this.split(bytes, start, end, last)
     if (this.layout === undefined) {
@@ -79,51 +63,36 @@ export class CsvReader implements RecordReader, RecordSink {
     this.columns.endRow(end - start)
   }
 
-  oversized(length: number, last: boolean): void {
-    const { place } = this.feed
-    const record = this.records
-    this.columns.fail()
+  override oversized(length: number, last: boolean): void {
     if (last && this.framer.inQuotes) {
-      const { quoteLine, quoteDistance } = this.framer
-      const byteOffset = place.offset + quoteDistance
-      this.faults.addBare({ record, line: quoteLine, byteOffset, kind: 'UnclosedQuote', message: unclosedMessage })
-    } else {
-      const message = `The record has ${length} bytes; at most ${this.options.recordBytes} are allowed.`
-      this.faults.addBare({ record, line: place.line, byteOffset: place.offset, kind: 'RecordTooLarge', message })
-    }
-    this.records += 1
+      const { quoteLine: line, quoteDistance } = this.framer
+      this.addBare('UnclosedQuote', unclosedMessage, { line, offset: this.feed.place.offset + quoteDistance })
+      this.records += 1
+    } else super.oversized(length, last)
     if (this.layout === undefined) throw this.error()
-  }
-
-  broken(): never {
-    throw this.error()
-  }
-
-  private error(): NodeError {
-    return this.faults.toError(this.options.valueless !== undefined)
   }
 
   /** Finds the cells of a record; false, with a fault, when they cannot be told apart. */
   private split(bytes: Uint8Array, start: number, end: number, last: boolean): boolean {
+    const isHeader = this.layout === undefined && this.header === 'present'
+    const record = isHeader ? undefined : this.records
     if (last && this.framer.inQuotes) {
       const at = start + this.framer.quoteDistance
-      return this.fault({ kind: 'UnclosedQuote', message: unclosedMessage, bytes, at, end })
+      this.fault({ kind: 'UnclosedQuote', message: unclosedMessage, bytes, at, end }, record)
+      return false
     }
-    if (this.feed.utf8.dirty) {
-      const at = firstInvalidUtf8(bytes, start, end)
-      const message = 'These bytes are not UTF-8.'
-      if (at >= 0) return this.fault({ kind: 'InvalidUtf8', message, bytes, at, end: Math.min(at + 4, end) })
-    }
-    if (this.sawNul) {
-      const found = bytes.subarray(start, end).indexOf(0)
-      const at = start + found
-      const message = 'A NUL byte is no text.'
-      if (found >= 0) return this.fault({ kind: 'MalformedRecord', message, bytes, at, end: at + 1 })
+    if (this.invalidUtf8(bytes, start, end, record)) return false
+    const nul = this.sawNul ? bytes.subarray(start, end).indexOf(0) : -1
+    if (nul >= 0) {
+      const at = start + nul
+      this.fault({ kind: 'MalformedRecord', message: 'A NUL byte is no text.', bytes, at, end: at + 1 }, record)
+      return false
     }
     const fault = this.cells.split(bytes, start, end)
     if (fault === undefined) return true
     const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
-    return this.fault({ kind, message: splitFaults[fault], bytes, at: this.cells.faultAt, end })
+    this.fault({ kind, message: splitFaults[fault], bytes, at: this.cells.faultAt, end }, record)
+    return false
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */
@@ -144,7 +113,7 @@ export class CsvReader implements RecordReader, RecordSink {
 
   /** The column that each cell of the header names. Throws NodeError when one names none. */
   private headerLayout(bytes: Uint8Array, end: number, texts: readonly string[]): number[] {
-    const { plan, cells, options } = this
+    const { plan, options } = this
     const valueless = new Set(options.valueless?.map(foldAscii))
     const seen = new Set<string>()
     const layout = texts.map((text, cell) => {
@@ -163,14 +132,7 @@ export class CsvReader implements RecordReader, RecordSink {
         message = unknownFieldMessage(text, false)
       }
       seen.add(folded)
-      const at = must(cells.rawStarts[cell], 'a cell')
-      if (kind !== undefined) {
-        this.faults.add(
-          { kind, message, bytes, at, end: this.rawEnd(cell, end), column: text },
-          undefined,
-          this.feed.place,
-        )
-      }
+      if (kind !== undefined) this.fault({ kind, message, ...this.cellAt(bytes, end, cell), column: text }, undefined)
       return column ?? (valueless.has(folded) ? valuelessCell : ignoredCell)
     })
     if (this.faults.total > 0) throw this.error()
@@ -183,29 +145,23 @@ export class CsvReader implements RecordReader, RecordSink {
     const { count } = cells
     if (count !== layout.length) return this.wrongCount(bytes, start, end, layout.length)
     for (let cell = 0; cell < count; cell++) {
-      const column = layout[cell] ?? ignoredCell
-      if (column < 0) {
-        if (column === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, end, cell)
+      const index = layout[cell] ?? ignoredCell
+      if (index < 0) {
+        if (index === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, end, cell)
         continue
       }
-      const columnPlan = plan.columns[column]
-      if (columnPlan === undefined) continue
-      const fault = this.putCell(columnPlan, column, cell)
-      if (fault === undefined) continue
-      const at = cells.rawStarts[cell] ?? start
-      this.fault({
-        kind: fault,
-        message: columns.reason,
-        bytes,
-        at,
-        end: this.rawEnd(cell, end),
-        column: columnPlan.name,
-      })
+      const column = plan.columns[index]
+      if (column === undefined) continue
+      const kind = this.putCell(column, index, cell)
+      if (kind === undefined) continue
+      const fault = { kind, message: columns.reason, ...this.cellAt(bytes, end, cell), column: column.name }
+      this.fault(fault, this.records)
     }
-    for (const column of this.missing) {
-      const fault = columns.putNull(must(plan.columns[column], 'a column'), must(columns.builders[column], 'a builder'))
-      const name = plan.columns[column]?.name ?? ''
-      if (fault !== undefined) this.fault({ kind: fault, message: columns.reason, bytes, at: start, end, column: name })
+    for (const index of this.missing) {
+      const column = must(plan.columns[index], 'a column')
+      const kind = columns.putNull(column, must(columns.builders[index], 'a builder'))
+      if (kind === undefined) continue
+      this.fault({ kind, message: columns.reason, bytes, at: start, end, column: column.name }, this.records)
     }
   }
 
@@ -242,36 +198,21 @@ export class CsvReader implements RecordReader, RecordSink {
     const guessed = this.header === 'absent' && this.options.csvHeader === undefined
     const than = this.header === 'present' ? `the header names ${expected}` : `the dataset has ${expected} columns`
     const hint = guessed ? ' If the first line is a header, say header=present.' : ''
-    this.fault({ kind, message: `The record has ${count} cells; ${than}.${hint}`, bytes, at, end })
+    const message = `The record has ${count} cells; ${than}.${hint}`
+    this.fault({ kind, message, bytes, at, end }, this.records)
   }
 
   private unknownValue(bytes: Uint8Array, end: number, cell: number): void {
-    const at = this.cells.rawStarts[cell] ?? 0
     const column = this.names[cell] ?? ''
-    this.fault({
-      kind: 'UnknownField',
-      message: unknownFieldMessage(column, true),
-      bytes,
-      at,
-      end: this.rawEnd(cell, end),
-      column,
-    })
+    const message = unknownFieldMessage(column, true)
+    this.fault({ kind: 'UnknownField', message, ...this.cellAt(bytes, end, cell), column }, this.records)
   }
 
-  /** Index after the cell in the record. */
-  private rawEnd(cell: number, end: number): number {
-    const next = this.cells.rawStarts[cell + 1]
-    return cell + 1 < this.cells.count && next !== undefined ? next - 1 : end
-  }
-
-  private fault(fault: Fault): false {
-    this.columns.fail()
-    this.faults.add(
-      fault,
-      this.layout === undefined && this.header === 'present' ? undefined : this.records,
-      this.feed.place,
-    )
-    return false
+  /** Where a cell lies in the record that ends at `end`, its quotes included. */
+  private cellAt(bytes: Uint8Array, end: number, cell: number): Pick<Fault, 'bytes' | 'at' | 'end'> {
+    const { rawStarts, count } = this.cells
+    const next = cell + 1 < count ? must(rawStarts[cell + 1], 'a cell') - 1 : end
+    return { bytes, at: must(rawStarts[cell], 'a cell'), end: next }
   }
 }
 

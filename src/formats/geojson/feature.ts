@@ -1,399 +1,302 @@
 // Reads one GeoJSON feature into the columns: properties by name, the geometry as its text, the id, and every other
-// member as one object (contract.md §6, GeoJSON). Members in any order. Source: RFC 7946 §3.2.
+// member as one object (docs/spec/http.md §6, GeoJSON). Members in any order. Source: RFC 7946 §3.2.
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
-import type { RecordErrorKind } from '../../model/errors.ts'
+import { utf8 } from '../../lib/bytes.ts'
+import type { RecordCore } from '../body-reader.ts'
 import { type ColumnPlan, unknownName, valueCode } from '../column-plan.ts'
-import type { FaultLog } from '../fault-log.ts'
-import type { JsonChecker } from '../json/checker.ts'
-import { type JsonRecordOptions, JsonRecordReader } from '../json/record.ts'
-import {
-  closeBrace,
-  colon,
-  comma,
-  openBrace,
-  pointerSegment,
-  quote,
-  scanString,
-  Scratch,
-  skipSpace,
-  StringScan,
-  stringText,
-  unescapeString,
-} from '../json/text.ts'
-import { NumberScan, scanNumber } from '../number-scan.ts'
-import type { TypedColumns } from '../typed-columns.ts'
-import { WordView } from './fixed-text.ts'
-import { GeometryChecker, reprojectHint, requireWgs84Text } from './geometry.ts'
-import { featureColumns, type FeaturePlan, foreignToFeatures } from './names.ts'
-import {
-  featureText,
-  headText,
-  nameFrame,
-  part,
-  partAt,
-  partNames,
-  plainHead,
-  plainMiddle,
-  pointText,
-} from './texts.ts'
+import { type JsonRecordOptions, JsonRecordReader, letterN, maxFaults } from '../json/record.ts'
+import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
+import { FixedText, WordView } from './fixed-text.ts'
+import { GeometryChecker } from './geometry.ts'
+import { featureColumns, type FeaturePlan, foreignToFeatures, reprojectHint, requireWgs84Text } from './rules.ts'
 
-const letterN = 0x6e
 const noBytes = new Uint8Array(0)
+
+/** How nearly all points begin, and what stands before their properties. */
+interface Spelling {
+  readonly point: number
+  readonly head: FixedText
+  readonly middle: FixedText
+}
+
+function spelling(head: string, point: string, middle: string): Spelling {
+  return { point: head.length, head: new FixedText(head + point), middle: new FixedText(middle) }
+}
+
+const compact = spelling('{"type":"Feature","geometry":', '{"type":"Point","coordinates":[', ',"properties":{')
+/** As Python writes JSON. */
+const spaced = spelling('{"type": "Feature", "geometry": ', '{"type": "Point", "coordinates": [', ', "properties": {')
 
 /** Result of `plain` where a feature does not begin so. */
 const unplain = -2
 
-export class FeatureReader {
+/** The members that have a meaning of their own, by the bits of `parts`. */
+const partNames = ['type', 'geometry', 'properties', 'id'].map((name) => [name, utf8(name)] as const)
+const featureName = utf8('Feature')
+const part = { type: 1, geometry: 2, properties: 4, id: 8 } as const
+
+export class FeatureReader implements RecordCore {
   /** Not kept account of: a feature has more than names. */
   readonly metOther = true
-  /** True after a fault of syntax: where the feature ends is not known. */
-  broken = false
   /** Text of the last object's `type` when it is not `Feature`; '' when it has none. */
   otherType: string | undefined = undefined
   private readonly plan: FeaturePlan
   private readonly row: JsonRecordReader
-  private readonly columns: TypedColumns
-  private readonly faults: FaultLog
-  private readonly checker: JsonChecker
   private readonly geometries: GeometryChecker
   private readonly words = new WordView()
-  private readonly string = new StringScan()
-  private readonly number = new NumberScan()
-  private readonly scratch = new Scratch()
   /** The members that are no part of a feature, as the beginning of an object. */
   private readonly extra = new Scratch()
   private hasUnknownExtra = false
   /** Bits of the parts met so far, and the names of other members. */
   private parts = 0
   private others: Set<string> | undefined = undefined
-  private record = 0
-  private bytes: Uint8Array = noBytes
-  private end = 0
 
   constructor(plan: FeaturePlan, options: JsonRecordOptions) {
     this.plan = plan
-    this.columns = options.columns
-    this.faults = options.faults
     this.row = new JsonRecordReader(options)
-    this.checker = this.row.checker
-    this.geometries = new GeometryChecker(this.checker, options.jsonDepth, this.words)
+    this.geometries = new GeometryChecker(this.row.scanner)
   }
 
-  /** Reads the feature at `start` as record number `record`: see JsonRecordReader. Throws NodeError `UnsupportedCrs`. */
-  read(bytes: Uint8Array, start: number, end: number, record: number): number {
-    const { row, extra } = this
-    this.bytes = bytes
-    this.words.look(bytes)
-    this.end = end
-    this.record = record
-    this.parts = 0
-    this.others = undefined
-    this.hasUnknownExtra = false
-    this.otherType = undefined
-    extra.length = 0
-    row.begin(bytes, end, record)
-    const open = skipSpace(bytes, start, end)
-    // The reader of objects says what else it is.
-    let after = this.plain(open)
-    if (after === unplain)
-      after = open < end && bytes[open] === openBrace ? this.members(open) : row.object(open, 1, '')
-    if (after >= 0) this.complete(open, after)
-    this.broken = row.broken
-    return after
+  get broken(): boolean {
+    return this.row.broken
   }
 
-  /** See ObjectCore. */
   attempt(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.row.tentative = true
     return this.row.settle(this.read(bytes, start, end, record))
   }
 
-  /** See ObjectCore. */
   undo(): void {
     this.row.undo()
   }
 
+  /** As in RecordCore. Throws NodeError `UnsupportedCrs`. */
+  read(bytes: Uint8Array, start: number, end: number, record: number): number {
+    this.row.begin(bytes, end, record)
+    this.words.look(bytes)
+    this.parts = 0
+    this.others = undefined
+    this.hasUnknownExtra = false
+    this.otherType = undefined
+    this.extra.length = 0
+    const open = skipSpace(bytes, start, end)
+    let after = this.plain(open)
+    if (after === unplain) {
+      // The reader of objects says what else it is.
+      const isObject = open < end && bytes[open] === openBrace
+      after = isObject
+        ? this.featureMembers(this.row.scanner.first(bytes, open, end, closeBrace))
+        : this.row.object(open, 1, '')
+    }
+    if (after >= 0) this.completeFeature(open, after)
+    return after
+  }
+
   /** Reads a feature that begins as nearly all points do: index after it, -1 after a fault, or `unplain`. */
   private plain(open: number): number {
-    const { bytes, end, row } = this
+    const { bytes, end } = this.row
     const { view } = this.words
-    if (!plainHead.standsAt(view, open, end)) return unplain
+    const { head, point, middle } = spaced.head.standsAt(view, open, end) ? spaced : compact
+    if (head === compact.head && !head.standsAt(view, open, end)) return unplain
     const { geometry } = this.plan
-    const builder = this.columns.builders[geometry]
-    if (builder === undefined || this.columns.plan.columns[geometry]?.code !== valueCode.string) return unplain
-    const from = open + plainHead.length - pointText.length
-    const to = this.geometries.check(bytes, from, end, 2)
+    const builder = this.row.columns.builders[geometry]
+    if (builder === undefined || this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
+    const from = open + point
+    const to = this.geometries.point(bytes, open + head.length - 1, end, 2)
     if (to < 0) return unplain
-    row.claim(geometry)
+    this.row.claim(geometry)
     builder.appendView(view, from, to)
-    this.parts = (1 << part.type) | (1 << part.geometry)
-    if (!plainMiddle.standsAt(view, to, end)) return this.more(to)
-    this.parts |= 1 << part.properties
-    const after = row.object(to + plainMiddle.length - 1, 2, '/properties')
-    return after < 0 || row.full ? -1 : this.more(after)
-  }
-
-  /** Reads members up to the closing brace: index after it, or -1. */
-  private members(open: number): number {
-    const { bytes, end } = this
-    const isHead = headText.standsAt(this.words.view, open, end)
-    if (isHead) this.parts = 1 << part.type
-    let at = skipSpace(bytes, open + (isHead ? headText.length : 1), end)
-    if (!isHead && at < end && bytes[at] === closeBrace) return at + 1
-    at = this.member(at)
-    return at < 0 || this.row.full ? -1 : this.more(at)
-  }
-
-  /** Reads what follows a member up to the closing brace: index after it, or -1. */
-  private more(from: number): number {
-    const { bytes, end, row } = this
-    let at = from
-    while (true) {
-      at = skipSpace(bytes, at, end)
-      const next = at < end ? bytes[at] : 0
-      if (next === closeBrace) return at + 1
-      if (next !== comma) return this.expected(at, 'a comma or the end of the object')
-      at = this.member(skipSpace(bytes, at + 1, end))
-      if (at < 0 || row.full) return -1
+    this.parts = part.type | part.geometry
+    let after = to
+    if (middle.standsAt(view, to, end)) {
+      this.parts |= part.properties
+      after = this.row.object(to + middle.length - 1, 2, '/properties')
+      if (after < 0 || this.row.faultsHere >= maxFaults) return -1
     }
+    return this.featureMembers(this.row.scanner.next(bytes, after, end, closeBrace))
   }
 
-  /** Reads the member whose name opens at `keyAt`: index after it, or -1. */
-  private member(keyAt: number): number {
-    const { bytes, end } = this
-    const which = partAt(this.words.view, keyAt, end)
-    if (which !== part.other) {
-      const nameEnd = keyAt + (partNames[which]?.length ?? 0) + nameFrame
-      return this.memberValue(which, keyAt, skipSpace(bytes, nameEnd, end))
+  /** Reads members from the one at `first` up to the closing brace: index after it, or -1. */
+  private featureMembers(first: number): number {
+    const { bytes, end, scanner } = this.row
+    let keyAt = first
+    while (keyAt > 0) {
+      const keyEnd = scanner.name(bytes, keyAt, end)
+      this.row.at = keyEnd < 0 ? -1 : scanner.colon(bytes, keyEnd, end)
+      if (this.row.at < 0) return this.row.halt()
+      this.row.level = 1
+      this.row.path = ''
+      this.row.keyStart = keyAt + 1
+      this.row.keyEnd = keyEnd - 1
+      if (!this.member(keyAt) || this.row.faultsHere >= maxFaults) return -1
+      keyAt = scanner.next(bytes, this.row.at, end, closeBrace)
     }
-    if (!this.otherName(keyAt)) return -1
-    const at = skipSpace(bytes, this.string.end + 1, end)
-    if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
-    return this.memberValue(which, keyAt, skipSpace(bytes, at + 1, end))
+    return keyAt < 0 ? this.row.halt() : scanner.after
   }
 
-  private expected(at: number, what: string): -1 {
-    this.checker.malformed(this.bytes, at, this.end, what)
-    this.row.halt()
-    return -1
-  }
-
-  /** Scans the name that opens at `at` and is none of the parts, at least as it is written; false after a fault. */
-  private otherName(at: number): boolean {
-    const { bytes, end, string, checker } = this
-    if (at >= end || bytes[at] !== quote) {
-      this.expected(at, 'a member name in quotes')
-      return false
-    }
-    const after = scanString(string, bytes, at, end)
-    if (after < 0) checker.badString(bytes, at, -1 - after, end)
-    else {
-      const fault = string.escaped ? unescapeString(this.scratch, bytes, string.start, string.end) : undefined
-      if (fault === undefined) return true
-      checker.badEscape(fault, at, after)
-    }
-    this.row.halt()
-    return false
-  }
-
-  /** Reads the value at `at` of the member whose name opens at `keyAt`: index after it, or -1. */
-  private memberValue(written: number, keyAt: number, at: number): number {
-    let which = written
-    if (which === part.other) {
-      const name = stringText(this.scratch, this.bytes, this.string.start, this.string.end)
-      which = partNames.findIndex((known) => known === name)
-      if (which <= part.other) return this.otherMember(name, keyAt, at)
-    }
-    if ((this.parts & (1 << which)) !== 0) return this.repeated(partNames[which] ?? '', keyAt, at)
-    this.parts |= 1 << which
-    switch (which) {
-      case part.type:
-        return this.type(at)
-      case part.geometry:
-        return this.geometry(at)
-      case part.properties:
-        return this.properties(at)
+  /** Reads the value at `at` of the member whose name opens at `keyAt`; false when the feature cannot be read on. */
+  private member(keyAt: number): boolean {
+    const name = this.memberName()
+    switch (name) {
+      case 'type':
+        return this.isRepeated(part.type) ? this.repeated(name, keyAt) : this.type()
+      case 'geometry':
+        return this.isRepeated(part.geometry) ? this.repeated(name, keyAt) : this.geometry()
+      case 'properties':
+        return this.isRepeated(part.properties) ? this.repeated(name, keyAt) : this.properties()
+      case 'id':
+        return this.isRepeated(part.id) ? this.repeated(name, keyAt) : this.id()
       default:
-        return this.id(at)
+        this.others ??= new Set()
+        if (this.others.has(name)) return this.repeated(name, keyAt)
+        this.others.add(name)
+        return this.foreign(name, keyAt)
     }
   }
 
-  private repeated(name: string, keyAt: number, at: number): number {
-    const message = `The name '${name}' stands twice in one feature.`
-    this.fault('DuplicateField', message, keyAt, at, pointerSegment(name))
-    return this.pass(at, pointerSegment(name))
+  /** The name last read; those of parts cost no string. */
+  private memberName(): string {
+    if (!this.row.scanner.string.escaped) {
+      for (const [name, text] of partNames)
+        if (isText(this.row.bytes, this.row.keyStart, this.row.keyEnd, text)) return name
+    }
+    return this.row.keyText()
   }
 
-  private type(at: number): number {
-    const { bytes, string } = this
-    if (featureText.standsAt(this.words.view, at, this.end)) return at + featureText.length
-    const after = this.pass(at, '/type')
-    if (after < 0) return -1
-    const isText = bytes[at] === quote && scanString(string, bytes, at, after) === after
-    this.otherType = isText ? stringText(this.scratch, bytes, string.start, string.end) : ''
+  private isRepeated(bit: number): boolean {
+    const met = (this.parts & bit) !== 0
+    this.parts |= bit
+    return met
+  }
+
+  private repeated(name: string, keyAt: number): boolean {
+    this.row.note('DuplicateField', `The name '${name}' stands twice in one feature.`, keyAt, this.row.at)
+    return this.row.pass()
+  }
+
+  private type(): boolean {
+    const { bytes, at } = this.row
+    const { string, scratch } = this.row.scanner
+    if (!this.row.pass()) return false
+    const isString = bytes[at] === quote
+    if (isString && isText(bytes, string.start, string.end, featureName)) return true
+    this.otherType = isString ? stringText(scratch, bytes, string.start, string.end) : ''
     let advice = ''
     if (this.otherType === 'FeatureCollection') advice = ' Send a FeatureCollection as application/geo+json.'
-    else if (isText) advice = ' Put a geometry into the member geometry of a feature.'
-    this.fault('MalformedRecord', `The type of a feature is 'Feature'.${advice}`, at, after, '/type')
-    return after
+    else if (isString) advice = ' Put a geometry into the member geometry of a feature.'
+    this.row.note('MalformedRecord', `The type of a feature is 'Feature'.${advice}`, at, this.row.at)
+    return true
   }
 
-  private geometry(at: number): number {
-    const { bytes, geometries, plan } = this
-    const byte = at < this.end ? bytes[at] : 0
+  private geometry(): boolean {
+    const { bytes, at } = this.row
+    const { plan } = this
+    const byte = at < this.row.end ? bytes[at] : 0
     if (byte !== openBrace) {
-      const after = this.pass(at, '/geometry')
-      if (after < 0) return -1
-      if (byte === letterN) this.putNull(plan.geometry, at, after, '/geometry')
-      else this.fault('InvalidGeometry', 'A geometry is an object or null.', at, after, '/geometry')
-      return after
+      if (!this.row.pass()) return false
+      if (byte !== letterN) this.row.note('InvalidGeometry', 'A geometry is an object or null.', at, this.row.at)
+      else {
+        const target = this.target(plan.geometry)
+        const fault = target === undefined ? undefined : this.row.columns.putNull(target.column, target.builder)
+        if (target !== undefined && fault !== undefined) this.row.misfit(fault, target.column, at)
+      }
+      return true
     }
-    const after = geometries.check(bytes, at, this.end, 2)
-    if (after < 0) return this.badGeometry(at, '/geometry')
-    const column = this.columns.plan.columns[plan.geometry]
-    const builder = this.columns.builders[plan.geometry]
-    if (column === undefined || builder === undefined) {
-      this.row.unknownField(featureColumns.geometry, at, after, '/geometry')
-      return after
-    }
-    this.row.claim(plan.geometry)
-    if (column.code === valueCode.string) builder.appendView(this.words.view, at, after)
-    else this.misfit(this.columns.wrongType(column, 'an object'), column, at, after, '/geometry')
-    return after
+    const after = this.geometries.check(bytes, at, this.row.end, 2)
+    if (after < 0) return this.badGeometry()
+    this.row.at = after
+    const target = this.target(plan.geometry)
+    if (target === undefined) this.row.unknownField(featureColumns.geometry, at, after)
+    else if (target.column.code === valueCode.string) target.builder.appendView(this.words.view, at, after)
+    else this.row.misfit(this.row.columns.wrongType(target.column, 'an object'), target.column, at)
+    return true
   }
 
   /** What is wrong with the geometry or bbox at `at`: it is no JSON, or what its checker said. */
-  private badGeometry(at: number, pointer: string): number {
-    const { kind, message, at: from, end, pointer: below, outOfRange } = this.geometries
-    const after = this.pass(at, pointer)
-    if (after < 0) return -1
-    if (outOfRange) this.faults.hint = reprojectHint
-    this.row.fault(kind, message, from, end, { pointer: pointer + below })
-    return after
+  private badGeometry(): boolean {
+    const { kind, message, at, end, pointer, outOfRange } = this.geometries
+    if (!this.row.pass()) return false
+    if (outOfRange) this.row.faults.hint = reprojectHint
+    this.row.fault(kind, message, at, end, { pointer: this.row.pointer() + pointer })
+    return true
   }
 
-  private properties(at: number): number {
-    const { bytes } = this
-    const byte = at < this.end ? bytes[at] : 0
-    if (byte === openBrace) return this.row.object(at, 2, '/properties')
-    const after = this.pass(at, '/properties')
-    if (after < 0) return -1
-    if (byte !== letterN) {
-      this.fault('WrongType', 'The properties of a feature are an object or null.', at, after, '/properties')
-    }
-    return after
+  private properties(): boolean {
+    const { bytes, at } = this.row
+    const byte = at < this.row.end ? bytes[at] : 0
+    if (byte === openBrace) return this.row.object(at, 2, '/properties') >= 0
+    if (!this.row.pass()) return false
+    if (byte !== letterN)
+      this.row.note('WrongType', 'The properties of a feature are an object or null.', at, this.row.at)
+    return true
   }
 
-  private id(at: number): number {
-    const { bytes, string, number, scratch, columns } = this
-    const isNumber = bytes[at] !== quote && scanNumber(number, bytes, at, this.end, false)
-    const after = isNumber ? number.end : this.pass(at, '/id')
-    if (after < 0) return -1
-    if (bytes[at] === letterN) return after
-    if (bytes[at] !== quote && !isNumber) {
-      this.fault('WrongType', 'The id of a feature is a text or a number.', at, after, '/id')
-      return after
-    }
-    const target = this.target(this.plan.id)
-    if (target === undefined) {
-      this.row.unknownField(featureColumns.id, at, after, '/id')
-      return after
-    }
-    const { column, builder } = target
-    let fault: RecordErrorKind | undefined
-    if (isNumber) fault = columns.putNumber(column, builder, number, bytes)
-    else {
-      scanString(string, bytes, at, after)
-      unescapeString(scratch, bytes, string.start, string.end)
-      fault = columns.putText(column, builder, scratch.bytes, 0, scratch.length)
-    }
-    if (fault !== undefined) this.misfit(fault, column, at, after, '/id')
-    return after
+  private id(): boolean {
+    const { bytes, at } = this.row
+    const byte = bytes[at] ?? 0
+    const isScalar = byte === quote || byte === 0x2d || (byte >= 0x30 && byte <= 0x39)
+    const target = isScalar ? this.target(this.plan.id) : undefined
+    if (target !== undefined) return this.row.value(target.column, target.builder, 2)
+    if (!this.row.pass()) return false
+    if (isScalar) this.row.unknownField(featureColumns.id, at, this.row.at)
+    else if (byte !== letterN) this.row.note('WrongType', 'The id of a feature is a text or a number.', at, this.row.at)
+    return true
   }
 
   /** A bbox, a coordinate system, or a member of which RFC 7946 knows nothing. */
-  private otherMember(name: string, keyAt: number, at: number): number {
-    const { bytes, end, extra } = this
-    this.others ??= new Set()
-    if (this.others.has(name)) return this.repeated(name, keyAt, at)
-    this.others.add(name)
-    const pointer = pointerSegment(name)
-    if (name === 'bbox') {
-      if (this.geometries.checkBox(bytes, at, end, 2) < 0) return this.badGeometry(at, pointer)
-    }
-    const keyEnd = this.string.end + 1
-    const after = this.pass(at, pointer)
-    if (after < 0) return -1
-    if (name === 'crs') {
-      requireWgs84Text(bytes, at, after, `Feature ${this.record}`)
-      return after
-    }
-    if (foreignToFeatures.has(name)) {
-      this.fault('MalformedRecord', `A feature has no member '${name}'.`, keyAt, keyEnd, pointer)
-      return after
-    }
-    if (this.plan.extra === unknownName) {
-      if (bytes[at] === letterN || this.hasUnknownExtra) return after
+  private foreign(name: string, keyAt: number): boolean {
+    const { bytes, end, at } = this.row
+    const { extra } = this
+    const keyEnd = this.row.keyEnd + 1
+    if (name === 'bbox' && this.geometries.checkBox(bytes, at, end, 2) < 0) return this.badGeometry()
+    if (!this.row.pass()) return false
+    const after = this.row.at
+    if (name === 'crs') requireWgs84Text(bytes, at, after, `Feature ${this.row.record}`)
+    else if (foreignToFeatures.has(name)) {
+      this.row.note('MalformedRecord', `A feature has no member '${name}'.`, keyAt, keyEnd)
+    } else if (this.plan.extra === unknownName) {
+      if (bytes[at] === letterN || this.hasUnknownExtra) return true
       this.hasUnknownExtra = true
-      this.row.unknownField(featureColumns.extra, keyAt, after, pointer)
-      return after
+      this.row.unknownField(featureColumns.extra, keyAt, after)
+    } else {
+      if (extra.length === 0) extra.reset(end - keyAt + 2)
+      extra.add(extra.length === 0 ? openBrace : comma, bytes, keyAt, keyEnd)
+      extra.add(colon, bytes, at, after)
     }
-    if (extra.length === 0) extra.reset(end - keyAt + 2)
-    extra.add(extra.length === 0 ? openBrace : comma, bytes, keyAt, keyEnd)
-    extra.add(colon, bytes, at, after)
-    return after
+    return true
   }
 
   /** Ends the feature `[start, after)`. */
-  private complete(start: number, after: number): void {
+  private completeFeature(start: number, after: number): void {
     const { extra } = this
-    if ((this.parts & (1 << part.type)) === 0) {
+    if ((this.parts & part.type) === 0) {
       this.otherType = ''
-      this.fault('MalformedRecord', "A feature has a member 'type', which is 'Feature'.", start, after, '')
+      this.row.fault('MalformedRecord', "A feature has a member 'type', which is 'Feature'.", start, after)
     }
-    if ((this.parts & (1 << part.geometry)) === 0) {
+    if ((this.parts & part.geometry) === 0) {
       const message = "A feature has a member 'geometry'; where there is no place, it is null."
-      this.fault('MissingRequired', message, start, after, '/geometry')
+      this.row.fault('MissingRequired', message, start, after, { pointer: '/geometry' })
     }
     const target = extra.length === 0 ? undefined : this.target(this.plan.extra)
     if (target !== undefined) {
       const { column, builder } = target
       extra.add(closeBrace, noBytes, 0, 0)
       if (column.code === valueCode.string) builder.appendBytes(extra.bytes, 0, extra.length)
-      else this.misfit(this.columns.wrongType(column, 'an object'), column, start, after, '')
+      else {
+        const kind = this.row.columns.wrongType(column, 'an object')
+        this.row.fault(kind, this.row.columns.reason, start, after, { column: column.name, pointer: '' })
+      }
     }
     this.row.complete(start, after)
   }
 
   /** The column to put a value into, claimed; undefined when the dataset has no such column. */
   private target(index: number): { readonly column: ColumnPlan; readonly builder: ColumnBuilder } | undefined {
-    const column = this.columns.plan.columns[index]
-    const builder = this.columns.builders[index]
+    const column = this.row.table.columns[index]
+    const builder = this.row.columns.builders[index]
     if (column === undefined || builder === undefined) return undefined
     this.row.claim(index)
     return { column, builder }
-  }
-
-  private putNull(index: number, at: number, after: number, pointer: string): void {
-    const target = this.target(index)
-    if (target === undefined) return
-    const fault = this.columns.putNull(target.column, target.builder)
-    if (fault !== undefined) this.misfit(fault, target.column, at, after, pointer)
-  }
-
-  /** Passes over the value at `at`: index after it, or -1. */
-  private pass(at: number, pointer: string): number {
-    const after = this.checker.check(this.bytes, at, this.end, 2)
-    if (after < 0) this.row.halt(pointer)
-    return after
-  }
-
-  private misfit(kind: RecordErrorKind, column: ColumnPlan, at: number, end: number, pointer: string): void {
-    this.row.fault(kind, this.columns.reason, at, end, { column: column.name, pointer })
-  }
-
-  private fault(kind: RecordErrorKind, message: string, at: number, end: number, pointer: string): void {
-    this.row.fault(kind, message, at, end, pointer === '' ? {} : { pointer })
   }
 }

@@ -8,7 +8,7 @@ import { ObjectInferrer } from '../json/format.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { openBrace } from '../json/text.ts'
 import { CollectionReader, SequenceReader } from './reader.ts'
-import { featureColumns, prefixedNames } from './names.ts'
+import { featureColumns, prefixedNames } from './rules.ts'
 
 class FeatureInferrer extends ObjectInferrer {
   private readonly collection: CollectionFramer | undefined

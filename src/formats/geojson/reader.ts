@@ -8,11 +8,10 @@ import type { JsonValue } from '../../model/json.ts'
 import { tablePlan } from '../column-plan.ts'
 import type { ReaderOptions } from '../format.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
-import { ObjectReader } from '../json/object-reader.ts'
+import { ObjectReader } from '../json/reader.ts'
 import { closeBrace, comma, holdsLineEnd, openBrace, passed, skipSpace } from '../json/text.ts'
 import { FeatureReader } from './feature.ts'
-import { requireWgs84 } from './geometry.ts'
-import { type FeaturePlan, featurePlan } from './names.ts'
+import { type FeaturePlan, featurePlan, requireWgs84 } from './rules.ts'
 
 function planOf(options: ReaderOptions): FeaturePlan {
   return featurePlan(tablePlan(options), options.vocabulary)
@@ -26,16 +25,14 @@ function isBlank(byte: number): boolean {
 }
 
 /** One Feature a line, or a sequence with record separators. */
-export class SequenceReader extends ObjectReader {
-  protected readonly objects: FeatureReader
+export class SequenceReader extends ObjectReader<FeatureReader> {
   private readonly framer: SequenceFramer
 
   constructor(options: ReaderOptions) {
     const plan = planOf(options)
     const framer = new SequenceFramer()
-    super(options, framer, plan.table)
+    super(options, framer, plan.table, (own) => new FeatureReader(plan, own))
     this.framer = framer
-    this.objects = new FeatureReader(plan, this.recordOptions())
   }
 
   override attempt(bytes: Uint8Array, start: number): number {
@@ -68,18 +65,16 @@ export class SequenceReader extends ObjectReader {
 }
 
 /** A FeatureCollection, or one Feature. */
-export class CollectionReader extends ObjectReader {
-  protected readonly objects: FeatureReader
+export class CollectionReader extends ObjectReader<FeatureReader> {
   private readonly framer: CollectionFramer
   private readonly members: CollectionMembers
 
   constructor(options: ReaderOptions) {
     const plan = planOf(options)
     const framer = new CollectionFramer()
-    super(options, framer, plan.table)
+    super(options, framer, plan.table, (own) => new FeatureReader(plan, own))
     this.framer = framer
     this.members = new CollectionMembers(options.jsonDepth)
-    this.objects = new FeatureReader(plan, this.recordOptions())
   }
 
   override attempt(bytes: Uint8Array, start: number): number {
@@ -117,10 +112,10 @@ export class CollectionReader extends ObjectReader {
     throw notGeoJson(message)
   }
 
-  override oversized(length: number): void {
+  override oversized(length: number, last: boolean): void {
     if (this.framer.part === 'head')
       throw notGeoJson(`There are ${length} bytes before the features; that is too much.`)
-    super.oversized(length)
+    super.oversized(length, last)
   }
 
   protected override brokenMessage(): string {

@@ -1,4 +1,5 @@
-// Where records begin and end in JSON texts: one a line (NDJSON), or the elements of an array (JSON).
+// Where records begin and end in JSON texts: one a line; the elements of an array; the features of a FeatureCollection,
+// wherever that member stands; one feature a line, with or without record separators (RFC 8142).
 
 import { Buffer } from 'node:buffer'
 import { brokenFrame, type Framer } from '../record-feed.ts'
@@ -16,6 +17,10 @@ import {
 } from './text.ts'
 
 const newline = 0x0a
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
+}
 
 /** One record a line. */
 export class LineFramer implements Framer {
@@ -56,9 +61,9 @@ export class ArrayFramer implements Framer {
   state: ArrayState = 'start'
   /** True when the body is one object. */
   single = false
-  private depth = 0
-  private inString = false
-  private escaped = false
+  protected depth = 0
+  protected inString = false
+  protected escaped = false
   /** True inside of an element that is a number, a literal, or no JSON at all. */
   private bare = false
   /** The first line end at or after a place in some bytes. */
@@ -69,7 +74,7 @@ export class ArrayFramer implements Framer {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0
       if (byte === newline) this.line += 1
-      if (byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09) continue
+      if (isSpace(byte)) continue
       const next = this.structure(byte)
       if (next === 'between') continue
       this.stopped = at
@@ -79,7 +84,7 @@ export class ArrayFramer implements Framer {
   }
 
   /** What a byte between elements is: part of the array, the first of an element, or out of place. */
-  private structure(byte: number): 'between' | 'element' | 'broken' {
+  protected structure(byte: number): 'between' | 'element' | 'broken' {
     switch (this.state) {
       case 'start':
         if (byte === openBracket) {
@@ -202,66 +207,44 @@ const maxNameBytes = 48
 export type BodyPart = 'whole' | 'head' | 'feature' | 'tail'
 
 /** A FeatureCollection or a Feature. Counts brackets only: whether what lies between is JSON, its reader says. */
-export class CollectionFramer implements Framer {
-  stopped = 0
-  readonly terminatorBytes = 0
+export class CollectionFramer extends ArrayFramer {
   part: BodyPart = 'whole'
-  private state: 'start' | 'outer' | 'features' | 'done' = 'start'
-  private readonly array = new ArrayFramer()
-  // The outer object, byte by byte.
-  private depth = 0
-  private inString = false
-  private escaped = false
+  private place: 'start' | 'outer' | 'features' | 'done' = 'start'
   /** The string last begun in the outer object itself, which may be a name. */
   private readonly name: number[] = []
   /** True between the name `features` and its value. */
   private atFeatures = false
 
-  get line(): number {
-    return this.array.line
-  }
-
-  set line(line: number) {
-    this.array.line = line
-  }
-
   /** True when nothing has begun yet. */
   get empty(): boolean {
-    return this.state === 'start'
+    return this.place === 'start'
   }
 
   /** True when the features have begun and the collection has not ended. */
   get unclosed(): boolean {
-    return this.state === 'features'
+    return this.place === 'features'
   }
 
-  begin(bytes: Uint8Array, from: number): number {
-    if (this.state !== 'features') return this.beginOuter(bytes, from)
-    const at = this.array.begin(bytes, from)
+  override begin(bytes: Uint8Array, from: number): number {
+    const at = super.begin(bytes, from)
+    if (this.place !== 'features') return at
     this.part = 'feature'
-    if (at !== brokenFrame) return at
-    this.stopped = this.array.stopped
-    if (this.array.state !== 'done') return brokenFrame
-    this.state = 'outer'
+    if (at !== brokenFrame || this.state !== 'done') return at
+    this.place = 'outer'
     this.part = 'tail'
+    this.depth = 1
     return this.stopped
   }
 
-  private beginOuter(bytes: Uint8Array, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0
-      if (byte === newline) this.line += 1
-      if (isSpace(byte)) continue
-      this.stopped = at
-      if (this.state !== 'start' || byte !== openBrace) return brokenFrame
-      this.state = 'outer'
-      return at
-    }
-    return -1
+  protected override structure(byte: number): ReturnType<ArrayFramer['structure']> {
+    if (this.place === 'features') return super.structure(byte)
+    if (this.place !== 'start' || byte !== openBrace) return 'broken'
+    this.place = 'outer'
+    return 'element'
   }
 
-  end(bytes: Uint8Array, from: number): number {
-    if (this.state === 'features') return this.array.end(bytes, from)
+  override end(bytes: Uint8Array, from: number): number {
+    if (this.place === 'features') return super.end(bytes, from)
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0
       if (this.inString) this.inside(byte)
@@ -269,10 +252,6 @@ export class CollectionFramer implements Framer {
       else if (!isSpace(byte) && this.outer(byte)) return at + 1
     }
     return -1
-  }
-
-  passed(bytes: Uint8Array, from: number, to: number): void {
-    this.array.passed(bytes, from, to)
   }
 
   /** A byte of a string. */
@@ -289,35 +268,27 @@ export class CollectionFramer implements Framer {
   private outer(byte: number): boolean {
     const { atFeatures } = this
     this.atFeatures = false
-    switch (byte) {
-      case quote:
+    switch (byteClass[byte]) {
+      case quoting:
         this.inString = true
         this.name.length = 0
-        break
-      case colon:
-        this.atFeatures = this.depth === 1 && this.part === 'whole' && this.isFeatures()
-        break
-      case openBracket:
-        if (atFeatures) {
+        return false
+      case opening:
+        if (!atFeatures || byte === openBrace) this.depth += 1
+        else {
           this.part = 'head'
-          this.state = 'features'
-          this.array.state = 'first'
-          return true
+          this.place = 'features'
+          this.state = 'first'
         }
-        this.depth += 1
-        break
-      case openBrace:
-        this.depth += 1
-        break
-      case closeBrace:
-      case closeBracket:
+        return this.part === 'head'
+      case closing:
         this.depth -= 1
-        if (this.depth <= 0) this.state = 'done'
+        if (this.depth <= 0) this.place = 'done'
         return this.depth <= 0
       default:
-        break
+        this.atFeatures = byte === colon && this.depth === 1 && this.part === 'whole' && this.isFeatures()
+        return false
     }
-    return false
   }
 
   private isFeatures(): boolean {
@@ -325,10 +296,6 @@ export class CollectionFramer implements Framer {
     const bytes = Uint8Array.from(this.name)
     return stringText(new Scratch(), bytes, 0, bytes.length) === 'features'
   }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
 }
 
 /** One record a line; after a record separator, up to the next one. */

@@ -1,6 +1,8 @@
 // Strings of JSON text, read from bytes: finding the end of a string, undoing its escapes; white space and literals.
 // Source of the grammar: RFC 8259.
 
+import { utf8 } from '../../lib/bytes.ts'
+
 export const quote = 0x22
 export const backslash = 0x5c
 export const openBrace = 0x7b
@@ -179,19 +181,22 @@ export function stringText(scratch: Scratch, bytes: Uint8Array, start: number, e
   return decoder.decode(scratch.bytes.subarray(0, scratch.length))
 }
 
-/** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
-export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
-  const text = bytes[at] === 0x74 ? literalBytes.true : bytes[at] === 0x66 ? literalBytes.false : literalBytes.null
-  if (at + text.length > end) return -1
-  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return -1
-  return at + text.length
+/** Whether `bytes[start, end)` is `text`. */
+export function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
+  const { length } = text
+  if (end - start !== length) return false
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false
+  return true
 }
 
-const literalBytes = {
-  true: [0x74, 0x72, 0x75, 0x65],
-  false: [0x66, 0x61, 0x6c, 0x73, 0x65],
-  null: [0x6e, 0x75, 0x6c, 0x6c],
-} as const
+const literals = { true: utf8('true'), false: utf8('false'), null: utf8('null') } as const
+
+/** Index after the literal (`true`, `false`, `null`) at `at`, or -1. */
+export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
+  const text = bytes[at] === 0x74 ? literals.true : bytes[at] === 0x66 ? literals.false : literals.null
+  const after = at + text.length
+  return after <= end && isText(bytes, at, after, text) ? after : -1
+}
 
 /** `~` and `/` of a JSON pointer segment escaped. Source: RFC 6901 §3. */
 export function pointerSegment(name: string): string {
