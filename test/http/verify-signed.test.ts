@@ -21,17 +21,14 @@ interface SignedInput {
 }
 
 const live = await liveNode({ 'trusted-signers': stranger.did, 'limit-result-rows': 1_000 })
-let input: SignedInput
-let output: Readonly<Record<string, unknown>>
-let otherDataset: SignedInput['datasets'][number]
 const sales = ['Oslo', 'Rome'].map((city, index) => ({ city, amount: index + 1 }))
 await live.ingest('acme/sales', sales, '?create=true')
 await live.ingest('acme/other', [{ city: 'Bonn' }], '?create=true')
 const honest = await live.query('select city from "acme/sales" order by city', { include: ['Proof'] })
-input = honest.at('input') as SignedInput
-output = honest.at('output') as typeof output
+const input = honest.at('input') as SignedInput
+const output = honest.at('output') as Readonly<Record<string, unknown>>
 const other = await live.query('select city from "acme/other"', { include: ['Proof'] })
-otherDataset = other.at('input.datasets.0') as typeof otherDataset
+const otherDataset = other.at('input.datasets.0') as SignedInput['datasets'][number]
 
 /** The answer that the stranger signs: `input` and `output` with `changes`. */
 function signed(changes: {
