@@ -20,20 +20,14 @@ interface SignedInput {
 }
 
 const live = await liveNode({ 'trusted-signers': stranger.did, 'limit-result-rows': 1_000 })
-await live.ingest(
-  'acme/sales',
-  [
-    { city: 'Oslo', amount: 1 },
-    { city: 'Rome', amount: 2 },
-  ],
-  '?create=true',
-)
+const sales = ['Oslo', 'Rome'].map((city, index) => ({ city, amount: index + 1 }))
+await live.ingest('acme/sales', sales, '?create=true')
 await live.ingest('acme/other', [{ city: 'Bonn' }], '?create=true')
 const honest = await live.query('select city from "acme/sales" order by city', { include: ['Proof'] })
 const input = honest.at('input') as SignedInput
-const output: Readonly<Record<string, unknown>> = honest.at('output') as typeof output
+const output = honest.at('output') as Readonly<Record<string, unknown>>
 const other = await live.query('select city from "acme/other"', { include: ['Proof'] })
-const otherDataset: SignedInput['datasets'][number] = other.at('input.datasets.0') as typeof otherDataset
+const otherDataset = other.at('input.datasets.0') as SignedInput['datasets'][number]
 
 /** The answer that the stranger signs: `input` and `output` with `changes`. */
 function signed(changes: {

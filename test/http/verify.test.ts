@@ -12,7 +12,7 @@ const rows = [
   { city: 'Rome', amount: 4 },
 ]
 await live.ingest('acme/sales', rows, '?create=true&integers=int64')
-const saved: Answer = await live.query(sql, { include: ['Proof', 'Schema'] })
+const saved = await live.query(sql, { include: ['Proof', 'Schema'] })
 
 const verify = (body: string, token?: string | null): Promise<Answer> =>
   live.call('/verify', {
