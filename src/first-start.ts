@@ -9,7 +9,7 @@ import { createPrivate, removePrivate, replacePrivate } from './disk/private-fil
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
-import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
+import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/sign.ts'
 
 /**
  * The node's key; made where there is none. An empty file is what an interrupted start of an older version left: no

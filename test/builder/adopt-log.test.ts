@@ -343,7 +343,6 @@ test('a process that ends anywhere in between leaves either log in force, and a 
     let puts = 0
     const dying: ObjectStore = {
       ...store,
-      kind: store.kind,
       put: async (key, bytes) => {
         if (/^(?:logs|adoptions)/.test(key) && puts++ >= survived) throw new Error('killed')
         return store.put(key, bytes)

@@ -264,7 +264,6 @@ function crashingStore(
     }
   const wrapped: ObjectStore = {
     ...store,
-    kind: store.kind,
     put: guard((key: string, bytes: Uint8Array | readonly Uint8Array[]) => store.put(key, bytes), true),
     replace: guard((key: string, bytes: Uint8Array) => store.replace(key, bytes), true),
     get: guard((key: string) => store.get(key), false),

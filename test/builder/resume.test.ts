@@ -102,7 +102,6 @@ describe('a floor', () => {
     let lists = 0
     const stale: ObjectStore = {
       ...store,
-      kind: store.kind,
       list: async (prefix) => (prefix.startsWith('progress') && ++lists === 1 ? [] : store.list(prefix)),
     }
     const { builder } = await buildAll(log, stale, { clock: fastClock(100) })
@@ -270,7 +269,6 @@ describe('a builder', () => {
     let failures = 20
     const failing: ObjectStore = {
       ...store,
-      kind: store.kind,
       put: (key, bytes) => (failures-- > 0 ? Promise.reject(new Error('EIO')) : store.put(key, bytes)),
     }
     const log = await logOf(beginning())
