@@ -69,8 +69,7 @@ export async function adoptLog(deps: AdoptDeps, request: AdoptionRequest): Promi
   if (before !== undefined) throw new NodeError('InvalidParameter', `Log ${id} was given up for log ${before.new}.`)
   await demandFollows(store, id, next)
   const { givenUp, ...left } = typeof old === 'string' ? await goneLog(store, id) : await builtLog(deps, old)
-  const begin = await Promise.all(positions(next.partitions, async (number) => (await next.range(number)).end))
-  const record: AdoptionRecord = { old: id, new: next.id, ...left, begin }
+  const record: AdoptionRecord = { old: id, new: next.id, ...left, begin: await endsOf(next) }
   if (givenUp.length > 0 && !acceptLoss) return adoptionOf(record, 'refused', givenUp)
   await declareLog(store, next)
   const claim = await putAdoption(store, record)
@@ -97,38 +96,36 @@ async function demandFollows(store: ObjectStore, old: string, next: EventLog): P
     throw new NodeError('InvalidParameter', `The new log ${next.id} was itself given up for log ${later.new}.`)
   }
   if ((await readLog(store, next.id)) !== undefined) return
-  const ends = await Promise.all(positions(next.partitions, async (number) => (await next.range(number)).end))
-  if (ends.some((end) => end > 0)) {
+  if ((await endsOf(next)).some((end) => end > 0)) {
     throw new NodeError('InvalidParameter', `The new log ${next.id} holds messages that are not of this store.`, {
       hint: 'Name an empty log.',
     })
   }
 }
 
-function positions<T>(partitions: number, of: (number: number) => Promise<T>): Promise<T>[] {
-  return Array.from({ length: partitions }, (_, number) => of(number))
+function ofEach<T>(partitions: number, of: (number: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: partitions }, (_, number) => of(number)))
+}
+
+function endsOf(log: EventLog): Promise<number[]> {
+  return ofEach(log.partitions, async (number) => (await log.range(number)).end)
 }
 
 /** What a log that is given up leaves. */
-interface LeftBehind {
-  readonly partitions: AdoptionRecord['partitions']
-  readonly halted: AdoptionRecord['halted']
-  readonly givenUp: readonly GivenUp[]
-}
+type LeftBehind = Pick<AdoptionRecord, 'partitions' | 'halted'> & { readonly givenUp: readonly GivenUp[] }
 
 async function goneLog(store: ObjectStore, id: string): Promise<LeftBehind> {
   const count = (await readLog(store, id))?.partitions ?? 0
-  const floors = await Promise.all(positions(count, (number) => newestFloor(store, id, number)))
-  return leftBehind(
-    floors.map((floor) => ({ floor, end: undefined, reason: 'the log is gone' })),
-    (halted) => halted,
-  )
+  const parts = await ofEach(count, async (number) => {
+    return { floor: await newestFloor(store, id, number), end: undefined, reason: 'the log is gone' }
+  })
+  return leftBehind(parts, (halted) => halted)
 }
 
 /** Builds all that the log holds. */
 async function builtLog(deps: AdoptDeps, log: EventLog): Promise<LeftBehind> {
   const halts = await buildToEnd(deps, log)
-  const parts = positions(log.partitions, async (number) => {
+  const parts = await ofEach(log.partitions, async (number) => {
     const floor = await newestFloor(deps.store, log.id, number)
     const halt = halts.find(({ partition, dataset }) => partition === number && dataset === undefined)
     // A log that is cut off at its beginning still has its end; one that is not the same any more has none.
@@ -138,7 +135,7 @@ async function builtLog(deps: AdoptDeps, log: EventLog): Promise<LeftBehind> {
   })
   // A floor goes on naming a dataset that is well again until it rises.
   const isHalted = (id: string): boolean => halts.some(({ dataset }) => dataset === id)
-  return leftBehind(await Promise.all(parts), (halted) => halted.filter(({ dataset }) => isHalted(dataset)))
+  return leftBehind(parts, (halted) => halted.filter(({ dataset }) => isHalted(dataset)))
 }
 
 interface LeftPartition {
@@ -177,10 +174,10 @@ async function buildToEnd(deps: AdoptDeps, log: EventLog): Promise<readonly Buil
       await clock.sleep(lookMs)
       signal.throwIfAborted()
       const { partitions, halted } = builder.status()
-      const ranges = await Promise.all(positions(log.partitions, (number) => log.range(number)))
+      const ends = await endsOf(log)
       const isHalted = (number: number): boolean =>
         halted.some(({ partition, dataset }) => partition === number && dataset === undefined)
-      const open = partitions.filter(({ partition, floor }) => !isHalted(partition) && floor !== ranges[partition]?.end)
+      const open = partitions.filter(({ partition, floor }) => !isHalted(partition) && floor !== ends[partition])
       if (partitions.length === log.partitions && open.length === 0) break
       logger.debug({ partitions: open }, 'the old log is being built to its end')
     }
@@ -192,11 +189,9 @@ async function buildToEnd(deps: AdoptDeps, log: EventLog): Promise<readonly Buil
 }
 
 async function demandStill({ clock }: AdoptDeps, log: EventLog): Promise<void> {
-  const ends = (): Promise<number[]> =>
-    Promise.all(positions(log.partitions, async (number) => (await log.range(number)).end))
-  const before = await ends()
+  const before = await endsOf(log)
   await clock.sleep(stillMs)
-  if ((await ends()).every((end, number) => end === before[number])) return
+  if ((await endsOf(log)).every((end, number) => end === before[number])) return
   throw new NodeError('LogUnavailable', 'Somebody still writes to the old log.', {
     hint: 'Stop all its nodes first; what they were sent has been built.',
   })

@@ -275,7 +275,10 @@ class PayloadDecoder {
   }
 }
 
-/** Bytes that do not keep much more memory than their own from being freed: those of a large chunk are copied. */
+/**
+ * Bytes that keep at most 2.5 times as much memory as they have from being freed; others, views of a large chunk, are
+ * copied. A chunk that the file log reads has room for two full parts.
+ */
 function ownBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.buffer.byteLength > 2 * bytes.length ? copyBytes(bytes) : bytes
+  return bytes.buffer.byteLength > 2.5 * bytes.length ? copyBytes(bytes) : bytes
 }
