@@ -25,7 +25,7 @@ export function createColumnBuilder(field: Field, expectedRows = firstRows): Col
 /**
  * Appends one value per row. Which `append…` fits is decided by the type; the caller keeps to it:
  * Bool: appendBool · Int8…Int32, UInt8…UInt32, Date (days), Time s/ms: appendInt32 · Int64, UInt64, Timestamp, Time
- * µs/ns: appendInt64, appendInt64Words, appendBigInt64 · Float32, Float64: appendFloat64 · Decimal: appendDecimal ·
+ * µs/ns: appendInt64, appendBigInt64 · Float32, Float64: appendFloat64 · Decimal: appendDecimal ·
  * String, Binary: appendBytes, appendView · List: append items to `items`, then endList · any nullable: appendNull.
  */
 export class ColumnBuilder {
@@ -42,9 +42,8 @@ export class ColumnBuilder {
   /** Room that the next buffers have from the start: for rows, and for bytes of text. */
   private startRows: number
   private startBytes = 64
-  // Values, in the one array that fits the type.
+  /** Values; the next four are views of the same memory, the one that fits the type. */
   private bytes: Uint8Array = noBytes
-  /** View of `bytes`, once there was use for it. */
   private view: DataView | undefined = undefined
   private words: Int32Array = noWords
   private doubles: Float64Array = noDoubles
@@ -78,7 +77,7 @@ export class ColumnBuilder {
     const row = this.nextRow()
     this.validity ??= onesOf(this.capacityRows, row)
     this.validity[row >> 3] = (this.validity[row >> 3] ?? 0) & ~(1 << (row & 7))
-    if (this.layout === 'fixed') this.zeroValue(row)
+    if (this.layout === 'fixed') this.bytes.fill(0, row * this.width, (row + 1) * this.width)
     else if (this.layout === 'bits') this.bytes[row >> 3] = (this.bytes[row >> 3] ?? 0) & ~(1 << (row & 7))
     else this.offsets[row + 1] = this.offsets[row] ?? 0
     this.rows = row + 1
@@ -112,18 +111,13 @@ export class ColumnBuilder {
     this.rows = row + 1
   }
 
-  /** The low and the high 32 bits of a 64-bit integer, signed or not. */
-  appendInt64Words(low: number, high: number): void {
-    const row = this.present()
-    this.words[2 * row] = low
-    this.words[2 * row + 1] = high
-    this.rows = row + 1
-  }
-
   /** A 64-bit integer, signed or not. */
   appendBigInt64(value: bigint): void {
+    const row = this.present()
     scratch64[0] = value
-    this.appendInt64Words(scratch32[0] ?? 0, scratch32[1] ?? 0)
+    this.words[2 * row] = scratch32[0] ?? 0
+    this.words[2 * row + 1] = scratch32[1] ?? 0
+    this.rows = row + 1
   }
 
   /** A double; rounded to single precision in a Float32 column. */
@@ -208,9 +202,7 @@ export class ColumnBuilder {
     if (rows === 0 || this.layout === 'list') return noBytes
     if (this.layout === 'bits') return trimBits(this.bytes, rows)
     if (this.layout === 'bytes') return this.bytes.subarray(0, this.offsets[rows] ?? 0)
-    if (this.width <= 2) return this.bytes.subarray(0, rows * this.width)
-    const array = this.type.kind === 'Float64' ? this.doubles : this.type.kind === 'Float32' ? this.floats : this.words
-    return new Uint8Array(array.buffer, array.byteOffset, rows * this.width)
+    return this.bytes.subarray(0, rows * this.width)
   }
 
   private reset(): void {
@@ -246,18 +238,14 @@ export class ColumnBuilder {
     const rows = this.capacityRows === 0 ? this.startRows : this.capacityRows * 2
     this.capacityRows = rows
     if (this.validity !== undefined) this.validity = grownBytes(this.validity, (rows + 7) >> 3)
-    if (this.layout === 'bits') this.bytes = grownBytes(this.bytes, (rows + 7) >> 3)
-    else if (this.layout !== 'fixed') this.offsets = grownWords(this.offsets, rows + 1)
-    else if (this.type.kind === 'Float64') {
-      const doubles = newDoubles(rows)
-      if (this.rows > 0) doubles.set(this.doubles)
-      this.doubles = doubles
-    } else if (this.type.kind === 'Float32') {
-      const floats = new Float32Array(rows)
-      floats.set(this.floats)
-      this.floats = floats
-    } else if (this.width >= 4) this.words = grownWords(this.words, (rows * this.width) / 4)
-    else this.bytes = grownBytes(this.bytes, rows * this.width)
+    if (this.layout === 'bytes' || this.layout === 'list') this.offsets = grownWords(this.offsets, rows + 1)
+    else {
+      this.bytes = grownBytes(this.bytes, this.layout === 'bits' ? (rows + 7) >> 3 : rows * this.width)
+      const { buffer, byteOffset } = this.bytes
+      if (this.type.kind === 'Float64') this.doubles = new Float64Array(buffer, byteOffset, rows)
+      else if (this.type.kind === 'Float32') this.floats = new Float32Array(buffer, byteOffset, rows)
+      else if (this.width >= 4) this.words = new Int32Array(buffer, byteOffset, (rows * this.width) >> 2)
+    }
   }
 
   private reserveBytes(length: number): void {
@@ -265,13 +253,6 @@ export class ColumnBuilder {
     assert(length <= maxBytes, 'a column holds at most 2 GiB')
     this.view = undefined
     this.bytes = grownBytes(this.bytes, Math.min(maxBytes, Math.max(length, this.bytes.length * 2, this.startBytes)))
-  }
-
-  private zeroValue(row: number): void {
-    if (this.type.kind === 'Float64') this.doubles[row] = 0
-    else if (this.type.kind === 'Float32') this.floats[row] = 0
-    else if (this.width >= 4) this.words.fill(0, (row * this.width) / 4, ((row + 1) * this.width) / 4)
-    else this.bytes.fill(0, row * this.width, (row + 1) * this.width)
   }
 }
 
@@ -310,12 +291,6 @@ function takePlace(bytes: number): number {
   }
   slabUsed = at + bytes
   return at
-}
-
-function newDoubles(length: number): Float64Array {
-  if (8 * length > smallBytes) return new Float64Array(length)
-  const at = takePlace(8 * length)
-  return new Float64Array(slab, at, length)
 }
 
 function grownBytes(old: Uint8Array, length: number): Uint8Array {

@@ -1,4 +1,7 @@
-// Holds the partitions that this builder is given, and those that another builder was given and does not build.
+// Which partitions this builder works on, as they come and go: those that it is given, and those that another builder
+// was given and does not build: its process beats, but cannot write, has halted them, or belongs to another store with
+// the same group. Two builders of one partition never do harm. A partition that is given back ends at a clean point:
+// commits in flight are finished and the floor is written; if it comes again, it begins anew at floor and chains.
 
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -9,98 +12,138 @@ import { newestFloor } from '../store/records.ts'
 import type { Partition } from './partition.ts'
 
 const lookMs = 20_000
-
-export interface FollowDeps extends StallWatchDeps {
-  readonly logger: Logger
-  readonly share?: PartitionShare | undefined
-}
-
-/** Until `signal` aborts, and the partitions are handed back. Without a share all are held at once. Never throws. */
-export async function followShare(held: HeldPartitions, deps: FollowDeps, signal: AbortSignal): Promise<void> {
-  const { log, share, logger } = deps
-  if (share === undefined) return held.set(Array.from({ length: log.partitions }, (_, number) => number))
-  let given: readonly number[] | undefined
-  let taken: readonly number[] = []
-  const apply = (): void => {
-    if (given !== undefined) held.set([...new Set([...given, ...taken])])
-  }
-  // Not awaited: at the end it may wait for a log that does not answer, and what it finds then is of no use.
-  void watchStalls(deps, signal, async (watch) => {
-    if (given === undefined) return
-    const before = taken
-    taken = await watch.look(given)
-    const news = taken.filter((number) => !before.includes(number))
-    if (news.length > 0) logger.warn({ partitions: news }, 'others were given these partitions and do not build them')
-    apply()
-  })
-  for await (const numbers of share.assignments(signal)) {
-    given = numbers
-    logger.info({ partitions: numbers }, 'these partitions are built here')
-    apply()
-  }
-}
-
-async function watchStalls(
-  deps: FollowDeps,
-  signal: AbortSignal,
-  look: (watch: StallWatch) => Promise<void>,
-): Promise<void> {
-  const watch = new StallWatch(deps)
-  while (!signal.aborted) {
-    await deps.clock.sleep(lookMs, signal)
-    if (signal.aborted) return
-    try {
-      await look(watch)
-    } catch (error) {
-      if (signal.aborted) return
-      deps.logger.warn({ err: error }, 'the floors of other builders cannot be looked at')
-    }
-  }
-}
-
 /** Longer than the longest time between blocks of a dataset by default. */
 const stalledMs = 2 * 60_000
-/** A partition that was found so is built for this long; then it is looked at afresh. */
+/** A partition that was found stalled is built here for this long; then it is looked at afresh. */
 const takenMs = 60 * 60_000
 
-export interface StallWatchDeps {
+export interface AssignmentDeps {
   readonly log: EventLog
   readonly store: ObjectStore
   readonly clock: Clock
+  readonly logger: Logger
+  /** Without it all partitions are built. */
+  readonly share?: PartitionShare | undefined
 }
 
-interface Seen {
-  readonly floor: number
-  readonly sinceMs: number
-}
-
-export class StallWatch {
-  readonly #deps: StallWatchDeps
-  readonly #seen = new Map<number, Seen>()
-  /** Until when each is built here. */
+export class Assignment {
+  readonly #deps: AssignmentDeps
+  readonly #create: (number: number) => Partition
+  readonly #held = new Map<number, Partition>()
+  /** By number: resolves when the last builder of the partition has ended. */
+  readonly #ends = new Map<number, Promise<void>>()
+  /** Undefined until it has been said which partitions these are. */
+  #given: readonly number[] | undefined
+  /** Stalled partitions of others, and until when each is built here. */
   readonly #taken = new Map<number, number>()
+  /** Floors of others that have been below the end of the log, and since when. */
+  readonly #seen = new Map<number, { readonly floor: number; readonly sinceMs: number }>()
+  #pastLostRaces = 0
+  #isClosed = false
 
-  constructor(deps: StallWatchDeps) {
+  constructor(deps: AssignmentDeps, create: (number: number) => Partition) {
     this.#deps = deps
+    this.#create = create
   }
 
-  /**
-   * Looks at all partitions but those `given` to this builder; resolves with those that should be built here
-   * nevertheless. Throws what log and store throw.
-   */
-  async look(given: readonly number[]): Promise<readonly number[]> {
+  /** By number, ascending. */
+  get all(): Partition[] {
+    return [...this.#held.values()].sort((a, b) => a.number - b.number)
+  }
+
+  get isKnown(): boolean {
+    return this.#given !== undefined
+  }
+
+  get(number: number): Partition | undefined {
+    return this.#held.get(number)
+  }
+
+  /** Of all partitions held by now, those given back too. */
+  get lostRaces(): number {
+    return this.all.reduce((sum, { lostRaces }) => sum + lostRaces, this.#pastLostRaces)
+  }
+
+  /** Until `signal` aborts, and the partitions are handed back. Never throws. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { log, share, logger } = this.#deps
+    if (share === undefined) {
+      this.#given = Array.from({ length: log.partitions }, (_, number) => number)
+      return this.#apply()
+    }
+    // Not awaited: at the end it may wait for a log that does not answer, and what it finds then is of no use.
+    void this.#watchStalls(signal)
+    for await (const numbers of share.assignments(signal)) {
+      this.#given = numbers
+      logger.info({ partitions: numbers }, 'these partitions are built here')
+      this.#apply()
+    }
+  }
+
+  /** Ends all; resolves when they have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const partition of this.#held.values()) partition.stop()
+    await Promise.all(this.#ends.values())
+  }
+
+  /** Begins the partitions that are new, and ends those that are no longer built here. */
+  #apply(): void {
+    if (this.#given === undefined || this.#isClosed) return
+    const numbers = new Set([...this.#given, ...this.#taken.keys()])
+    for (const [number, partition] of this.#held) {
+      if (numbers.has(number)) continue
+      this.#held.delete(number)
+      partition.stop()
+      void this.#ends.get(number)?.then(() => (this.#pastLostRaces += partition.lostRaces))
+    }
+    for (const number of numbers) {
+      if (this.#held.has(number)) continue
+      const partition = this.#create(number)
+      this.#held.set(number, partition)
+      this.#ends.set(
+        number,
+        (this.#ends.get(number) ?? Promise.resolve()).then(() => partition.run()),
+      )
+    }
+  }
+
+  async #watchStalls(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps
+    while (!signal.aborted) {
+      await clock.sleep(lookMs, signal)
+      if (signal.aborted || this.#given === undefined) continue
+      try {
+        const news = await this.#findStalls(this.#given)
+        if (news.length > 0) {
+          logger.warn({ partitions: news }, 'others were given these partitions and do not build them')
+        }
+        this.#apply()
+      } catch (error) {
+        if (signal.aborted) return
+        logger.warn({ err: error }, 'the floors of other builders cannot be looked at')
+      }
+    }
+  }
+
+  /** Takes the stalled ones of all partitions but those `given`, and resolves with the new ones. Throws what log and store throw. */
+  async #findStalls(given: readonly number[]): Promise<readonly number[]> {
     const { log, clock } = this.#deps
+    const news: number[] = []
     for (let number = 0; number < log.partitions; number++) {
       const nowMs = clock.monotonicMs()
+      const untilMs = this.#taken.get(number)
       if (given.includes(number)) {
         this.#seen.delete(number)
         this.#taken.delete(number)
-      } else if ((this.#taken.get(number) ?? nowMs) <= nowMs) {
+      } else if (untilMs === undefined || untilMs <= nowMs) {
         this.#taken.delete(number)
-        if (await this.#isStalled(number)) this.#taken.set(number, nowMs + takenMs)
+        if (!(await this.#isStalled(number))) continue
+        this.#taken.set(number, nowMs + takenMs)
+        if (untilMs === undefined) news.push(number)
       }
     }
-    return [...this.#taken.keys()]
+    return news
   }
 
   /** True when the floor has been below the end of the log, and the same, for long. */
@@ -112,77 +155,7 @@ export class StallWatch {
     const seen = this.#seen.get(number)
     if (end <= floor) this.#seen.delete(number)
     else if (seen?.floor !== floor) this.#seen.set(number, { floor, sinceMs: nowMs })
-    else if (nowMs - seen.sinceMs >= stalledMs) {
-      this.#seen.delete(number)
-      return true
-    }
+    else if (nowMs - seen.sinceMs >= stalledMs) return this.#seen.delete(number)
     return false
-  }
-}
-
-interface Held {
-  readonly partition: Partition
-  readonly done: Promise<void>
-}
-
-export class HeldPartitions {
-  readonly #create: (number: number) => Partition
-  readonly #held = new Map<number, Held>()
-  /** Given back, but not ended yet. */
-  readonly #ending = new Map<number, Promise<void>>()
-  #pastLostRaces = 0
-  #isClosed = false
-  /** False until it has been said which partitions these are. */
-  isKnown = false
-
-  constructor(create: (number: number) => Partition) {
-    this.#create = create
-  }
-
-  /** Begins what is new in `numbers` and ends what is not in it. After `close` nothing happens. */
-  set(numbers: readonly number[]): void {
-    if (this.#isClosed) return
-    this.isKnown = true
-    for (const number of this.#held.keys()) if (!numbers.includes(number)) this.#end(number)
-    for (const number of numbers) if (!this.#held.has(number)) this.#begin(number)
-  }
-
-  /** By number, ascending. */
-  get all(): Partition[] {
-    return [...this.#held.values()].map(({ partition }) => partition).sort((a, b) => a.number - b.number)
-  }
-
-  get(number: number): Partition | undefined {
-    return this.#held.get(number)?.partition
-  }
-
-  /** Of all partitions held by now, those given back too. */
-  get lostRaces(): number {
-    return this.all.reduce((sum, { lostRaces }) => sum + lostRaces, this.#pastLostRaces)
-  }
-
-  /** Ends all; resolves when they have ended. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    for (const { partition } of this.#held.values()) partition.stop()
-    await Promise.all([...[...this.#held.values()].map(({ done }) => done), ...this.#ending.values()])
-  }
-
-  #begin(number: number): void {
-    const partition = this.#create(number)
-    const before = this.#ending.get(number) ?? Promise.resolve()
-    this.#held.set(number, { partition, done: before.then(() => partition.run()) })
-  }
-
-  #end(number: number): void {
-    const held = this.#held.get(number)
-    if (held === undefined) return
-    this.#held.delete(number)
-    held.partition.stop()
-    const ending = held.done.then(() => {
-      this.#pastLostRaces += held.partition.lostRaces
-      if (this.#ending.get(number) === ending) this.#ending.delete(number)
-    })
-    this.#ending.set(number, ending)
   }
 }

@@ -15,7 +15,7 @@ import {
   pushSource,
   sourceName,
 } from './dataset-state.ts'
-import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks } from './load-dataset.ts'
+import { type BuiltBlock, type ChainTip, earlierAfter, nextBlocks, refsOf } from './load-dataset.ts'
 
 /** What one commit stores, and the tip after it. */
 export interface BuiltCommit {
@@ -58,7 +58,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const slice = plan.rows === 0 ? undefined : await buildSlice(plan, deps)
   const anchor = await deps.anchorAt(plan.next - 1)
   const schemaEvents = schemaChange(plan)
-  const before = schemaEvents.length === 0 ? { blocks: [], tip } : nextBlocks(tip, schemaEvents, plan.timeMs)
+  const before = nextBlocks(tip, schemaEvents, plan.timeMs)
   const content = checkpointContent(plan, before.tip, deps)
   const bytes = encodeCheckpoint(content)
   const checkpoint = { hash: sha3Hash(bytes), bytes }
@@ -92,16 +92,13 @@ function schemaChange(plan: DataPlan): readonly MetadataEvent[] {
 }
 
 function checkpointContent(plan: DataPlan, tip: ChainTip, deps: BuildDeps): CheckpointContent {
-  const { schemaBlock, vocabularyBlock, sourceBlock, earlier } = tip
   return {
     ...plan.checkpoint,
     log: deps.log,
     partition: deps.partition,
     next: plan.next,
-    ...(schemaBlock === undefined ? {} : { schemaBlock }),
-    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
-    ...(sourceBlock === undefined ? {} : { sourceBlock }),
-    earlier,
+    ...refsOf(tip),
+    earlier: tip.earlier,
     sliceWriter: `${sliceWriterName}, ${deps.compressor.name}`,
   }
 }

@@ -3,39 +3,21 @@
 // believe, may build the same one side by side.
 
 import type { Clock } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
-import type { Announcements } from '../log/announcements.ts'
-import type { EventLog } from '../log/event-log.ts'
 import type { PartitionShare } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { Metrics } from '../ops/metrics.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import { followShare, HeldPartitions } from './assignment.ts'
-import type { Compressor } from './build-slice.ts'
+import { Assignment } from './assignment.ts'
 import { BuildTurns, NameIndex } from './committer.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
-import { Partition } from './partition.ts'
+import { Partition, type PartitionDeps } from './partition.ts'
 import { RowMemory } from './rows.ts'
-import type { BuildNotes } from './poison.ts'
 import { declareLog } from './resume.ts'
 
 const openBytesFreshMs = 100
 
-export interface BuilderDeps {
-  readonly log: EventLog
-  readonly store: ObjectStore
-  readonly announcements: Announcements
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly compressor: Compressor
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'rowMemory' | 'turns'
+
+export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
-  readonly metrics?: Metrics | undefined
-  /** How long the next part of a large batch is waited for; default 15 minutes. */
-  readonly attemptPatienceMs?: number
-  /** False where the log must not grow for the sake of floors alone; default true. */
-  readonly tellsHalts?: boolean
-  /** Where it is noted that a large block is being built; without it nobody learns of builds that end the process. */
-  readonly notes?: BuildNotes | undefined
   /** Says which partitions to build; without it all. */
   readonly share?: PartitionShare | undefined
 }
@@ -103,11 +85,11 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const hasJumped = (): boolean => watch.hasJumped()
   const own = { names: new NameIndex(store), turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
-  const held = new HeldPartitions((number) => {
+  const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
   })
   const leave = new AbortController()
-  const sharing = followShare(held, deps, leave.signal)
+  const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
     status: () => statusOf(held, hasJumped()),
@@ -124,7 +106,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
 }
 
 /** Counts over all datasets, at most every 100 ms: the log asks at every append. */
-function openBytesOf(held: HeldPartitions, clock: Clock): () => number {
+function openBytesOf(held: Assignment, clock: Clock): () => number {
   let bytes = 0
   let countedAtMs = Number.NEGATIVE_INFINITY
   return () => {
@@ -142,21 +124,16 @@ const clockJump: BuilderHalt = {
   what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
 }
 
-function statusOf(held: HeldPartitions, hasJumped: boolean): BuilderStatus {
+function statusOf(held: Assignment, hasJumped: boolean): BuilderStatus {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   return {
     ready:
       !hasJumped && held.isKnown && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
     halted: hasJumped ? [...halted, clockJump] : halted,
-    partitions: partitions.map((partition) => ({
-      partition: partition.number,
-      position: partition.position,
-      floor: partition.floor,
-      lag: partition.lag,
-      caughtUp: partition.isCaughtUp,
-      waitingPlans: partition.waitingPlans,
-    })),
+    partitions: partitions.map(({ number: partition, position, floor, lag, isCaughtUp: caughtUp, waitingPlans }) => {
+      return { partition, position, floor, lag, caughtUp, waitingPlans }
+    }),
     lostRaces: held.lostRaces,
   }
 }

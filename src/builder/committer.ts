@@ -93,6 +93,7 @@ export interface CommitterDeps {
   readonly build: BuildDeps
   /** Shared by all committers of the process. */
   readonly turns: BuildTurns
+  /** Where large blocks are noted while they are built; without it nobody learns of builds that end the process. */
   readonly notes?: BuildNotes | undefined
   readonly signal: AbortSignal
   /** The message at fault when a plan cannot be built on top of `tip`. Throws what log and store throw. */

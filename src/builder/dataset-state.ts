@@ -126,64 +126,49 @@ export interface WholeRows {
   readonly rejection?: string | undefined
 }
 
-/** The state after a dataset's creation, read at `position`. */
-export function createdState(header: CreateHeader, position: number): DatasetState {
-  const events = creationEvents(header)
-  return {
-    id: header.dataset,
-    vocabulary: vocabularyOf(header),
-    next: position + 1,
-    nextSequence: events.length,
-    nextOffset: 0,
-    timeMs: Date.parse(header.time),
-    moved: events.findIndex((event) => event.kind === 'SetDataSchema'),
-    schema: header.schema,
-    nextCheckpoint: 0,
-    writers: new Map(),
-    attempts: new Map(),
-    ids: emptyIdMemory(),
-    open: undefined,
-    firstChange: undefined,
-    lastChange: undefined,
-  }
-}
-
 /** What the head of a chain says; `checkpoint` and ids are absent before the first AddData. */
-export interface ChainFacts {
-  readonly id: DatasetId
-  readonly vocabulary: Vocabulary
-  readonly schema: DataSchema | undefined
+export type ChainFacts = Pick<
+  DatasetState,
+  'id' | 'vocabulary' | 'schema' | 'next' | 'nextSequence' | 'nextOffset' | 'timeMs'
+> & {
   readonly schemaSequence: number
-  readonly next: number
-  readonly nextSequence: number
-  readonly nextOffset: number
-  readonly timeMs: number
   readonly checkpoint: CheckpointContent | undefined
   /** Oldest first. */
-  readonly ids: CheckpointContent['ids']
+  readonly ids: readonly IdGroup[]
 }
 
 /** The state that a chain leaves: the same as that of a fold which made the chain, once nothing is open. */
 export function restoredState(facts: ChainFacts): DatasetState {
-  const { checkpoint } = facts
+  const { checkpoint, ids, schemaSequence, ...same } = facts
   assert(checkpoint === undefined || checkpoint.next === facts.next, 'checkpoint and source state name one position')
   return {
-    id: facts.id,
-    vocabulary: facts.vocabulary,
-    next: facts.next,
-    nextSequence: facts.nextSequence,
-    nextOffset: facts.nextOffset,
-    timeMs: facts.timeMs,
-    moved: checkpoint?.moved ?? facts.schemaSequence,
-    schema: facts.schema,
+    ...same,
+    moved: checkpoint?.moved ?? schemaSequence,
     nextCheckpoint: checkpoint === undefined ? 0 : checkpoint.number + 1,
     writers: new Map(checkpoint?.writers.map(({ writer, n }) => [writer, n])),
     attempts: new Map(checkpoint?.attempts.map((attempt) => [attemptKey(attempt), attempt])),
-    ids: restoreIdMemory(facts.ids, facts.timeMs),
+    ids: restoreIdMemory(ids, facts.timeMs),
     open: undefined,
     firstChange: undefined,
     lastChange: undefined,
   }
+}
+
+/** The state after a dataset's creation, read at `position`. */
+export function createdState(header: CreateHeader, position: number): DatasetState {
+  const events = creationEvents(header)
+  return restoredState({
+    id: header.dataset,
+    vocabulary: vocabularyOf(header),
+    schema: header.schema,
+    schemaSequence: events.findIndex((event) => event.kind === 'SetDataSchema'),
+    next: position + 1,
+    nextSequence: events.length,
+    nextOffset: 0,
+    timeMs: Date.parse(header.time),
+    checkpoint: undefined,
+    ids: [],
+  })
 }
 
 /** Name of an attempt in the state. */
@@ -193,12 +178,14 @@ export function attemptKey({ writer, n }: { readonly writer: string; readonly n:
 
 /** First message that a builder must still be able to read for this dataset; undefined when it needs none. */
 export function firstNeeded(state: DatasetState): number | undefined {
-  let first = state.firstChange
-  for (const { positions } of state.attempts.values()) {
-    const start = positions[0]
-    if (start !== undefined && (first === undefined || start < first)) first = start
-  }
-  return first
+  const needed = Array.from(state.attempts.values(), ({ positions }) => positions[0])
+  return leastOf([state.firstChange, ...needed])
+}
+
+/** The least of those that there are. */
+export function leastOf(positions: readonly (number | undefined)[]): number | undefined {
+  const known = positions.filter((position) => position !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** Memory that the state takes, roughly, in bytes. */
@@ -218,14 +205,9 @@ export const sourceName = 'default'
 const systemColumnCount = 3
 
 /** The system column names that `header` asks for. */
-export function vocabularyOf(header: CreateHeader): Vocabulary {
-  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = header.vocab ?? {}
-  return {
-    offsetColumn: offsetColumn ?? defaultVocabulary.offsetColumn,
-    operationTypeColumn: operationTypeColumn ?? defaultVocabulary.operationTypeColumn,
-    systemTimeColumn: systemTimeColumn ?? defaultVocabulary.systemTimeColumn,
-    eventTimeColumn: eventTimeColumn ?? defaultVocabulary.eventTimeColumn,
-  }
+export function vocabularyOf({ vocab = {} }: CreateHeader): Vocabulary {
+  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = { ...defaultVocabulary, ...vocab }
+  return { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn }
 }
 
 /**
@@ -255,19 +237,9 @@ export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
 
 /** The names that differ from the defaults; undefined when none does: an event that changes nothing is none. */
 function setVocabulary(header: CreateHeader): SetVocab | undefined {
-  const vocabulary = vocabularyOf(header)
-  const different: { -readonly [name in keyof Vocabulary]?: string } = {}
-  if (vocabulary.offsetColumn !== defaultVocabulary.offsetColumn) different.offsetColumn = vocabulary.offsetColumn
-  if (vocabulary.operationTypeColumn !== defaultVocabulary.operationTypeColumn) {
-    different.operationTypeColumn = vocabulary.operationTypeColumn
-  }
-  if (vocabulary.systemTimeColumn !== defaultVocabulary.systemTimeColumn) {
-    different.systemTimeColumn = vocabulary.systemTimeColumn
-  }
-  if (vocabulary.eventTimeColumn !== defaultVocabulary.eventTimeColumn) {
-    different.eventTimeColumn = vocabulary.eventTimeColumn
-  }
-  return Object.keys(different).length === 0 ? undefined : { kind: 'SetVocab', ...different }
+  const defaults = new Map(Object.entries(defaultVocabulary))
+  const different = Object.entries(vocabularyOf(header)).filter(([column, name]) => defaults.get(column) !== name)
+  return different.length === 0 ? undefined : { kind: 'SetVocab', ...Object.fromEntries(different) }
 }
 
 /** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */

@@ -106,12 +106,8 @@ function hear(
 ): void {
   state.writers.delete(message.writer)
   state.writers.set(message.writer, message.n)
-  if (state.writers.size > writersKept) {
-    for (const oldest of state.writers.keys()) {
-      state.writers.delete(oldest)
-      break
-    }
-  }
+  const [oldest] = state.writers.keys()
+  if (oldest !== undefined && state.writers.size > writersKept) state.writers.delete(oldest)
   state.firstChange = Math.min(state.firstChange ?? first, first)
   state.lastChange = position
 }

@@ -33,6 +33,7 @@ export interface KeeperDeps {
   readonly floors: Floors
   readonly clock: Clock
   readonly logger: Logger
+  /** How long the next part of a large batch is waited for; default 15 minutes. */
   readonly attemptPatienceMs?: number
 }
 

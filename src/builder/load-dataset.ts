@@ -1,5 +1,6 @@
-// Reads back from the store what a builder must know to go on with a chain: the head, its checkpoint, and the few
-// blocks and older checkpoints that those name. Never walks the chain.
+// A chain as a builder goes on with it. Read back from the store it takes the head, its checkpoint, and the few blocks
+// and older checkpoints that those name: the chain is never walked. From there each new block is made on the tip: the
+// state of the rules, and the hashes that the next checkpoint carries on.
 
 import {
   type BlockRef,
@@ -12,11 +13,11 @@ import {
 import { type LeftLog, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/multihash.ts'
-import { assert, must } from '../lib/assert.ts'
+import { must } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
-import { type DataSchema, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { defaultVocabulary } from '../model/schema.ts'
 import { encodeBlock } from '../odf/block.ts'
 import { type Head, type PlacedCommit, readHead } from '../store/heads.ts'
 import { loadBlock, loadCheckpoint } from '../store/load-block.ts'
@@ -66,20 +67,28 @@ async function fromCreation(store: ObjectStore, id: DatasetId, commit: PlacedCom
   for (const [sequence, hash] of commit.record.blocks.entries()) {
     tip = afterBlock(tip, await readBlock(store, id, { hash, sequence }), hash)
   }
-  const { chain } = tip
-  const state = restoredState({
+  return { state: stateOf(id, commit, tip.chain), tip, commit, anchor: undefined }
+}
+
+function stateOf(
+  id: DatasetId,
+  { record }: PlacedCommit,
+  chain: ChainState,
+  { checkpoint, ids = [] }: { checkpoint?: CheckpointContent; ids?: readonly IdGroup[] } = {},
+): DatasetState {
+  const { vocabulary, schema, schemaSequence, length, lastOffset, systemTime } = chain
+  return restoredState({
     id,
-    vocabulary: chain.vocabulary,
-    schema: chain.schema,
-    schemaSequence: chain.schemaSequence,
-    next: commit.record.next,
-    nextSequence: chain.length,
-    nextOffset: 0,
-    timeMs: instantMs(must(chain.systemTime, 'a chain with blocks has a time')),
-    checkpoint: undefined,
-    ids: [],
+    vocabulary,
+    schema,
+    schemaSequence,
+    next: record.next,
+    nextSequence: length,
+    nextOffset: lastOffset === undefined ? 0 : Number(lastOffset) + 1,
+    timeMs: instantMs(must(systemTime, 'a chain with blocks has a time')),
+    checkpoint,
+    ids,
   })
-  return { state, tip, commit, anchor: undefined }
 }
 
 interface DataHead {
@@ -95,47 +104,24 @@ async function fromCheckpoint(store: ObjectStore, at: DataHead): Promise<LoadedD
   const checkpointHash = event.newCheckpoint?.physicalHash
   if (checkpointHash === undefined) throw broken(id, 'its head has no checkpoint')
   const checkpoint = await loadCheckpoint(store, { id }, checkpointHash)
-  const { schema, vocabulary, pushSources } = await readAspects(store, id, checkpoint)
-  const lastOffset = event.newData?.offsetInterval.end ?? event.prevOffset
   const anchor = checkSourceState(at, checkpoint)
   const chain: ChainState = {
     ...emptyChain,
+    ...(await readAspects(store, id, checkpoint)),
     length: head.sequence + 1,
     head: head.hash,
     systemTime: block.systemTime,
     datasetId: id,
     datasetKind: 'Root',
-    vocabulary,
-    schema,
-    schemaSequence: checkpoint.schemaBlock?.sequence ?? -1,
-    pushSources,
-    lastOffset,
+    lastOffset: event.newData?.offsetInterval.end ?? event.prevOffset,
     checkpoint: event.newCheckpoint,
     watermark: event.newWatermark,
     sourceState: event.newSourceState,
   }
-  const { schemaBlock, vocabularyBlock, sourceBlock } = checkpoint
-  const tip: ChainTip = {
-    chain,
-    ...(schemaBlock === undefined ? {} : { schemaBlock }),
-    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
-    ...(sourceBlock === undefined ? {} : { sourceBlock }),
-    earlier: earlierAfter(checkpoint.earlier, checkpoint.number, checkpointHash),
-  }
-  const timeMs = instantMs(block.systemTime)
-  const state = restoredState({
-    id,
-    vocabulary,
-    schema,
-    schemaSequence: chain.schemaSequence,
-    next: commit.record.next,
-    nextSequence: chain.length,
-    nextOffset: lastOffset === undefined ? 0 : Number(lastOffset) + 1,
-    timeMs,
-    checkpoint,
-    ids: await readIds(store, id, { head: checkpoint, timeMs }),
-  })
-  return { state, tip, commit, anchor }
+  const earlier = earlierAfter(checkpoint.earlier, checkpoint.number, checkpointHash)
+  const ids = await readIds(store, id, { head: checkpoint, timeMs: instantMs(block.systemTime) })
+  const state = stateOf(id, commit, chain, { checkpoint, ids })
+  return { state, tip: { chain, ...refsOf(checkpoint), earlier }, commit, anchor }
 }
 
 /** The anchor, after checking that commit, checkpoint and source state agree on where the log was read to. */
@@ -149,13 +135,12 @@ function checkSourceState({ id, commit, event }: DataHead, checkpoint: Checkpoin
   return position.anchor
 }
 
-interface Aspects {
-  readonly schema: DataSchema | undefined
-  readonly vocabulary: Vocabulary
-  readonly pushSources: ChainState['pushSources']
-}
-
-async function readAspects(store: ObjectStore, id: DatasetId, checkpoint: CheckpointContent): Promise<Aspects> {
+/** What the blocks say that the checkpoint names. */
+async function readAspects(
+  store: ObjectStore,
+  id: DatasetId,
+  checkpoint: CheckpointContent,
+): Promise<Pick<ChainState, 'schema' | 'schemaSequence' | 'vocabulary' | 'pushSources'>> {
   const eventAt = async (ref: BlockRef | undefined): Promise<MetadataBlock['event'] | undefined> =>
     ref === undefined ? undefined : (await readBlock(store, id, ref)).event
   const [schema, vocab, source] = await Promise.all([
@@ -163,14 +148,11 @@ async function readAspects(store: ObjectStore, id: DatasetId, checkpoint: Checkp
     eventAt(checkpoint.vocabularyBlock),
     eventAt(checkpoint.sourceBlock),
   ])
-  let vocabulary: Vocabulary = defaultVocabulary
-  if (vocab?.kind === 'SetVocab') {
-    const { kind: _, ...names } = vocab
-    vocabulary = { ...defaultVocabulary, ...names }
-  }
+  const { kind: _, ...names } = vocab?.kind === 'SetVocab' ? vocab : { kind: undefined }
   return {
     schema: schema?.kind === 'SetDataSchema' ? schema.schema : undefined,
-    vocabulary,
+    schemaSequence: checkpoint.schemaBlock?.sequence ?? -1,
+    vocabulary: { ...defaultVocabulary, ...names },
     pushSources: source?.kind === 'AddPushSource' ? new Map([[source.sourceName, source]]) : new Map(),
   }
 }
@@ -198,11 +180,20 @@ async function readIds(
   return newestFirst.reverse()
 }
 
-export interface ChainTip {
+/** The blocks that say what holds now; a checkpoint names them. */
+type ChainRefs = Pick<CheckpointContent, 'schemaBlock' | 'vocabularyBlock' | 'sourceBlock'>
+
+export function refsOf({ schemaBlock, vocabularyBlock, sourceBlock }: ChainRefs): ChainRefs {
+  return {
+    ...(schemaBlock === undefined ? {} : { schemaBlock }),
+    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
+    ...(sourceBlock === undefined ? {} : { sourceBlock }),
+  }
+}
+
+/** The end of a chain, as the builder of the next block needs it. */
+export interface ChainTip extends ChainRefs {
   readonly chain: ChainState
-  readonly schemaBlock?: BlockRef
-  readonly vocabularyBlock?: BlockRef
-  readonly sourceBlock?: BlockRef
   /** Checkpoints before the next one. */
   readonly earlier: EarlierCheckpoints
   /** The logs that the chain has left since its last block. */
@@ -217,22 +208,8 @@ export interface BuiltBlock {
   readonly bytes: Uint8Array
 }
 
-/** Encodes `event` as the next block. Throws HaltError `ChainBroken` when it breaks a rule of chains. */
-export function nextBlock(tip: ChainTip, event: MetadataEvent, timeMs: number): { block: BuiltBlock; tip: ChainTip } {
-  const { head, length } = tip.chain
-  const block: MetadataBlock = {
-    systemTime: instantFromMs(timeMs),
-    ...(head === undefined ? {} : { prevBlockHash: head }),
-    sequenceNumber: length,
-    event,
-  }
-  const bytes = encodeBlock(block)
-  const hash = sha3Hash(bytes)
-  return { block: { hash, bytes }, tip: afterBlock(tip, block, hash) }
-}
-
-/** The tip after a block that is already stored. Throws HaltError `ChainBroken`. */
-export function afterBlock(tip: ChainTip, block: MetadataBlock, hash: Hash): ChainTip {
+/** The tip after one more block. Throws HaltError `ChainBroken` when it breaks a rule of chains. */
+function afterBlock(tip: ChainTip, block: MetadataBlock, hash: Hash): ChainTip {
   const ref: BlockRef = { hash, sequence: tip.chain.length }
   const chain = checkNext(tip.chain, block, hash)
   switch (block.event.kind) {
@@ -254,19 +231,26 @@ export function earlierAfter(earlier: EarlierCheckpoints, number: number, hash: 
   return { previous: hash, ...(group === undefined ? {} : { group }), ...(era === undefined ? {} : { era }) }
 }
 
-/** Encodes `events` as the next blocks, all of one time. */
+/** Encodes `events` as the next blocks, all of one time. Throws as `afterBlock`. */
 export function nextBlocks(
   tip: ChainTip,
   events: readonly MetadataEvent[],
   timeMs: number,
 ): { blocks: BuiltBlock[]; tip: ChainTip } {
-  assert(events.length > 0, 'there are events to write')
   const blocks: BuiltBlock[] = []
   let at = tip
   for (const event of events) {
-    const next = nextBlock(at, event, timeMs)
-    blocks.push(next.block)
-    at = next.tip
+    const { head, length } = at.chain
+    const block: MetadataBlock = {
+      systemTime: instantFromMs(timeMs),
+      ...(head === undefined ? {} : { prevBlockHash: head }),
+      sequenceNumber: length,
+      event,
+    }
+    const bytes = encodeBlock(block)
+    const hash = sha3Hash(bytes)
+    blocks.push({ hash, bytes })
+    at = afterBlock(at, block, hash)
   }
   return { blocks, tip: at }
 }

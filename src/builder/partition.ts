@@ -18,7 +18,7 @@ export interface PartitionDeps
     Pick<KeeperDeps, 'attemptPatienceMs'> {
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean
-  /** False where the log must not grow for the sake of floors alone. */
+  /** False where the log must not grow for the sake of floors alone; default true. */
   readonly tellsHalts?: boolean
 }
 

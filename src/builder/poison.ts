@@ -1,13 +1,16 @@
-// Which message keeps a block from being built: the one by which an operator can end the halt. The block is built again
-// from ever fewer of its messages, on top of the chain as it is stored.
+// Blocks that cannot be built. Which message is at fault is found by building the block again from ever fewer of its
+// messages: an operator can end the halt by rejecting that one. A build that takes the process with it (no memory left)
+// leaves a note on disk: after two such deaths its dataset halts, so that the others go on; a later start tries again.
 
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readText } from '../disk/files.ts'
+import { removePrivate, replacePrivate } from '../disk/private-files.ts'
 import { AssertionFailed } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { buildCommit, type BuildDeps } from './build-block.ts'
-import type { BlockPlan, DataPlan, DatasetState } from './dataset-state.ts'
+import type { BlockPlan, DataPlan } from './dataset-state.ts'
 import { endBlock } from './fold.ts'
 import { type ChainTip, loadDataset } from './load-dataset.ts'
 import { decodeEntry, foldMessage, type MessageSource } from './rows.ts'
@@ -53,14 +56,17 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
 }
 
 /** The block of those messages of `plan` that lie at `last` or below; undefined where they make none. */
-async function planUpTo(deps: CulpritDeps, plan: DataPlan, last: number): Promise<BlockPlan | undefined> {
-  const { source, store } = deps
+async function planUpTo({ source, store }: CulpritDeps, plan: DataPlan, last: number): Promise<BlockPlan | undefined> {
   const state = (await loadDataset(store, plan.dataset))?.state
   if (state === undefined) return undefined
+  const end = (): BlockPlan | undefined => {
+    const { open } = state
+    return open && endBlock(state, { timeMs: Math.max(state.timeMs, open.latestAtMs), next: last + 1 })
+  }
   const from = Math.max(state.next, plan.firstChange)
   for await (const entries of source.log.read(source.partition, from, { follow: false })) {
     for (const entry of entries) {
-      if (entry.position > last) return endOf(state, last)
+      if (entry.position > last) return end()
       const message = decodeEntry(source.rejects, entry)
       if (message.kind === 'foreign') continue
       const { header, payload } = message
@@ -68,13 +74,7 @@ async function planUpTo(deps: CulpritDeps, plan: DataPlan, last: number): Promis
       await foldMessage(source, state, { position: entry.position, header, payload })
     }
   }
-  return endOf(state, last)
-}
-
-function endOf(state: DatasetState, last: number): BlockPlan | undefined {
-  return state.open === undefined
-    ? undefined
-    : endBlock(state, { timeMs: Math.max(state.timeMs, state.open.latestAtMs), next: last + 1 })
+  return end()
 }
 
 /** True for errors that come back with the same plan or message. */
@@ -106,29 +106,13 @@ export function openBuildNotes(dir: string): BuildNotes {
   return {
     async begin(name, text) {
       const path = join(dir, name)
-      const before = Number((await readFile(path, 'utf8').catch(() => '0')).split(' ')[0])
+      const before = Number((await readText(path))?.split(' ')[0])
       const deaths = Number.isSafeInteger(before) ? before : 0
       await mkdir(dir, { recursive: true, mode: 0o700 })
-      const file = await open(path, 'w', 0o600)
-      try {
-        await file.writeFile(`${deaths + 1} ${text}\n`)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await syncDirectory(dirname(path))
+      await replacePrivate(path, `${deaths + 1} ${text}\n`)
       return deaths
     },
-    end: (name) => rm(join(dir, name), { force: true }),
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
+    end: (name) => removePrivate(join(dir, name)),
   }
 }
 

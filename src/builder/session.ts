@@ -20,6 +20,9 @@ import { DatasetWorker, type Run } from './worker.ts'
 const turnMs = 5
 const retryMs = 1_000
 const memoryBytes = 256 * 1024 * 1024
+/** Messages whose datasets are looked at together. */
+const aheadMessages = 256
+const chainsAtOnce = 16
 
 export interface SessionDeps
   extends Pick<Run, 'log' | 'partition' | 'store' | 'names' | 'floors' | 'clock' | 'logger' | 'governor' | 'onDue'>,
@@ -36,7 +39,11 @@ export class Session {
   readonly #run: Run
   readonly #stop = new AbortController()
   readonly #workers = new Map<DatasetId, DatasetWorker>()
-  readonly #ahead: ReadAhead
+  /**
+   * Chains that are read before their messages come: one after the other each waits for the disk, and a restart with
+   * thousands of datasets behind the floor would keep new rows waiting.
+   */
+  readonly #reading = new Map<DatasetId, Promise<LoadedDataset | undefined>>()
   #uses = 0
   /** Messages and rebases have the workers one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -62,7 +69,6 @@ export class Session {
         findCulprit({ store, build, source: { log, partition, rejects: this.#run.rejects } }, plan, tip),
     })
     this.#run = { ...deps, ...start, committer, kept, onStale: (worker) => void this.#rebase(worker) }
-    this.#ahead = new ReadAhead({ read: (id) => openChain(this.#run, id), decode: (entry) => this.#decode(entry) })
   }
 
   /** Position of the next message to take. */
@@ -93,15 +99,16 @@ export class Session {
     const { clock } = this.#run
     return this.#inTurn(async () => {
       let turnAtMs = clock.monotonicMs() + turnMs
-      const isNew = (id: DatasetId, position: number): boolean =>
-        !this.#workers.has(id) && filter?.(id, position) !== false
-      for (const { position, message } of this.#ahead.messages(entries, isNew)) {
-        if (position !== this.position) {
-          throw new HaltError('LogDamaged', `message ${position} comes where ${this.position} should`)
-        }
-        await this.#take(position, message(), filter)
-        this.#run.position++
-        if (clock.monotonicMs() >= turnAtMs) {
+      for (let at = 0; at < entries.length; at += aheadMessages) {
+        const messages = entries.slice(at, at + aheadMessages).map((entry) => ({ entry, message: decodeAhead(entry) }))
+        this.#readAhead(messages, filter)
+        for (const { entry, message } of messages) {
+          if (entry.position !== this.position) {
+            throw new HaltError('LogDamaged', `message ${entry.position} comes where ${this.position} should`)
+          }
+          await this.#take(entry.position, message ?? this.#decode(entry), filter)
+          this.#run.position++
+          if (clock.monotonicMs() < turnAtMs) continue
           await nextTurn()
           turnAtMs = clock.monotonicMs() + turnMs
         }
@@ -215,9 +222,31 @@ export class Session {
     const known = this.#workers.get(id)
     if (known !== undefined) return known
     const worker = new DatasetWorker(id, this.#run)
-    await worker.load(this.#ahead.take(id))
+    const reading = this.#reading.get(id)
+    this.#reading.delete(id)
+    await worker.load(reading)
     this.#workers.set(id, worker)
     return worker
+  }
+
+  /** Begins to read the chains of datasets that are new, many at once; forgets those whose messages did not come. */
+  #readAhead(messages: readonly { entry: LogEntry; message: DecodedMessage | undefined }[], filter: Filter): void {
+    this.#reading.clear()
+    const missing = new Set<DatasetId>()
+    for (const { entry, message } of messages) {
+      if (message?.kind !== 'message' || message.header.kind === 'cut') continue
+      const { dataset } = message.header
+      if (!this.#workers.has(dataset) && filter?.(dataset, entry.position) !== false) missing.add(dataset)
+    }
+    if (missing.size < 2) return
+    const lanes = Array.from({ length: chainsAtOnce }, (): Promise<unknown> => Promise.resolve())
+    for (const [index, dataset] of [...missing].entries()) {
+      const before = lanes[index % chainsAtOnce] ?? Promise.resolve()
+      const reading = before.then(() => openChain(this.#run, dataset))
+      // The worker is told why its chain could not be read.
+      lanes[index % chainsAtOnce] = reading.catch(() => {})
+      this.#reading.set(dataset, reading)
+    }
   }
 
   #decode(entry: LogEntry): DecodedMessage {
@@ -237,82 +266,11 @@ export class Session {
   }
 }
 
-/** Messages whose datasets are looked at together. */
-const aheadMessages = 256
-const chainsAtOnce = 16
-
-/** A message that is decoded once; a fault is met when its turn comes. */
-interface AheadMessage {
-  readonly position: number
-  /** Whose it is; undefined for cuts and for what is nobody's. */
-  readonly dataset: DatasetId | undefined
-  readonly message: () => DecodedMessage
-}
-
-interface ReadAheadDeps {
-  readonly read: (id: DatasetId) => Promise<LoadedDataset | undefined>
-  /** Decodes a message that could not be read ahead, when its turn comes. */
-  readonly decode: (entry: LogEntry) => DecodedMessage
-}
-
-/**
- * Reads chains before the session comes to their messages: one after the other each waits for the disk, and a restart
- * with thousands of datasets behind the floor would keep new rows waiting.
- */
-export class ReadAhead {
-  readonly #deps: ReadAheadDeps
-  readonly #reading = new Map<DatasetId, Promise<LoadedDataset | undefined>>()
-
-  constructor(deps: ReadAheadDeps) {
-    this.#deps = deps
-  }
-
-  /** The messages in order; the chains of datasets that `isNew` are being read before their messages come. */
-  *messages(
-    entries: readonly LogEntry[],
-    isNew: (id: DatasetId, position: number) => boolean,
-  ): Generator<AheadMessage> {
-    for (let at = 0; at < entries.length; at += aheadMessages) {
-      const messages = entries.slice(at, at + aheadMessages).map((entry) => this.#decoded(entry))
-      this.#begin(messages, isNew)
-      yield* messages
-    }
-  }
-
-  /** The chain as it was read ahead, or as it is read now. */
-  take(id: DatasetId): Promise<LoadedDataset | undefined> {
-    const reading = this.#reading.get(id)
-    this.#reading.delete(id)
-    return reading ?? this.#deps.read(id)
-  }
-
-  #decoded(entry: LogEntry): AheadMessage {
-    const { position, bytes } = entry
-    try {
-      const message = decodeMessage(bytes)
-      const header = message.kind === 'message' ? message.header : undefined
-      const dataset = header === undefined || header.kind === 'cut' ? undefined : header.dataset
-      return { position, dataset, message: () => message }
-    } catch {
-      return { position, dataset: undefined, message: () => this.#deps.decode(entry) }
-    }
-  }
-
-  /** Begins to read chains, and forgets those that nobody came to. */
-  #begin(messages: readonly AheadMessage[], isNew: (id: DatasetId, position: number) => boolean): void {
-    this.#reading.clear()
-    const missing = new Set<DatasetId>()
-    for (const { dataset, position } of messages) {
-      if (dataset !== undefined && isNew(dataset, position)) missing.add(dataset)
-    }
-    if (missing.size < 2) return
-    const lanes = Array.from({ length: chainsAtOnce }, (): Promise<unknown> => Promise.resolve())
-    for (const [index, dataset] of [...missing].entries()) {
-      const before = lanes[index % chainsAtOnce] ?? Promise.resolve()
-      const reading = before.then(() => this.#deps.read(dataset))
-      // Whoever comes to the message is told why its chain could not be read.
-      lanes[index % chainsAtOnce] = reading.catch(() => {})
-      this.#reading.set(dataset, reading)
-    }
+/** The message, or undefined for one that cannot be read: that is met when its turn comes. */
+function decodeAhead({ bytes }: LogEntry): DecodedMessage | undefined {
+  try {
+    return decodeMessage(bytes)
+  } catch {
+    return undefined
   }
 }

@@ -13,7 +13,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { PlacedCommit } from '../store/heads.ts'
 import { putName, rejectionOf, type Rejects } from '../store/records.ts'
 import { type Committer, noTrace, type PlanOwner, type TraceContext, withMessage } from './committer.ts'
-import { type BlockPlan, type DatasetState, firstNeeded, stateBytes } from './dataset-state.ts'
+import { type BlockPlan, type DatasetState, firstNeeded, leastOf, stateBytes } from './dataset-state.ts'
 import { foldCreation, foldCut, type FoldResult } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type ChainTip, emptyTip, type LoadedDataset } from './load-dataset.ts'
@@ -117,12 +117,11 @@ export class DatasetWorker implements PlanOwner {
 
   /** First message of the dataset that is not committed or must stay readable; undefined when there is none. */
   get firstUncommitted(): number | undefined {
-    const needed = [
+    return leastOf([
       'replayFrom' in this.#phase ? this.#phase.replayFrom : undefined,
       this.nextPlan?.firstChange,
       this.#state === undefined ? undefined : firstNeeded(this.#state),
-    ].filter((position) => position !== undefined)
-    return needed.length === 0 ? undefined : Math.min(...needed)
+    ])
   }
 
   /** Bytes of rows that have been read from the log and are in no block yet; parts of open batches count as full ones. */
@@ -151,8 +150,8 @@ export class DatasetWorker implements PlanOwner {
     return isQuiet && this.firstUncommitted === undefined && this.#state?.open === undefined
   }
 
-  /** Reads the chain for the first time. Throws what log and store throw. */
-  async load(reading: Promise<LoadedDataset | undefined>): Promise<void> {
+  /** Takes the chain as it is being read, or reads it. Throws what log and store throw. */
+  async load(reading?: Promise<LoadedDataset | undefined>): Promise<void> {
     if (await this.#readChain(reading)) this.#enter({ name: 'following' })
   }
 

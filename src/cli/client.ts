@@ -57,7 +57,7 @@ export async function openClient(context: CommandContext): Promise<NodeClient> {
   const text = context.server ?? context.environment.server ?? defaultServer
   const base = URL.canParse(text) ? new URL(text) : undefined
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw new CommandFailure(exitCodes.usage, `'${text}' is no address of a node.`, {
+    throw new CommandFailure(exitCodes.usage, `'${text}' is not the address of a node.`, {
       hint: `An address is like ${defaultServer}.`,
     })
   }
@@ -163,7 +163,7 @@ export function datasetPath(name: string): string {
   const match = /^"?([^/"]+)\/([^/"]+)"?$/.exec(name)
   const [, account = '', dataset = ''] = match ?? []
   if (match === null) {
-    throw new CommandFailure(exitCodes.usage, `'${name}' is no name of a dataset.`, {
+    throw new CommandFailure(exitCodes.usage, `'${name}' is not a dataset name.`, {
       hint: 'A name is account/dataset, for instance me/lab.',
     })
   }

@@ -34,14 +34,12 @@ export function textsAt(value: JsonValue | undefined, ...path: readonly string[]
 }
 
 /** An object of the members that are present. */
-export function objectOf(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+export function objectOf(members: Readonly<Record<string, JsonValue | number | undefined>>): JsonObject {
   const object: JsonObject = new Map()
-  for (const [name, value] of Object.entries(members)) if (value !== undefined) object.set(name, value)
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== undefined) object.set(name, typeof value === 'number' ? new JsonNumber(String(value)) : value)
+  }
   return object
-}
-
-export function numberOf(value: number): JsonNumber {
-  return new JsonNumber(String(value))
 }
 
 /** `{name: type}` of the fields of a schema, types in short. */

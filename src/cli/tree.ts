@@ -4,8 +4,8 @@
 import { type Command, Option } from 'commander'
 import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
-import type { ChaosOptions } from './commands/chaos.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
@@ -59,7 +59,7 @@ function addNodeCommands(program: Command, runner: Runner, table: readonly Optio
     )
   withNodeOptions(program.command('doctor'), table)
     .description(
-      'look at machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
+      'check machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
     )
     .action(
       runner<Values>(async (context, _, options) =>
@@ -103,11 +103,11 @@ function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions
 }
 
 function addDatasetCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const dataset = program.command('dataset').description('make and look at datasets')
+  const dataset = program.command('dataset').description('create and inspect datasets')
   const load = () => import('./commands/dataset.ts')
   dataset
     .command('create <name>')
-    .description('make a dataset (account/name); without columns its first batch decides them')
+    .description('create a dataset (account/name); without columns, its first batch decides them')
     .option('--column <name:type>', 'a column, such as temp:Float64? (repeat; ? = may be null)', collect)
     .option('--schema <file>', "schema in ODF JSON: {fields: [{name, type}]} ('-': stdin)")
     .option('--description <text>', 'what it holds')
@@ -120,7 +120,7 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     )
   dataset
     .command('list')
-    .description('datasets that you may read')
+    .description('list the datasets that you may read')
     .option('--account <name>', 'of one account')
     .action(
       runner<{ readonly account?: string }>(async (context, _, options) =>
@@ -129,13 +129,13 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     )
   dataset
     .command('show <name>')
-    .description('what a dataset says of itself')
+    .description('show the metadata of a dataset')
     .action(runner(async (context, [name = '']) => (await load()).showDataset(context, name)))
   dataset
     .command('log <name>')
-    .description('its chain of blocks, newest first')
-    .option('-n, --limit <blocks>', 'blocks at most', wholeNumber)
-    .option('--before <hash>', 'begin at the block before this one')
+    .description('show its chain of blocks, newest first')
+    .option('-n, --limit <blocks>', 'most blocks', wholeNumber)
+    .option('--before <hash>', 'start at the block before this one')
     .action(
       runner<LogOptions>(async (context, [name = ''], options) => (await load()).logDataset(context, name, options)),
     )
@@ -143,10 +143,10 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
   const reject = dataset
     .command('reject <name>')
     .description(
-      'end the halt of a dataset by one message: its records are rejected for ever, in the name of who says so',
+      'end the halt of a dataset by one message: its records are rejected for good, which is recorded with your name',
     )
     .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
-    .requiredOption('--reason <text>', 'told to those whose records these are')
+    .requiredOption('--reason <text>', 'shown to the senders of these records')
   withNodeOptions(reject, rows).action(
     runner<Values & { position: number; reason: string }>(async (context, [name = ''], options) => {
       const what = { dataset: name, position: options.position, reason: options.reason }
@@ -176,16 +176,16 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .command('ingest <dataset> [files...]')
     .description('store records from files or stdin')
     .addOption(choice('-f, --format <format>', 'format of all files', ...formats.map(({ name }) => name)))
-    .option('--no-create', 'fail when the dataset is missing, instead of making it')
-    .option('--no-wait', 'be content with records that are safe in the log, not yet in a block')
+    .option('--no-create', 'fail when the dataset is missing, instead of creating it')
+    .option('--no-wait', 'return when the records are safe in the log, before they are in a block')
     .option('--dry-run', 'check everything, store nothing')
     .option('--key <key>', 'idempotency key of the batch: what was stored under it is not stored again')
-    .option('--retries <count>', 'tries after the first', wholeNumber, 8)
-    .option('--batch-rows <rows>', 'from a pipe: records in a batch at most', positiveNumber, 1000)
+    .option('--retries <count>', 'retries after the first try', wholeNumber, 8)
+    .option('--batch-rows <rows>', 'from a pipe: most records in a batch', positiveNumber, 1000)
     .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationMs, 1000)
     .addOption(choice('--header <header>', 'whether CSV has a header line', 'present', 'absent'))
     .addOption(
-      choice('--unknown-fields <rule>', 'what to do with fields that are no columns', 'reject', 'ignore', 'add'),
+      choice('--unknown-fields <rule>', 'what to do with fields that are not columns', 'reject', 'ignore', 'add'),
     )
     .addOption(choice('--integers <type>', 'what whole JSON numbers become', 'int64', 'float64'))
     .addOption(choice('--time-zone <zone>', 'zone of times that have none', 'UTC'))
@@ -202,8 +202,8 @@ function addReadCommands(program: Command, runner: Runner): void {
   program
     .command('tail <dataset>')
     .description('the newest rows of a dataset')
-    .option('-n, --limit <rows>', 'rows at most', wholeNumber, 10)
-    .option('--skip <rows>', 'rows to leave out, counted from the newest', wholeNumber)
+    .option('-n, --limit <rows>', 'most rows', wholeNumber, 10)
+    .option('--skip <rows>', 'rows to skip, counted from the newest', wholeNumber)
     .option('--at <hash>', 'as of this block')
     .action(
       runner<TailOptions>(async (context, [dataset = ''], options) =>
@@ -213,8 +213,8 @@ function addReadCommands(program: Command, runner: Runner): void {
   program
     .command('query <sql>')
     .description('one SELECT over any datasets, named "account/dataset" (\'-\': read it from stdin)')
-    .option('-n, --limit <rows>', 'rows at most (default: 100)', wholeNumber)
-    .option('--skip <rows>', 'rows to leave out at the start', wholeNumber)
+    .option('-n, --limit <rows>', 'most rows (default: 100)', wholeNumber)
+    .option('--skip <rows>', 'rows to skip at the start', wholeNumber)
     .option('--proof <file>', "save the answer with its signed proof ('-': to stdout, without the rows)")
     .action(
       runner<QueryOptions>(async (context, [sql = ''], options) =>
@@ -238,14 +238,14 @@ function addReadCommands(program: Command, runner: Runner): void {
 }
 
 const streamsCommands = {
-  check: 'say whether the topics of Kafka fit their contracts (exit code 8 if not)',
-  diff: 'list what differs between the topics and their contracts',
-  apply: 'make topics that are missing and set what differs; partitions and copies stay as they are',
+  check: 'check that the Kafka topics match their contracts (exit code 8 if not)',
+  diff: 'list the differences between the topics and their contracts',
+  apply: 'create missing topics and correct settings that differ; partitions and replicas stay as they are',
 } as const
 
 /** `streams check|diff|apply`, with those options of the table that say where Kafka is. */
 function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const streams = program.command('streams').description('the topics of Kafka, beside their contracts in streams/')
+  const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
   const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
   for (const action of ['check', 'diff', 'apply'] as const) {
     withNodeOptions(streams.command(action), rows)
@@ -265,9 +265,9 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
   const adopt = log
     .command('adopt <old> <new>')
     .description(
-      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a log that is gone; no node may run',
+      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a log that is gone; no node may be running',
     )
-    .option('--accept-loss', 'give up also what cannot be built, or never will')
+    .option('--accept-loss', 'also give up what cannot be built')
   withNodeOptions(adopt, adoptRows).action(
     runner<Values>(async (context, [old = '', next = ''], options) => {
       const acceptLoss = options['acceptLoss'] === true
@@ -280,7 +280,7 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
     .command('reject')
     .description('let builders skip a message that cannot be read (LogDamaged); what was in it is lost')
     .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
-    .requiredOption('--reason <text>', 'kept beside it')
+    .requiredOption('--reason <text>', 'stored with the rejection')
     .option('--partition <number>', 'partition of the log', wholeNumber, 0)
     .option('--log <id>', 'id of the log, where the store has several')
   withNodeOptions(reject, rows).action(
@@ -295,11 +295,11 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
 }
 
 function addTokenCommands(program: Command, runner: Runner): void {
-  const token = program.command('token').description('make, list and revoke tokens (needs the scope admin)')
+  const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
   const load = () => import('./commands/node-facts.ts')
   token
     .command('create <name>')
-    .description('make a token; its text is shown once')
+    .description('create a token; its text is shown once')
     .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
     .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
@@ -308,11 +308,11 @@ function addTokenCommands(program: Command, runner: Runner): void {
     )
   token
     .command('list')
-    .description('tokens, without their text')
+    .description('list tokens, without their text')
     .action(runner(async (context) => (await load()).listTokens(context)))
   token
     .command('revoke <id>')
-    .description('end a token')
+    .description('revoke a token')
     .action(runner(async (context, [id = '']) => (await load()).revokeToken(context, id)))
 }
 
@@ -342,9 +342,7 @@ function addUpkeepCommands(program: Command, runner: Runner): void {
       '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
     )
     .action(
-      runner<ChaosOptions>(async (context, _, options) =>
-        (await import('./commands/chaos.ts')).chaos(context, options),
-      ),
+      runner<ChaosOptions>(async (context, _, options) => (await import('./commands/fsck.ts')).chaos(context, options)),
     )
   program
     .command('version')

@@ -38,7 +38,7 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
       findings.push(...(await check(config)))
     } catch (error) {
       findings.push(
-        fail(name, `This could not be looked at: ${reasonOf(error)}`, 'Check the rights of the user who runs this.'),
+        fail(name, `This could not be checked: ${reasonOf(error)}`, 'Check the rights of the user who runs this.'),
       )
     }
   }

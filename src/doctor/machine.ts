@@ -65,7 +65,8 @@ async function checkDirectory(check: string, path: string): Promise<readonly Fin
       fail(check, `${path} is not there, and ${parent} cannot be written.`, `Make ${path} for the user of the node.`),
     ]
   }
-  if (!found.isDirectory()) return [fail(check, `${path} is no directory.`, 'Name another one with --data or --store.')]
+  if (!found.isDirectory())
+    return [fail(check, `${path} is not a directory.`, 'Name another one with --data or --store.')]
   if (!(await isWritable(path))) {
     return [fail(check, `${path} cannot be written.`, `Give it to the user of the node: chown -R … ${path}`)]
   }
@@ -146,7 +147,7 @@ async function checkWrites(check: string, place: string): Promise<Finding> {
     }
     await link(one, two)
     if (!(await refusesName(one, two))) {
-      return fail(name, 'link(2) puts a name over one that is there.', localDisk)
+      return fail(name, 'link(2) replaces a name that exists.', localDisk)
     }
     const directory = await open(folder, 'r')
     try {

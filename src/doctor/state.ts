@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../chain/records.ts'
 import type { Config } from '../config.ts'
 import { lockOwner } from '../disk/directory-lock.ts'
+import { sound } from '../fsck/report.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import { readHead } from '../store/heads.ts'
@@ -88,9 +89,8 @@ async function checkNames(store: ObjectStore, findings: Finding[]): Promise<read
   const names: NameRecord[] = []
   const damaged: string[] = []
   for (const alias of await listNames(store)) {
-    const name = await unlessDamaged(readName(store, alias))
-    if (name === damage) damaged.push(`the name ${alias}`)
-    else if (name !== undefined) names.push(name)
+    const name = await sound(alias, readName(store, alias), () => damaged.push(`the name ${alias}`))
+    if (name !== undefined) names.push(name)
   }
   for (const name of names) {
     const fault = await headFault(store, name)
@@ -103,18 +103,6 @@ async function checkNames(store: ObjectStore, findings: Finding[]): Promise<read
       : fail('store', `Damaged: ${listed(damaged)}.`, fsckHint),
   )
   return names
-}
-
-const damage = Symbol('damaged')
-
-/** What `reading` gives, or the mark of damage where its bytes cannot be decoded. */
-async function unlessDamaged<T>(reading: Promise<T>): Promise<T | typeof damage> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof DecodeError) return damage
-    throw error
-  }
 }
 
 function listed(items: readonly string[]): string {
@@ -165,8 +153,8 @@ async function checkFloors(
     for (const partition of await store.list(`${floorsPrefix}/${id}`)) {
       const number = numberOfName(partition)
       if (number === undefined) continue
-      const floor = await unlessDamaged(newestFloor(store, id, number))
-      if (floor === undefined || floor === damage) {
+      const floor = await sound(partition, newestFloor(store, id, number), () => {})
+      if (floor === undefined) {
         findings.push(fail('floors', `The floor of log ${id}, partition ${partition}, is damaged.`, fsckHint))
         continue
       }

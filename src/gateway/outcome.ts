@@ -10,10 +10,9 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { Receipt } from '../model/receipt.ts'
 import type { Waiting } from './controls.ts'
 import type { KeyedBatches, Placed } from './place-batch.ts'
-import type { ReceiptNote, Receipts } from './receipts.ts'
+import type { Receipt, ReceiptNote, Receipts } from './receipts.ts'
 import { keyReused, rejection } from './refusals.ts'
 
 const defaultWaitSeconds = 10

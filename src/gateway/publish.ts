@@ -14,7 +14,7 @@ import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { RecordBatch } from '../model/record-batch.ts'
 import type { DataSchema, Field } from '../model/schema.ts'
-import { isSampled } from '../model/trace-parent.ts'
+import { isSampled } from './controls.ts'
 import type { Spool } from './spool.ts'
 
 /** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */

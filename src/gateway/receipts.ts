@@ -15,7 +15,25 @@ import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import { timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import type { Receipt } from '../model/receipt.ts'
+
+/** What the caller of an ingest holds, now and later (docs/spec/http.md §6). */
+export interface Receipt {
+  readonly receiptId: string
+  readonly status: 'accepted' | 'committed' | 'rejected'
+  readonly dataset: { readonly id: DatasetId; readonly alias: string }
+  readonly records: { readonly received: number; readonly committed: number; readonly duplicates: number }
+  readonly bodyHash: Hash
+  readonly mediaType: string
+  readonly bytes: number
+  readonly log: { readonly name: string; readonly partition: number; readonly position: number }
+  readonly block?: { readonly hash: Hash; readonly sequence: number }
+  readonly offsets?: { readonly start: number; readonly end: number }
+  readonly idempotencyKey?: string
+  readonly csvHeader?: 'present' | 'absent'
+  readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
+  /** Why the batch was rejected when its turn came in the log. */
+  readonly errors?: readonly { readonly kind: string; readonly message: string }[]
+}
 
 export class Receipts {
   readonly #secret: Uint8Array

@@ -304,7 +304,7 @@ export function startServed(spec: ServeSpec): ServedNode {
     const token = (await readFile(spec.tokenFile ?? join(spec.dataDir, 'token'), 'utf8')).trim()
     return { url, token, session: spec.session }
   })
-  // Who kills a node that starts does not wait for it.
+  // A node that is killed while it starts is not waited for.
   ready.catch(() => {})
   return {
     ready,

@@ -97,11 +97,7 @@ declare module 'fastify' {
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */
     readonly stream?: boolean
-    /** Parts of the request that the handler reads by itself: described, not validated. */
-    readonly describes?: {
-      readonly body?: object
-      readonly consumes?: readonly string[]
-      readonly headers?: object
-    }
+    /** A body that the handler reads by itself: described, not validated. */
+    readonly describes?: { readonly body: object; readonly consumes: readonly string[] }
   }
 }

@@ -9,7 +9,6 @@ import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { HttpContext } from './context.ts'
 import { errorCatalogue } from './error-pages.ts'
-import { Problem } from './schemas.ts'
 import { type AnswerText, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
@@ -54,14 +53,8 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
     transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }) : {}),
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
-      return {
-        url,
-        schema: {
-          ...schema,
-          ...describes,
-          ...(right === undefined ? { security: [{}] } : right === 'read' ? {} : { security: [{ token: [] }] }),
-        },
-      }
+      const security = right === undefined ? [{}] : [{ token: [] }]
+      return { url, schema: { ...schema, ...describes, ...(right === 'read' ? {} : { security }) } }
     },
   })
   await app.register(swaggerUi, {
@@ -101,7 +94,7 @@ function completeDocument(document: Json): Json {
     paths,
     components: {
       ...components,
-      schemas: { ...record(components['schemas']), Problem },
+      schemas: { ...record(components['schemas']), Problem: routeTexts.schemas['Problem'] },
       headers: Object.fromEntries(
         Object.entries(routeTexts.responseHeaders).map(([name, about]) => [name, headerOf(about)]),
       ),
@@ -120,30 +113,29 @@ function headerOf(description: string): Json {
 
 function completed(operation: Json, text: OperationText, isRead: boolean): Json {
   const shared = [...headersOfAll, ...(isRead ? headersOfReads : [])]
-  const described = [operation['description'], text.about].filter((one) => typeof one === 'string')
+  const description = text.about ?? operation['description']
   const parameters = [
     ...(Array.isArray(operation['parameters']) ? operation['parameters'] : []),
     ...(text.asks ?? []).map((name) => ({ name, in: 'header', ...headerOf(routeTexts.requestHeaders[name] ?? '') })),
   ]
-  const made = record(operation['responses'])
-  const answers = Object.entries(text.answers).map(([status, answer]) => {
-    return [status, answerOf(answer, schemaOf(made[status] ?? made['200']), shared)]
-  })
+  const answers = Object.entries(text.answers).map(([status, answer]) => [status, answerOf(answer, shared)])
   return {
     ...operation,
     operationId: text.id,
-    ...(described.length === 0 ? {} : { description: described.join(' ') }),
+    tags: [text.tag],
+    summary: text.summary,
+    ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...withBodyExamples(operation['requestBody'], text.id === 'ingest' ? ingestExamples() : text.bodies),
+    ...requestBody(operation['requestBody'], text),
     responses: { ...Object.fromEntries(answers), ...errorResponses(text, shared) },
   }
 }
 
-function answerOf(answer: AnswerText, schema: unknown, shared: readonly string[]): Json {
+function answerOf(answer: AnswerText, shared: readonly string[]): Json {
   const { example, media = ['application/json'] } = answer
   const content = media.map((type) => {
     if (type !== 'application/json') return [type, { schema: { type: 'string' } }]
-    return [type, { schema, ...(example === undefined ? {} : { example }) }]
+    return [type, { schema: schemaOf(answer.schema), ...(example === undefined ? {} : { example }) }]
   })
   return {
     description: answer.about,
@@ -193,17 +185,24 @@ function ingestExamples(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
 }
 
-function withBodyExamples(body: unknown, examples: Readonly<Record<string, unknown>> | undefined): Json {
-  if (body === undefined) return {}
-  const content = Object.entries(record(record(body)['content'])).map(([type, media]) => {
-    const example = examples?.[type]
-    return [type, { ...record(media), ...(example === undefined ? {} : { example }) }]
+/** The body as a route validates or describes it, else as the texts do, with the examples of the texts. */
+function requestBody(made: unknown, { id, body, bodyExample }: OperationText): Json {
+  const examples: Readonly<Record<string, unknown>> =
+    id === 'ingest' ? ingestExamples() : { 'application/json': bodyExample }
+  const ofText = { required: true, content: { 'application/json': { schema: schemaOf(body) } } }
+  const described = made ?? (body === undefined ? undefined : ofText)
+  if (described === undefined) return {}
+  const content = Object.entries(record(record(described)['content'])).map(([type, media]) => {
+    return [type, { ...record(media), ...(examples[type] === undefined ? {} : { example: examples[type] }) }]
   })
-  return { requestBody: { ...record(body), content: Object.fromEntries(content) } }
+  return { requestBody: { ...record(described), content: Object.fromEntries(content) } }
 }
 
-function schemaOf(response: unknown): unknown {
-  return record(record(record(response)['content'])['application/json'])['schema'] ?? {}
+/** The schema of that name; one of several; any JSON. */
+function schemaOf(name: string | readonly string[] | undefined): unknown {
+  if (name === undefined) return {}
+  if (typeof name !== 'string') return { anyOf: name.map(schemaOf) }
+  return must(routeTexts.schemas[name], `texts/operations.json has the schema ${name}`)
 }
 
 function record(value: unknown): Json {

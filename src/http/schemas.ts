@@ -1,4 +1,4 @@
-// Request and response schemas that more than one route shares. They validate, and OpenAPI is generated from them.
+// Parameters that more than one route takes. Schemas of requests validate them, and describe them in the OpenAPI document.
 
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
@@ -11,30 +11,6 @@ export const DatasetParams = Type.Object({ account: Type.String(nameText), datas
 
 export const DecimalText = (description: string): ReturnType<typeof Type.String> =>
   Type.String({ pattern: '^[0-9]{1,15}$', description })
-
-export const Problem = Type.Object(
-  {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String(),
-    instance: Type.String(),
-    ok: Type.Literal(false),
-    error: Type.Object({ kind: Type.String(), message: Type.String() }),
-    message: Type.String(),
-    hint: Type.Optional(Type.String()),
-    position: Type.Optional(Type.Object({ offset: Type.Integer(), line: Type.Integer(), column: Type.Integer() })),
-    candidates: Type.Optional(Type.Array(Type.String())),
-    errors: Type.Optional(Type.Array(Type.Unknown())),
-    errorsTotal: Type.Optional(Type.Integer()),
-    limit: Type.Optional(Type.Object({ name: Type.String(), value: Type.Integer(), unit: Type.String() })),
-    retryable: Type.Boolean(),
-  },
-  { description: 'RFC 9457 problem details; error.kind is one of /errors.' },
-)
-
-/** Responses that every route may give beside its own. */
-export const problemResponses = { '4xx': Problem, '5xx': Problem } as const
 
 /** `A, B or C.` */
 function oneOf(names: readonly string[]): string {

@@ -55,8 +55,6 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     frameworkErrors: (error, request, reply) => void sendProblem(context, error, { request, reply }),
     exposeHeadRoutes: true,
   })
-  // Answers are objects of our own making; declared response schemas document them.
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   const findPath = registerPaths(app)
   registerConnections(app, context.clock)
   registerErrorsAndMetrics(app, context)

@@ -16,6 +16,8 @@ interface ErrorText {
 /** One answer that a route may give. */
 export interface AnswerText {
   readonly about: string
+  /** Of the JSON that it holds: a name of `schemas`, or several of which one fits; absent for any JSON. */
+  readonly schema?: string | readonly string[]
   /** Names of `responseHeaders`, beside those of every answer. */
   readonly headers?: readonly string[]
   /** Media types; `application/json` by default, none for an answer without a body. */
@@ -25,14 +27,18 @@ export interface AnswerText {
 
 export interface OperationText {
   readonly id: string
+  readonly tag: string
+  readonly summary: string
   /** The role that a process must have to answer; `catalog` stands for a gateway or a replica, none for any. */
   readonly role?: 'gateway' | 'replica' | 'catalog'
   /** More than the summary says. */
   readonly about?: string
   /** Names of `requestHeaders`. */
   readonly asks?: readonly string[]
-  /** Example bodies by media type. */
-  readonly bodies?: Readonly<Record<string, unknown>>
+  /** A name of `schemas`, where the handler reads the body by itself: described, not validated by it. */
+  readonly body?: string
+  /** Of the JSON body. */
+  readonly bodyExample?: unknown
   /** By status. */
   readonly answers: Readonly<Record<string, AnswerText>>
   /** Kinds and names of `errorGroups`, beside `errorsOfAll`. */
@@ -47,6 +53,8 @@ interface RouteTexts {
   /** Any route may give these. */
   readonly errorsOfAll: readonly ErrorKind[]
   readonly errorGroups: Readonly<Record<string, readonly string[]>>
+  /** JSON Schemas of what is sent as JSON. They describe; they validate nothing. */
+  readonly schemas: Readonly<Record<string, object>>
   /** By method and path as the OpenAPI document writes them. */
   readonly operations: Readonly<Record<string, OperationText>>
 }

@@ -130,13 +130,9 @@ const maxBytes = 2 ** 31
 const hexDigits = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
 /** Appends ASCII texts and JSON strings; `written` hands out all bytes so far. */
-export class AsciiWriter {
-  private buffer: Uint8Array
+class AsciiWriter {
+  private buffer = new Uint8Array(1024)
   private length = 0
-
-  constructor(capacityBytes = 1024) {
-    this.buffer = new Uint8Array(capacityBytes)
-  }
 
   /** Appends text that is known to be ASCII. */
   ascii(text: string): void {

@@ -166,7 +166,8 @@ function member(shape: Shape<unknown> | OptionalShape<unknown> | undefined, valu
 
 function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (value instanceof Map) return value as ReadonlyMap<string, unknown> // JSON names are strings
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
+    return undefined
   return new Map(Object.entries(value))
 }
 

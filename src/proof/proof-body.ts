@@ -3,6 +3,7 @@
 
 import { parseDidKey } from '../ids/did.ts'
 import { decodeMultibase, normalHash } from '../ids/multihash.ts'
+import { list, map, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { Commitment } from './commitment.ts'
@@ -25,89 +26,55 @@ export interface ProofBody {
 
 const signatureBytes = 64
 
-/** Reads `{input, output?, subQueries, commitment, proof}`. Throws NodeError `InvalidRequest` naming the faulty member. */
-export function readProofBody(value: JsonValue, at = ''): ProofBody {
-  const body = members(value, at, { required: ['input', 'subQueries', 'commitment', 'proof'], optional: ['output'] })
-  const output = body.get('output')
-  return {
-    input: objectAt(body.get('input'), `${at}input`),
-    ...(output === undefined ? {} : { output: objectAt(output, `${at}output`) }),
-    subQueries: readSubQueries(body.get('subQueries'), `${at}subQueries`),
-    commitment: readCommitment(body.get('commitment'), `${at}commitment`),
-    proof: readProof(body.get('proof'), `${at}proof`),
-  }
-}
-
-/** Answers that this one rests on: same shape, all the way down; their own hashes and signatures are not judged. */
-function readSubQueries(value: JsonValue | undefined, at: string): readonly JsonValue[] {
-  if (!Array.isArray(value)) throw invalid(at, 'is not an array')
-  for (const [index, item] of value.entries()) readProofBody(item, `${at}[${index}].`)
-  return value
-}
-
-function readCommitment(value: JsonValue | undefined, at: string): Commitment {
-  const commitment = members(value, `${at}.`, { required: ['inputHash', 'outputHash', 'subQueriesHash'] })
-  const hash = (name: string): string => {
-    const text = textAt(commitment.get(name), `${at}.${name}`)
-    return decoded(`${at}.${name}`, () => normalHash(text))
-  }
-  return { inputHash: hash('inputHash'), outputHash: hash('outputHash'), subQueriesHash: hash('subQueriesHash') }
-}
-
-function readProof(value: JsonValue | undefined, at: string): ProofBody['proof'] {
-  const proof = members(value, `${at}.`, { required: ['type', 'verificationMethod', 'proofValue'] })
-  const type = textAt(proof.get('type'), `${at}.type`)
-  const signer = textAt(proof.get('verificationMethod'), `${at}.verificationMethod`)
-  const proofValue = textAt(proof.get('proofValue'), `${at}.proofValue`)
-  return {
-    type,
-    signer,
-    publicKey: decoded(`${at}.verificationMethod`, () => parseDidKey(signer)),
-    signature: decoded(`${at}.proofValue`, () => readSignature(proofValue)),
-  }
-}
-
-function readSignature(text: string): Uint8Array {
-  const bytes = decodeMultibase(text, 'signature', signatureBytes)
-  if (bytes.length !== signatureBytes)
-    throw new DecodeError('signature', `has ${bytes.length} bytes, not ${signatureBytes}`)
-  return bytes
-}
-
-function members(
-  value: JsonValue | undefined,
-  at: string,
-  names: { readonly required: readonly string[]; readonly optional?: readonly string[] },
-): JsonObject {
-  const object = objectAt(value, at === '' ? 'the body' : at.slice(0, -1))
-  for (const name of names.required) if (!object.has(name)) throw invalid(`${at}${name}`, 'is missing')
-  for (const name of object.keys()) {
-    if (!names.required.includes(name) && names.optional?.includes(name) !== true) {
-      throw invalid(`${at}${name}`, 'is not a member that is known here')
+/** A text that `decode` can read; its DecodeErrors become faults of the member. */
+export function decoded<T>(decode: (value: string) => T): Shape<T> {
+  return map(text(), (value) => {
+    try {
+      return decode(value)
+    } catch (error) {
+      if (error instanceof DecodeError) return refuse(error.message.slice(`${error.what}: `.length))
+      throw error
     }
-  }
-  return object
+  })
 }
 
-function objectAt(value: JsonValue | undefined, at: string): JsonObject {
-  if (!(value instanceof Map)) throw invalid(at, 'is not an object')
-  return value
-}
+const jsonObject: Shape<JsonObject> = (value) => (value instanceof Map ? value : refuse('is not an object'))
+const hash = decoded(normalHash)
 
-function textAt(value: JsonValue | undefined, at: string): string {
-  if (typeof value !== 'string') throw invalid(at, 'is not a string')
-  return value
-}
+const signature = decoded((value) => {
+  const bytes = decodeMultibase(value, 'signature', signatureBytes)
+  return bytes.length === signatureBytes ? bytes : refuse(`has ${bytes.length} bytes, not ${signatureBytes}`)
+})
 
-function decoded<T>(at: string, decode: () => T): T {
+const bodyShape: Shape<ProofBody> = map(
+  object({
+    input: jsonObject,
+    output: optional(jsonObject),
+    // Answers that this one rests on have the same shape, all the way down; their hashes and signatures are not judged.
+    subQueries: list((value): JsonValue => {
+      bodyShape(value)
+      return jsonObject(value)
+    }),
+    commitment: object({ inputHash: hash, outputHash: hash, subQueriesHash: hash }),
+    proof: object({
+      type: text(),
+      verificationMethod: decoded((signer) => ({ signer, publicKey: parseDidKey(signer) })),
+      proofValue: signature,
+    }),
+  }),
+  ({ proof, ...body }) => ({
+    ...body,
+    proof: { type: proof.type, ...proof.verificationMethod, signature: proof.proofValue },
+  }),
+)
+
+/** Reads `{input, output?, subQueries, commitment, proof}`. Throws NodeError `InvalidRequest` naming the faulty member. */
+export function readProofBody(value: JsonValue): ProofBody {
   try {
-    return decode()
+    return bodyShape(value)
   } catch (error) {
-    if (error instanceof DecodeError) throw invalid(at, error.message.slice(`${error.what}: `.length))
-    throw error
+    if (!(error instanceof ShapeError)) throw error
+    const at = error.at === '' ? 'the body' : error.at
+    throw new NodeError('InvalidRequest', `${at.length > 100 ? `${at.slice(0, 100)}…` : at}: ${error.reason}.`)
   }
-}
-
-function invalid(at: string, reason: string): NodeError {
-  return new NodeError('InvalidRequest', `${at.length > 100 ? `${at.slice(0, 100)}…` : at}: ${reason}.`)
 }

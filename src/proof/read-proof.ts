@@ -3,14 +3,15 @@
 
 import { datasetIdBytes } from '../ids/did.ts'
 import { multihashBytes, multihashText } from '../ids/multihash.ts'
+import { checked, list, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { utf8 } from '../lib/bytes.ts'
-import { DecodeError, NodeError } from '../model/errors.ts'
+import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { checkProof } from './check.ts'
-import { readProofBody } from './proof-body.ts'
+import { decoded, readProofBody } from './proof-body.ts'
 
 /** Plain values only: it is copied between threads. */
 export interface ReadProof {
@@ -27,20 +28,15 @@ const maxPins = 1000
 const maxAliasChars = 210
 
 /**
- * Shape, hashes and signature of a saved answer, in the order of contract.md §5. Throws NodeErrors `InvalidRequest`,
+ * Shape, hashes and signature of a saved answer, in the order of docs/spec/http.md §5. Throws NodeErrors `InvalidRequest`,
  * `BodyTooLarge` for a statement over `sqlBytes`, and those of `checkProof`.
  */
 export function readProof(value: JsonValue, sqlBytes: number): ReadProof {
   const body = readProofBody(value)
-  const request = readInput(body.input)
+  const input = readInput(body.input)
   checkProof(body)
-  demandSqlSize(request.query, sqlBytes)
-  return {
-    request,
-    schemaFormatText: textOf(body.input, 'schemaFormat'),
-    outputHash: body.commitment.outputHash,
-    signer: body.proof.signer,
-  }
+  demandSqlSize(input.request.query, sqlBytes)
+  return { ...input, outputHash: body.commitment.outputHash, signer: body.proof.signer }
 }
 
 /** Throws NodeError `BodyTooLarge` for a statement over its limit. */
@@ -52,94 +48,58 @@ export function demandSqlSize(sql: string, sqlBytes: number): void {
   })
 }
 
-const inputMembers: ReadonlySet<string> = new Set([
-  'query',
-  'queryDialect',
-  'dataFormat',
-  'include',
-  'schemaFormat',
-  'datasets',
-  'skip',
-  'limit',
-])
+const wholeNumber: Shape<number> = (value) =>
+  value instanceof JsonNumber && /^\d{1,15}$/.test(value.token) ? Number(value.token) : refuse('is not a whole number')
 
-/** The signed input as a request. Throws NodeError `InvalidRequest` that names the member. */
-function readInput(input: JsonObject): QueryRequest {
-  for (const name of input.keys()) if (!inputMembers.has(name)) throw wrong(name, 'is not a member of an input')
-  const query = textOf(input, 'query')
-  if (query === undefined) throw wrong('query', 'is missing')
-  const dataFormatText = textOf(input, 'dataFormat') ?? 'JsonAoa'
-  const dataFormat = outputFormatOf(dataFormatText)?.name
-  if (dataFormat === undefined) throw wrong('dataFormat', 'is not a data format')
-  const schemaFormat = schemaFormatOf(textOf(input, 'schemaFormat') ?? 'ArrowJson')
-  if (schemaFormat === undefined) throw wrong('schemaFormat', 'is not a schema format that this node writes')
-  const include = input.get('include') ?? []
-  if (!Array.isArray(include) || !include.every((name) => typeof name === 'string'))
-    throw wrong('include', 'is not a list of names')
-  return {
-    query,
-    queryDialect: textOf(input, 'queryDialect') ?? 'SqlDuckDb',
-    dataFormat,
-    dataFormatText,
-    schemaFormat,
-    include: readInclude(include),
-    includeAbsent: false,
-    datasets: readPins(input.get('datasets') ?? []),
-    skip: integerOf(input, 'skip', 0),
-    limit: integerOf(input, 'limit', 100),
-  }
-}
+const pin: Shape<DatasetPin> = object({
+  id: decoded((id) => {
+    datasetIdBytes(id)
+    return id
+  }),
+  alias: checked(text(), ({ length }) =>
+    length > maxAliasChars ? `is longer than ${maxAliasChars} characters` : undefined,
+  ),
+  blockHash: optional(decoded((hash) => multihashText(multihashBytes(hash)))),
+})
 
-function readInclude(names: readonly string[]): QueryRequest['include'] {
+const inputShape = object({
+  query: text(),
+  queryDialect: optional(text()),
+  dataFormat: optional(text()),
+  schemaFormat: optional(text()),
+  include: optional(list(text())),
+  datasets: optional(
+    checked(list(pin), ({ length }) => (length > maxPins ? `has more than ${maxPins} members` : undefined)),
+  ),
+  skip: optional(wholeNumber),
+  limit: optional(wholeNumber),
+})
+
+/** The signed input as a request, and its `schemaFormat` as it is spelled. Throws NodeError `InvalidRequest`. */
+function readInput(value: JsonObject): Pick<ReadProof, 'request' | 'schemaFormatText'> {
   try {
-    return normaliseInclude(names, false)
-  } catch (cause) {
-    if (cause instanceof NodeError) throw wrong('include', 'names what this node does not know')
-    throw cause
-  }
-}
-
-function readPins(value: JsonValue): DatasetPin[] {
-  if (!Array.isArray(value)) throw wrong('datasets', 'is not a list')
-  if (value.length > maxPins) throw wrong('datasets', `has more than ${maxPins} members`)
-  return value.map((item, index) => {
-    const at = `datasets/${index}`
-    if (!(item instanceof Map)) throw wrong(at, 'is not an object')
-    for (const name of item.keys())
-      if (!['id', 'alias', 'blockHash'].includes(name)) throw wrong(`${at}/${name}`, 'is not known')
-    const [id, alias, blockHash] = [textOf(item, 'id'), textOf(item, 'alias'), textOf(item, 'blockHash')]
-    if (id === undefined || alias === undefined) throw wrong(at, 'needs id and alias')
-    if (alias.length > maxAliasChars) throw wrong(`${at}/alias`, `is longer than ${maxAliasChars} characters`)
-    try {
-      datasetIdBytes(id)
-      return {
-        id,
-        alias,
-        ...(blockHash === undefined ? {} : { blockHash: multihashText(multihashBytes(blockHash)) }),
-      }
-    } catch (cause) {
-      if (cause instanceof DecodeError) throw wrong(at, cause.message)
-      throw cause
+    const input = inputShape(value)
+    const dataFormatText = input.dataFormat ?? 'JsonAoa'
+    const request: QueryRequest = {
+      query: input.query,
+      queryDialect: input.queryDialect ?? 'SqlDuckDb',
+      dataFormat: outputFormatOf(dataFormatText)?.name ?? refuse('has a dataFormat that this node does not write'),
+      dataFormatText,
+      schemaFormat:
+        schemaFormatOf(input.schemaFormat ?? 'ArrowJson') ?? refuse('has a schemaFormat that this node does not write'),
+      include: normaliseInclude(input.include ?? [], false),
+      includeAbsent: false,
+      datasets: input.datasets ?? [],
+      skip: input.skip ?? 0,
+      limit: input.limit ?? 100,
     }
-  })
-}
-
-function textOf(object: JsonObject, name: string): string | undefined {
-  const value = object.get(name)
-  if (value === undefined || typeof value === 'string') return value
-  throw wrong(name, 'is not text')
-}
-
-function integerOf(object: JsonObject, name: string, absent: number): number {
-  const value = object.get(name)
-  if (value === undefined) return absent
-  const number = value instanceof JsonNumber && /^\d{1,15}$/.test(value.token) ? Number(value.token) : Number.NaN
-  if (!Number.isSafeInteger(number)) throw wrong(name, 'is not a whole number')
-  return number
-}
-
-function wrong(member: string, reason: string): NodeError {
-  return new NodeError('InvalidRequest', `input/${member} ${reason}.`, {
-    hint: 'Send the saved answer as it was received.',
-  })
+    return { request, schemaFormatText: input.schemaFormat }
+  } catch (error) {
+    if (!(error instanceof ShapeError) && !(error instanceof NodeError)) throw error
+    const fault =
+      error instanceof ShapeError
+        ? `${error.at === '' ? '' : `.${error.at}`} ${error.reason}`
+        : ' has an unknown include'
+    throw new NodeError('InvalidRequest', `input${fault}.`, { hint: 'Send the saved answer as it was received.' })
+  }
 }

@@ -50,12 +50,7 @@ function fromArrow(data: arrow.Data, row: number): Value {
     const unsigned = words.reduceRight((sum, word) => (sum << 32n) | BigInt(word), 0n)
     return BigInt.asIntN(128, unsigned)
   }
-  if (
-    data.values instanceof Int32Array &&
-    data.values.length >= 2 * data.length &&
-    data.length > 0 &&
-    data.stride === 2
-  ) {
+  if (data.values instanceof Int32Array && data.stride === 2) {
     return (BigInt(data.values[2 * row + 1]!) << 32n) | BigInt(data.values[2 * row]! >>> 0)
   }
   return data.values[row] as Value
@@ -87,11 +82,12 @@ describe('Arrow IPC stream', () => {
 
   test('several batches come back as one, from any position in memory', () => {
     fc.assert(
-      fc.property(arbTable, fc.nat(40), fc.nat(9), ({ fields, rows }, cut, shift) => {
+      fc.property(arbTable, fc.nat(40), fc.nat(15), ({ fields, rows }, cut, shift) => {
         const batch = batchOf(fields, rows)
         const middle = Math.min(cut, rows.length)
         const bytes = encodeArrowStream(fields, [sliceBatch(batch, 0, middle), sliceBatch(batch, middle, rows.length)])
-        const moved = new Uint8Array(bytes.length + shift)
+        // As a log read from disk hands it over: slice() of a Buffer is a view.
+        const moved = Buffer.alloc(bytes.length + shift)
         moved.set(bytes, shift)
         const back = decodeArrowStream(moved.subarray(shift))
         expect(batchRows(back)).toEqual(rows)

@@ -2,7 +2,7 @@
 
 import type { BlockPlan, DataPlan, DatasetState } from '../../src/builder/dataset-state.ts'
 import { foldCreation, foldCut, type FoldResult } from '../../src/builder/fold.ts'
-import { foldMessage, type MessageSource } from '../../src/builder/rows.ts'
+import { foldMessage, type KeptRows, type MessageSource } from '../../src/builder/rows.ts'
 import type { BatchStatus } from '../../src/chain/checkpoint.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -11,15 +11,15 @@ import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {
   readonly log: EventLog = openMemoryLog()
-  /** Keeps no rows: parts are read again. */
-  readonly source: MessageSource = { log: this.log, partition: 0, rejects: new Map() }
+  readonly source: MessageSource
   readonly plans: BlockPlan[] = []
   current: DatasetState | undefined
   readonly #id: string | undefined
 
-  /** Follows the dataset with this id; without one, the first that is created. */
-  constructor(id?: string) {
+  /** Follows the dataset with this id; without one, the first that is created. Without `kept` rows are read again. */
+  constructor(id?: string, kept?: KeptRows) {
     this.#id = id
+    this.source = { log: this.log, partition: 0, rejects: new Map(), ...(kept === undefined ? {} : { kept }) }
   }
 
   get state(): DatasetState {

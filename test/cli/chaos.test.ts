@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
-import { failureOfReport } from '../../src/cli/commands/chaos.ts'
+import { failureOfReport } from '../../src/cli/commands/fsck.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
 const left = async (): Promise<string[]> =>

@@ -1,12 +1,11 @@
 // What a script relies on: exit codes, and that only data is on stdout.
 
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { exitCodeOf } from '../../src/cli/problem.ts'
+import { exitCodeOf, withFlags } from '../../src/cli/problem.ts'
 import { errorTable } from '../../src/model/error-table.ts'
-import { generateNodeKey, nodeKeyToJson } from '../../src/proof/node-key.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
@@ -159,39 +158,15 @@ describe.concurrent('the command line', () => {
   })
 })
 
-describe.concurrent('the token', () => {
-  const empty = { 'GET /me/lab/tail': { body: { data: [], schema: { fields: [] } } } }
-
-  test('is that of the file, else of the environment, else of a node on this machine', async () => {
-    const key = generateNodeKey()
-    await using stub = await startStub({ ...empty, 'GET /info': { body: { did: key.did } } })
-    const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
-    await mkdir(join(dataDir, 'keys'))
-    await writeFile(join(dataDir, 'keys', 'node.json'), nodeKeyToJson(key))
-    await writeFile(join(dataDir, 'token'), 'pst_local\n')
-    await writeFile(join(dataDir, 'other'), 'pst_file\n')
-    const args = ['tail', 'me/lab', '--server', stub.url]
-    const env = { PROOFSTREAM_DATA: dataDir }
-    await runCommand(args, { env, cwd: folder })
-    await runCommand(args, { env: { ...env, PROOFSTREAM_TOKEN: 'pst_environment' }, cwd: folder })
-    await runCommand([...args, '--token-file', join(dataDir, 'other')], {
-      env: { ...env, PROOFSTREAM_TOKEN: 'pst_environment' },
-      cwd: folder,
-    })
-    await runCommand(args, { cwd: folder })
-    expect(stub.of('GET', '/me/lab/tail').map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer pst_local',
-      'Bearer pst_environment',
-      'Bearer pst_file',
-      undefined,
-    ])
-  })
-
-  test('file that holds none is refused before anything is sent', async () => {
-    await using stub = await startStub(empty)
-    const file = join(folder, 'blank')
-    await writeFile(file, '\n')
-    const { code } = await run('tail', 'me/lab', '--server', stub.url, '--token-file', file)
-    expect({ code, asked: stub.asked.length }).toEqual({ code: 2, asked: 0 })
-  })
+test.each([
+  ['the zone is missing (or say timeZone=UTC)', 'the zone is missing (or say --time-zone UTC)'],
+  ['Say eventTimeUnit=s, ms, us or ns to send epochs.', 'Say --event-time-unit s, ms, us or ns to send epochs.'],
+  ['(say integers=float64). unknownFields=add', '(say --integers float64). --unknown-fields add'],
+  [
+    'Say header=present or header=absent in the media type: text/csv; header=absent.',
+    'Say --header present or --header absent.',
+  ],
+  ['a=b, timezone=x, csvHeader=1, timeZone=', 'a=b, timezone=x, csvHeader=1, timeZone='],
+])('parameters of HTTP become flags: %j is told as %j', (said, told) => {
+  expect(withFlags(said)).toBe(told)
 })

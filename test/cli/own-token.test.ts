@@ -20,7 +20,15 @@ await writeFile(tokenFile, `${token}\n`)
 const listed = { 'GET /datasets': { body: { datasets: [] } } } satisfies Replies
 
 function list(stub: StubNode, ...args: readonly string[]): Promise<Finished> {
-  const env = { PROOFSTREAM_DATA: data, PROOFSTREAM_SERVER: stub.url }
+  return listWith({}, stub, ...args)
+}
+
+function listWith(
+  more: Readonly<Record<string, string>>,
+  stub: StubNode,
+  ...args: readonly string[]
+): Promise<Finished> {
+  const env = { PROOFSTREAM_DATA: data, PROOFSTREAM_SERVER: stub.url, ...more }
   return runCommand(['dataset', 'list', ...args], { env })
 }
 
@@ -48,5 +56,29 @@ describe.concurrent('the token of a data directory', () => {
     await using stub = await startStub(listed)
     expect((await list(stub, '--token-file', tokenFile)).code).toBe(0)
     expect(stub.of('GET', '/datasets')[0]?.headers.authorization).toBe(`Bearer ${token}`)
+  })
+
+  test('gives way to that of the environment, and both to that of a file', async () => {
+    await using stub = await startStub({ ...listed, 'GET /info': { body: { did: key.did } } })
+    const other = join(data, 'other')
+    await writeFile(other, 'pst_file\n')
+    const fromEnvironment = { PROOFSTREAM_TOKEN: 'pst_environment' }
+    await list(stub)
+    await listWith(fromEnvironment, stub)
+    await listWith(fromEnvironment, stub, '--token-file', other)
+    await runCommand(['dataset', 'list', '--server', stub.url], {
+      cwd: data,
+      env: { PROOFSTREAM_DATA: join(data, 'none') },
+    })
+    const sent = stub.of('GET', '/datasets').map(({ headers }) => headers.authorization)
+    expect(sent).toEqual([`Bearer ${token}`, 'Bearer pst_environment', 'Bearer pst_file', undefined])
+  })
+
+  test('is refused where its file holds none, before anything is sent', async () => {
+    await using stub = await startStub(listed)
+    const blank = join(data, 'blank')
+    await writeFile(blank, '\n')
+    const { code } = await list(stub, '--token-file', blank)
+    expect({ code, asked: stub.asked.length }).toEqual({ code: 2, asked: 0 })
   })
 })

@@ -161,7 +161,7 @@ describe.concurrent('verify', () => {
     const loaded = stderr.split('\n')
     expect(loaded.filter((url) => /duckdb|kafka|fastify|pino|hyparquet/.test(url))).toEqual([])
     const folders = new Set(loaded.flatMap((url) => /^(?!.*node_modules).*\/src\/(\w+)\//.exec(url)?.[1] ?? []))
-    expect([...folders].sort()).toEqual(['cli', 'ids', 'json', 'lib', 'model', 'proof'])
+    expect([...folders].sort()).toEqual(['cli', 'ids', 'json', 'lib', 'model', 'outputs', 'proof'])
   })
 })
 

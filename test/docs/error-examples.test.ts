@@ -1,38 +1,33 @@
 // The example bodies of the error pages are what a node says: each kind that a request can bring about is brought about.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { errorCatalogue } from '../../src/http/error-pages.ts'
 import { provenAnswer } from './proven-answer.ts'
 import type { ErrorKind } from '../../src/model/error-table.ts'
-import { type Call, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { type Call, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
+const live = await liveNode()
 let narrowToken = ''
-
-beforeAll(async () => {
-  live = await startLiveNode()
-  await live.call('/acme/goods', {
-    method: 'PUT',
-    json: {
-      schema: {
-        fields: [
-          { name: 'size', type: 'Float64?' },
-          { name: 'city', type: 'String?' },
-        ],
-      },
-    },
-  })
-  await live.call('/acme/goods/ingest', {
-    ...post('{"size":1}'),
-    headers: { ...ndjson, 'idempotency-key': 'reading-1' },
-  })
-  const made = await live.call('/tokens', { method: 'POST', json: { name: 'reader', scopes: ['read'] } })
-  narrowToken = String(made.at('token'))
-})
-afterAll(() => live.stop())
-
 const ndjson = { 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
 const post = (body: string): Call => ({ method: 'POST', body, headers: ndjson })
+await live.call('/acme/goods', {
+  method: 'PUT',
+  json: {
+    schema: {
+      fields: [
+        { name: 'size', type: 'Float64?' },
+        { name: 'city', type: 'String?' },
+      ],
+    },
+  },
+})
+await live.call('/acme/goods/ingest', {
+  ...post('{"size":1}'),
+  headers: { ...ndjson, 'idempotency-key': 'reading-1' },
+})
+const made = await live.call('/tokens', { method: 'POST', json: { name: 'reader', scopes: ['read'] } })
+narrowToken = String(made.at('token'))
+
 const sql = (query: string, more: object = {}): [string, Call] => [
   '/query',
   { method: 'POST', json: { query, ...more } },

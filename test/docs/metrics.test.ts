@@ -1,19 +1,14 @@
 // The page of metrics names each metric that a node has, with its type, and no other.
 
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { expect, test } from 'vitest'
+import { startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
 /** Needs a log in Kafka. */
 const elsewhere = ['proofstream_log_open_seconds gauge']
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text

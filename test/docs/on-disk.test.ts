@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { liveNode } from '../helpers/live-node.ts'
 
 const page = readFileSync(new URL('../../docs/spec/on-disk.md', import.meta.url), 'utf8')
 const parts: Readonly<Record<string, string>> = {
@@ -24,14 +24,9 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${source}${path.endsWith('/') ? '.*' : ''}$`)
 }
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode()
-  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
-  await live.query('select n from acme.goods', { include: ['Proof'] })
-})
-afterAll(() => live.stop())
+const live = await liveNode()
+await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+await live.query('select n from acme.goods', { include: ['Proof'] })
 
 function filesOf(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })

@@ -1,21 +1,16 @@
 // The files of texts/ say something of each error kind and each route, name only what there is, and are served.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { errorCatalogue } from '../../src/http/error-pages.ts'
 import { errorsOf, errorTexts, routeTexts } from '../../src/http/texts.ts'
 import { type ErrorKind, errorTable } from '../../src/model/error-table.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { liveNode } from '../helpers/live-node.ts'
 
 // the keys of the table are its kinds
 const kinds = Object.keys(errorTable) as ErrorKind[]
 const operations = Object.values(routeTexts.operations)
 const sentences = expect.stringMatching(/\w.*\.$/s)
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 describe('the texts of errors', () => {
   it('are of the kinds of the table, in its order, each with meaning, remedy and an example', () => {

@@ -2,40 +2,33 @@
 
 import type { Answer, LiveNode } from './live-node.ts'
 
-/** PUT of a dataset. */
-export function put(live: LiveNode, alias: string, body: object): Promise<Answer> {
-  return live.call(`/${alias}`, { method: 'PUT', json: body })
+export interface DatasetCalls {
+  put(alias: string, body: object): Promise<Answer>
+  /** Ingest of a body that waits for its block; NDJSON unless `headers` say otherwise. `query`: with its question mark. */
+  post(alias: string, body: string, headers?: Readonly<Record<string, string>>, query?: string): Promise<Answer>
+  /** Rows in order of arrival as arrays. */
+  rowsOf(alias: string, columns?: string): Promise<unknown>
+  /** `name: type` of each column, system columns left out. */
+  columnsOf(alias: string): Promise<string[]>
 }
 
-export interface Post {
-  readonly body: string
-  readonly headers?: Readonly<Record<string, string>>
-  /** With its question mark. */
-  readonly query?: string
-}
-
-/** Ingest of a body that waits for its block; NDJSON unless `headers` say otherwise. */
-export function post(live: LiveNode, alias: string, { body, headers, query = '' }: Post): Promise<Answer> {
-  return live.call(`/${alias}/ingest${query}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20', ...headers },
-    body,
-  })
-}
-
-/** Rows in order of arrival as arrays. */
-export async function rowsOf(
-  live: LiveNode,
-  alias: string,
-  columns = '* exclude (offset, op, system_time)',
-): Promise<unknown> {
-  return (await live.query(`select ${columns} from "${alias}" order by offset`)).at('output.data')
-}
-
-/** `name: type` of each column, system columns left out. */
-export async function columnsOf(live: LiveNode, alias: string): Promise<string[]> {
-  const answer = await live.call(`/${alias}/metadata?include=schema&schemaFormat=OdfJson`)
-  return columnTexts(answer.at('output.schema')).slice(4)
+/** The calls of the node that `live` gives when they are made. */
+export function datasetCalls(live: () => LiveNode): DatasetCalls {
+  return {
+    put: (alias, body) => live().call(`/${alias}`, { method: 'PUT', json: body }),
+    post: (alias, body, headers = {}, query = '') =>
+      live().call(`/${alias}/ingest${query}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20', ...headers },
+        body,
+      }),
+    rowsOf: async (alias, columns = '* exclude (offset, op, system_time)') =>
+      (await live().query(`select ${columns} from "${alias}" order by offset`)).at('output.data'),
+    columnsOf: async (alias) => {
+      const answer = await live().call(`/${alias}/metadata?include=schema&schemaFormat=OdfJson`)
+      return columnTexts(answer.at('output.schema')).slice(4)
+    },
+  }
 }
 
 /** `name: type` of each field of an OdfJson schema; `?` where it is optional. */

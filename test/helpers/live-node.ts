@@ -5,6 +5,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest 
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type OpenApiDocument, undocumented } from './openapi-check.ts'
@@ -16,6 +17,8 @@ export interface Answer {
   readonly text: string
   /** The body read as JSON; undefined when it is none. */
   readonly json: unknown
+  /** `404 DatasetNotFound`: status and kind of an error. */
+  readonly refusal: string
   /** A member of the JSON body by its path, `errors.0.kind`; undefined where there is none. */
   at(path: string): unknown
 }
@@ -46,6 +49,13 @@ export interface LiveNode {
   /** Sends bytes as they are and returns what comes back until the connection closes. */
   raw(bytes: string): Promise<string>
   stop(): Promise<void>
+}
+
+/** As `startLiveNode`, for all tests of a file: stopped after them. */
+export async function liveNode(options: Readonly<Record<string, unknown>> = {}): Promise<LiveNode> {
+  const live = await startLiveNode(options)
+  afterAll(() => live.stop())
+  return live
 }
 
 /** Starts a node with `options` (flags without dashes) over a data directory of its own. */
@@ -126,7 +136,8 @@ function answerOf(response: IncomingMessage, bytes: Buffer): Answer {
   const text = bytes.toString('utf8')
   const json = jsonOf(text)
   const at = (path: string): unknown => path.split('.').reduce<unknown>((value, name) => memberOf(value, name), json)
-  return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, json, at }
+  const status = response.statusCode ?? 0
+  return { status, headers: response.headers, bytes, text, json, at, refusal: `${status} ${String(at('error.kind'))}` }
 }
 
 function memberOf(value: unknown, name: string): unknown {

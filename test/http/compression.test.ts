@@ -1,20 +1,15 @@
 // Compressed answers: who asks for them gets them, with a tag of their own; stored objects never are.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { type Answer, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode()
-  await live.ingest(
-    'acme/goods',
-    Array.from({ length: 3000 }, (_, n) => ({ n, text: `row ${n}`, a: 1, b: 2, c: 3, d: 4, e: 5 })),
-    '?create=true',
-  )
-})
-afterAll(() => live.stop())
+const live = await liveNode()
+await live.ingest(
+  'acme/goods',
+  Array.from({ length: 3000 }, (_, n) => ({ n, text: `row ${n}`, a: 1, b: 2, c: 3, d: 4, e: 5 })),
+  '?create=true',
+)
 
 const get = (path: string, encoding: string, more: Readonly<Record<string, string>> = {}): Promise<Answer> =>
   live.call(path, { headers: { 'accept-encoding': encoding, ...more } })

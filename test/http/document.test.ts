@@ -1,11 +1,11 @@
 // What the node says of itself: OpenAPI, Swagger UI, info, limits, health, metrics, the DID document.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fixedLimits, limitTable } from '../../src/lib/limits.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
+const live = await liveNode({ 'limit-sql-bytes': 777 })
 type Content = Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
 interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>
@@ -23,15 +23,10 @@ interface Operation {
 }
 let problem: object
 let paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-
-beforeAll(async () => {
-  live = await startLiveNode({ 'limit-sql-bytes': 777 })
-  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
-  const document = await live.call('/openapi.json')
-  paths = document.at('paths') as typeof paths
-  problem = Object(document.at('components.schemas.Problem')) as object
-})
-afterAll(() => live.stop())
+await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+const document = await live.call('/openapi.json')
+paths = document.at('paths') as typeof paths
+problem = Object(document.at('components.schemas.Problem')) as object
 
 const operations = (): [string, string, Operation][] =>
   Object.entries(paths).flatMap(([path, methods]) =>

@@ -1,10 +1,10 @@
 // A dataset that a caller may do nothing to answers each of his requests as one that is not there: status, body, headers.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { scopes } from '../../src/access/scopes.ts'
-import { type Answer, type Call, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { type Answer, type Call, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
+const live = await liveNode()
 const tokens = new Map<string, string | null>([['no token', null]])
 /** The same in length, so that Content-Length may be compared. */
 const names = { hidden: 'acme/secret', missing: 'acme/absent' }
@@ -14,21 +14,16 @@ let proof = ''
 
 /** Every set of scopes, over datasets that the hidden one is not among. */
 const kinds = Array.from({ length: 2 ** scopes.length - 1 }, (_, i) => scopes.filter((_scope, n) => ((i + 1) >> n) & 1))
-
-beforeAll(async () => {
-  live = await startLiveNode()
-  await live.call('/acme/secret', { method: 'PUT', json: { visibility: 'private' } })
-  await live.ingest('acme/secret', [{ a: 1 }])
-  await live.ingest('other/open', [{ a: 1 }], '?create=true')
-  ids.hidden = String((await live.call('/acme/secret/metadata')).at('output.seed.datasetId'))
-  hashes.hidden = (await live.head('acme/secret')) ?? ''
-  proof = (await live.query('select a from "acme/secret"', { include: ['Proof'] })).text
-  for (const set of kinds) {
-    const json = { name: 'bound', scopes: set, datasets: ['other/*'] }
-    tokens.set(set.join(' '), String((await live.call('/tokens', { method: 'POST', json })).at('token')))
-  }
-})
-afterAll(() => live.stop())
+await live.call('/acme/secret', { method: 'PUT', json: { visibility: 'private' } })
+await live.ingest('acme/secret', [{ a: 1 }])
+await live.ingest('other/open', [{ a: 1 }], '?create=true')
+ids.hidden = String((await live.call('/acme/secret/metadata')).at('output.seed.datasetId'))
+hashes.hidden = (await live.head('acme/secret')) ?? ''
+proof = (await live.query('select a from "acme/secret"', { include: ['Proof'] })).text
+for (const set of kinds) {
+  const json = { name: 'bound', scopes: set, datasets: ['other/*'] }
+  tokens.set(set.join(' '), String((await live.call('/tokens', { method: 'POST', json })).at('token')))
+}
 
 type Which = keyof typeof names
 const row = (call: Call = {}): Call => ({
@@ -107,7 +102,8 @@ describe.each([['no token'], ...kinds.map((set) => [set.join(' ')])])('a caller 
   it('hears of a proof over it what a proof over a missing one hears', async () => {
     const token = tokens.get(kind) ?? null
     const headers = { 'content-type': 'application/json' }
-    const answer = await live.call('/verify', { method: 'POST', headers, body: proof, token })
-    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'VerificationFailed::DatasetNotFound'])
+    expect((await live.call('/verify', { method: 'POST', headers, body: proof, token })).refusal).toBe(
+      '400 VerificationFailed::DatasetNotFound',
+    )
   })
 })

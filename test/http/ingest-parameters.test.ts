@@ -1,13 +1,9 @@
 // Query parameters of ingest: visibility of a dataset that is made, misspelt ones, foreign ones.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { type Answer, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 const send = (alias: string, query: string, body = '{"a":1}\n'): Promise<Answer> =>
   live.call(`/${alias}/ingest${query}`, {
@@ -36,7 +32,7 @@ describe('visibility', () => {
   it('that a dataset does not have stores nothing', async () => {
     await send('vis/known', '?create=true')
     const answer = await send('vis/known', '?create=true&visibility=private')
-    expect([answer.status, answer.at('error.kind')]).toEqual([409, 'DatasetExists'])
+    expect(answer.refusal).toBe('409 DatasetExists')
     expect((await live.call('/vis/known/tail')).at('data.length')).toBe(1)
   })
 
@@ -81,7 +77,7 @@ describe('a parameter that is none of ours', () => {
     ['integer', 'integers'],
   ])('but nearly one is refused: %s', async (name, meant) => {
     const answer = await send('par/goods', `?create=true&${name}=true`)
-    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
+    expect(answer.refusal).toBe('400 InvalidParameter')
     expect(answer.at('candidates')).toEqual([meant])
     expect((await live.call('/par/goods/tail')).status).toBe(404)
   })
@@ -99,7 +95,7 @@ describe('a name in SQL that lacks its quotes', () => {
   it('is told with them', async () => {
     await send('lab/readings-v1', '?create=true')
     const answer = await live.query('select * from lab/readings-v1')
-    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'SqlSyntax'])
+    expect(answer.refusal).toBe('400 SqlSyntax')
     expect(answer.at('hint')).toContain('"lab/readings-v1"')
     expect((await live.query('select * from "lab/readings-v1"')).status).toBe(200)
     expect((await live.query('select * frm x')).at('hint')).toBeUndefined()

@@ -2,14 +2,10 @@
 // were sent: by every format in, through the slice, by every format out, and in what is signed.
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { expect, test } from 'vitest'
+import { liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 const starts = [
   '\ufeff',

@@ -3,19 +3,14 @@
 
 import { connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { registerConnections } from '../../src/http/connections.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { startLiveNode, liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode({ 'limit-caller-request-rate': 100_000 })
-  await live.ingest('acme/goods', [{ n: 0 }], '?create=true')
-})
-afterAll(() => live.stop())
+const live = await liveNode({ 'limit-caller-request-rate': 100_000 })
+await live.ingest('acme/goods', [{ n: 0 }], '?create=true')
 
 function post(n: number, more = ''): string {
   const body = `{"n":${n}}\n`

@@ -1,22 +1,17 @@
 // What one token may take of a node: 429 with Retry-After at the edge, for ingest alone and for that token alone.
 
 import { type ClientRequest, request as httpRequest } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const ndjson = { 'content-type': 'application/x-ndjson' }
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode({
-    'limit-caller-request-rate': 2,
-    'limit-caller-byte-rate': 1000,
-    'limit-open-ingest-requests': 4,
-  })
-  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+const live = await liveNode({
+  'limit-caller-request-rate': 2,
+  'limit-caller-byte-rate': 1000,
+  'limit-open-ingest-requests': 4,
 })
-afterAll(() => live.stop())
+await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 
 async function makeToken(name: string): Promise<string> {
   const made = await live.call('/tokens', { method: 'POST', json: { name, scopes: ['ingest', 'read'] } })

@@ -1,23 +1,18 @@
 // Full means 503 with Retry-After and nothing stored, for bodies and for queries.
 
 import { type ClientRequest, request as httpRequest } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { liveNode } from '../helpers/live-node.ts'
 
 /** A body waits two seconds for room before it is refused. */
 const long = { timeout: 10_000 }
 
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode({
-    'limit-open-ingest-bytes': 1_000,
-    'limit-concurrent-queries': 1,
-    'limit-queued-queries': 1,
-  })
-  await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+const live = await liveNode({
+  'limit-open-ingest-bytes': 1_000,
+  'limit-concurrent-queries': 1,
+  'limit-queued-queries': 1,
 })
-afterAll(() => live.stop())
+await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 
 /** A request that is under way until it is destroyed. */
 function hanging(path: string, headers: Readonly<Record<string, string>>, body: string): ClientRequest {

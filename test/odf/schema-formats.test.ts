@@ -5,7 +5,7 @@ import { parseJson } from '../../src/json/json.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import type { OutputSchema, OutputType } from '../../src/model/output-schema.ts'
 import { type SchemaFormat, schemaFormatOf, schemaFormats } from '../../src/model/query.ts'
-import { type DataType, optional } from '../../src/model/schema.ts'
+import { type DataType, optional, type TimeUnit } from '../../src/model/schema.ts'
 import { schemaBytes, yamlText } from '../../src/odf/schema-formats.ts'
 
 function spelled(schema: OutputSchema, format: SchemaFormat): string {
@@ -76,105 +76,63 @@ test('empty schemas, as deployed nodes print them', () => {
   expect(spelled(empty, 'ParquetJson')).toBe('{"fields":[],"name":"arrow_schema","type":"struct"}')
 })
 
-/** Type, Arrow type, Parquet text of a column `a`, physical and logical type of ParquetJson: measured on a live node. */
-const table: readonly (readonly [DataType, unknown, string, string, string?])[] = [
-  [{ kind: 'Bool' }, 'Boolean', 'BOOLEAN a', 'BOOLEAN'],
-  [{ kind: 'Int8' }, 'Int8', 'INT32 a (INTEGER(8,true))', 'INT32', 'INTEGER(8,true)'],
-  [{ kind: 'Int16' }, 'Int16', 'INT32 a (INTEGER(16,true))', 'INT32', 'INTEGER(16,true)'],
-  [{ kind: 'Int32' }, 'Int32', 'INT32 a', 'INT32'],
-  [{ kind: 'Int64' }, 'Int64', 'INT64 a', 'INT64'],
-  [{ kind: 'UInt8' }, 'UInt8', 'INT32 a (INTEGER(8,false))', 'INT32', 'INTEGER(8,false)'],
-  [{ kind: 'UInt32' }, 'UInt32', 'INT32 a (INTEGER(32,false))', 'INT32', 'INTEGER(32,false)'],
-  [{ kind: 'UInt64' }, 'UInt64', 'INT64 a (INTEGER(64,false))', 'INT64', 'INTEGER(64,false)'],
-  [{ kind: 'Float16' }, 'Float16', 'FIXED_LEN_BYTE_ARRAY (2) a (FLOAT16)', 'FIXED_LEN_BYTE_ARRAY(2)', 'FLOAT16'],
-  [{ kind: 'Float32' }, 'Float32', 'FLOAT a', 'FLOAT'],
-  [{ kind: 'Float64' }, 'Float64', 'DOUBLE a', 'DOUBLE'],
-  [decimal(1, 0), { Decimal128: [1, 0] }, 'INT64 a (DECIMAL(1,0))', 'INT64', 'DECIMAL(1,0)'],
-  [decimal(9, 2), { Decimal128: [9, 2] }, 'INT32 a (DECIMAL(9,2))', 'INT32', 'DECIMAL(9,2)'],
-  [decimal(18, 2), { Decimal128: [18, 2] }, 'INT64 a (DECIMAL(18,2))', 'INT64', 'DECIMAL(18,2)'],
-  [
-    decimal(38, 0),
-    { Decimal128: [38, 0] },
-    'FIXED_LEN_BYTE_ARRAY (16) a (DECIMAL(38,0))',
-    'FIXED_LEN_BYTE_ARRAY(16)',
-    'DECIMAL(38,0)',
-  ],
-  [
-    decimal(50, 5),
-    { Decimal256: [50, 5] },
-    'FIXED_LEN_BYTE_ARRAY (21) a (DECIMAL(50,5))',
-    'FIXED_LEN_BYTE_ARRAY(21)',
-    'DECIMAL(50,5)',
-  ],
-  [{ kind: 'String' }, 'Utf8', 'BYTE_ARRAY a (STRING)', 'BYTE_ARRAY', 'STRING'],
-  [{ kind: 'Binary' }, 'Binary', 'BYTE_ARRAY a', 'BYTE_ARRAY'],
-  [{ kind: 'Binary', fixedLength: 2 }, { FixedSizeBinary: 2 }, 'FIXED_LEN_BYTE_ARRAY (2) a', 'FIXED_LEN_BYTE_ARRAY(2)'],
-  [{ kind: 'Date' }, 'Date32', 'INT32 a (DATE)', 'INT32', 'DATE'],
-  [{ kind: 'Time', unit: 'Second' }, { Time32: 'Second' }, 'INT32 a', 'INT32'],
-  [
-    { kind: 'Time', unit: 'Millisecond' },
-    { Time32: 'Millisecond' },
-    'INT32 a (TIME(MILLIS,false))',
-    'INT32',
-    'TIME(MILLIS,false)',
-  ],
-  [
-    { kind: 'Time', unit: 'Microsecond' },
-    { Time64: 'Microsecond' },
-    'INT64 a (TIME(MICROS,false))',
-    'INT64',
-    'TIME(MICROS,false)',
-  ],
-  [{ kind: 'Timestamp', unit: 'Second', timezone: 'UTC' }, { Timestamp: ['Second', 'UTC'] }, 'INT64 a', 'INT64'],
-  [
-    { kind: 'Timestamp', unit: 'Nanosecond' },
-    { Timestamp: ['Nanosecond', 'UTC'] },
-    'INT64 a (TIMESTAMP(NANOS,true))',
-    'INT64',
-    'TIMESTAMP(NANOS,true)',
-  ],
-  [
-    { kind: 'Timestamp', unit: 'Microsecond', timezone: '+02:00' },
-    { Timestamp: ['Microsecond', '+02:00'] },
-    'INT64 a (TIMESTAMP(MICROS,true))',
-    'INT64',
-    'TIMESTAMP(MICROS,true)',
-  ],
-  [{ kind: 'Duration', unit: 'Nanosecond' }, { Duration: 'Nanosecond' }, 'INT64 a', 'INT64'],
+/** Type, Arrow type, and the Parquet text of a column `a`: measured on a live node. */
+const table: readonly (readonly [DataType, unknown, string])[] = [
+  [{ kind: 'Bool' }, 'Boolean', 'BOOLEAN a'],
+  [{ kind: 'Int8' }, 'Int8', 'INT32 a (INTEGER(8,true))'],
+  [{ kind: 'Int16' }, 'Int16', 'INT32 a (INTEGER(16,true))'],
+  [{ kind: 'Int32' }, 'Int32', 'INT32 a'],
+  [{ kind: 'Int64' }, 'Int64', 'INT64 a'],
+  [{ kind: 'UInt8' }, 'UInt8', 'INT32 a (INTEGER(8,false))'],
+  [{ kind: 'UInt32' }, 'UInt32', 'INT32 a (INTEGER(32,false))'],
+  [{ kind: 'UInt64' }, 'UInt64', 'INT64 a (INTEGER(64,false))'],
+  [{ kind: 'Float16' }, 'Float16', 'FIXED_LEN_BYTE_ARRAY (2) a (FLOAT16)'],
+  [{ kind: 'Float32' }, 'Float32', 'FLOAT a'],
+  [{ kind: 'Float64' }, 'Float64', 'DOUBLE a'],
+  [decimal(1, 0), { Decimal128: [1, 0] }, 'INT64 a (DECIMAL(1,0))'],
+  [decimal(9, 2), { Decimal128: [9, 2] }, 'INT32 a (DECIMAL(9,2))'],
+  [decimal(18, 2), { Decimal128: [18, 2] }, 'INT64 a (DECIMAL(18,2))'],
+  [decimal(38, 0), { Decimal128: [38, 0] }, 'FIXED_LEN_BYTE_ARRAY (16) a (DECIMAL(38,0))'],
+  [decimal(50, 5), { Decimal256: [50, 5] }, 'FIXED_LEN_BYTE_ARRAY (21) a (DECIMAL(50,5))'],
+  [{ kind: 'String' }, 'Utf8', 'BYTE_ARRAY a (STRING)'],
+  [{ kind: 'Binary' }, 'Binary', 'BYTE_ARRAY a'],
+  [{ kind: 'Binary', fixedLength: 2 }, { FixedSizeBinary: 2 }, 'FIXED_LEN_BYTE_ARRAY (2) a'],
+  [{ kind: 'Date' }, 'Date32', 'INT32 a (DATE)'],
+  [{ kind: 'Time', unit: 'Second' }, { Time32: 'Second' }, 'INT32 a'],
+  [{ kind: 'Time', unit: 'Millisecond' }, { Time32: 'Millisecond' }, 'INT32 a (TIME(MILLIS,false))'],
+  [{ kind: 'Time', unit: 'Microsecond' }, { Time64: 'Microsecond' }, 'INT64 a (TIME(MICROS,false))'],
+  [timestamp('Second', 'UTC'), { Timestamp: ['Second', 'UTC'] }, 'INT64 a'],
+  [timestamp('Nanosecond'), { Timestamp: ['Nanosecond', 'UTC'] }, 'INT64 a (TIMESTAMP(NANOS,true))'],
+  [timestamp('Microsecond', '+02:00'), { Timestamp: ['Microsecond', '+02:00'] }, 'INT64 a (TIMESTAMP(MICROS,true))'],
+  [{ kind: 'Duration', unit: 'Nanosecond' }, { Duration: 'Nanosecond' }, 'INT64 a'],
 ]
+
+function timestamp(unit: TimeUnit, timezone?: string): DataType {
+  return { kind: 'Timestamp', unit, ...(timezone === undefined ? {} : { timezone }) }
+}
 
 function decimal(precision: number, scale: number): DataType {
   return { kind: 'Decimal', precision, scale }
 }
 
-for (const [type, arrow, text, physical, logical] of table) {
-  test(`${JSON.stringify(type)} stands in each format as on deployed nodes`, () => {
-    for (const [wrapped, repetition] of [
-      [type, 'REQUIRED'],
-      [optional(type), 'OPTIONAL'],
-    ] as const) {
-      const schema = { fields: [{ name: 'a', type: wrapped }] }
-      expect(read(schema, 'ArrowJson')).toEqual({
-        fields: [
-          {
-            data_type: arrow,
-            dict_id: 0,
-            dict_is_ordered: false,
-            metadata: {},
-            name: 'a',
-            nullable: repetition === 'OPTIONAL',
-          },
-        ],
-        metadata: {},
-      })
-      expect(read(schema, 'OdfJson')).toEqual({ fields: [{ name: 'a', type: wrapped }] })
-      expect(read(schema, 'Parquet')).toBe(`message arrow_schema {\n  ${repetition} ${text};\n}\n`)
-      expect(read(schema, 'ParquetJson')).toMatchObject({
-        fields: [{ name: 'a', repetition, type: physical, ...(logical === undefined ? {} : { logicalType: logical }) }],
-      })
-    }
-  })
-}
+test.each(table)('%j stands in each format as on deployed nodes', (type, arrow, text) => {
+  // ParquetJson names the parts of the text.
+  const [, physical = '', length, logical] = /^(\w+)(?: (\(\d+\)))? a(?: \((.*)\))?$/.exec(text) ?? []
+  for (const [wrapped, repetition] of [
+    [type, 'REQUIRED'],
+    [optional(type), 'OPTIONAL'],
+  ] as const) {
+    const schema = { fields: [{ name: 'a', type: wrapped }] }
+    const rest = { dict_id: 0, dict_is_ordered: false, metadata: {}, name: 'a', nullable: repetition === 'OPTIONAL' }
+    expect(read(schema, 'ArrowJson')).toEqual({ fields: [{ data_type: arrow, ...rest }], metadata: {} })
+    expect(read(schema, 'OdfJson')).toEqual({ fields: [{ name: 'a', type: wrapped }] })
+    expect(read(schema, 'Parquet')).toBe(`message arrow_schema {\n  ${repetition} ${text};\n}\n`)
+    const field = { name: 'a', repetition, type: `${physical}${length ?? ''}` }
+    expect(read(schema, 'ParquetJson')).toMatchObject({
+      fields: [logical === undefined ? field : { ...field, logicalType: logical }],
+    })
+  }
+})
 
 describe('types that hold types', () => {
   const nested: OutputSchema = {

@@ -1,6 +1,7 @@
 // The offline check of saved answers: live proofs, a production proof of 2024, and what each kind of damage is called.
 
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -27,64 +28,9 @@ function savedIn(form: CanonicalForm, output: string): string {
 }
 
 /** A proof published in 2024 by a production node (release before 0.240: floats hashed as `2.53707E3`). */
-function answerOf2024(): string {
-  const field = (name: string, type: unknown, nullable: boolean): unknown => ({
-    data_type: type,
-    dict_id: 0,
-    dict_is_ordered: false,
-    metadata: {},
-    name,
-    nullable,
-  })
-  const schema = {
-    fields: [
-      field('event_time', { Timestamp: ['Millisecond', 'UTC'] }, true),
-      field('from_symbol', 'Utf8', false),
-      field('to_symbol', 'Utf8', false),
-      field('close', 'Float64', true),
-    ],
-    metadata: {},
-  }
-  return JSON.stringify({
-    input: {
-      query: 'select event_time, from_symbol, to_symbol, close from "kamu/com.cryptocompare.ohlcv.eth-usd"',
-      queryDialect: 'SqlDataFusion',
-      dataFormat: 'JsonAoa',
-      include: ['Input', 'Proof', 'Schema'],
-      schemaFormat: 'ArrowJson',
-      datasets: [
-        {
-          id: 'did:odf:fed0119d20360650afd3d412c6b11529778b784c697559c0107d37ee5da61465726c4',
-          alias: 'kamu/com.cryptocompare.ohlcv.eth-usd',
-          blockHash: 'f1620708557a44c88d23c83f2b915abc10a41cc38d2a278e851e5dc6bb02b7e1f9a1a',
-        },
-      ],
-      skip: 0,
-      limit: 3,
-    },
-    output: {
-      data: [
-        ['2024-09-02T21:50:00Z', 'eth', 'usd', 2537.07],
-        ['2024-09-02T21:51:00Z', 'eth', 'usd', 2541.37],
-        ['2024-09-02T21:52:00Z', 'eth', 'usd', 2542.66],
-      ],
-      dataFormat: 'JsonAoa',
-      schema,
-      schemaFormat: 'ArrowJson',
-    },
-    subQueries: [],
-    commitment: {
-      inputHash: 'f1620e23f7d8cdde7504eadb86f3cdf34b3b1a7d71f10fe5b54b528dd803387422efc',
-      outputHash: 'f1620e91f4d3fa26bc4ca0c49d681c8b630550239b64d3cbcfd7c6c2d6ff45998b088',
-      subQueriesHash: 'f1620ca4510738395af1429224dd785675309c344b2b549632e20275c69b15ed1d210',
-    },
-    proof: {
-      type: 'Ed25519Signature2020',
-      verificationMethod: 'did:key:z6MkkhJQPHpA41mTPLFgBeygnjeeADUSwuGDoF9pbGQsfwZp',
-      proofValue: 'uJfY3_g03WbmqlQG8TL-WUxKYU8ZoJaP14MzOzbnJedNiu7jpoKnCTNnDI3TYuaXv89vKlirlGs-5AN06mBseCg',
-    },
-  })
-}
+const answerOf2024 = readFileSync('test/vectors/proof-2024.json', 'utf8')
+
+const changed = (from: string, to: string): string => live.responseBodyBytes.replace(from, to)
 
 describe('verifyOffline', () => {
   test.each(proofVectors)('verifies the live proof $name from its bytes', ({ responseBodyBytes, did }) => {
@@ -102,12 +48,12 @@ describe('verifyOffline', () => {
   })
 
   test('verifies a production proof of 2024 and names its form', () => {
-    expect(verifyOffline(answerOf2024())).toMatchObject({
+    expect(verifyOffline(answerOf2024)).toMatchObject({
       ok: true,
       signer: 'did:key:z6MkkhJQPHpA41mTPLFgBeygnjeeADUSwuGDoF9pbGQsfwZp',
       canonicalForm: 'exponent-2024',
     })
-    expect(verifyOffline(answerOf2024().replace('2541.37', '2541.38'))).toMatchObject({
+    expect(verifyOffline(answerOf2024.replace('2541.37', '2541.38'))).toMatchObject({
       ok: false,
       kind: 'InvalidRequest::OutputHash',
     })
@@ -131,7 +77,7 @@ describe('verifyOffline', () => {
   test('spaces and the order of members do not matter, tokens do', () => {
     const spaced = JSON.stringify(JSON.parse(proofVectors[0]!.responseBodyBytes), null, 2)
     expect(verifyOffline(spaced).ok).toBe(true)
-    expect(verifyOffline(live.responseBodyBytes.replace('[[2537.07', '[[2537.070'))).toMatchObject({
+    expect(verifyOffline(changed('[[2537.07', '[[2537.070'))).toMatchObject({
       kind: 'InvalidRequest::OutputHash',
     })
   })
@@ -157,26 +103,11 @@ describe('verifyOffline', () => {
     ['no JSON', 'x', 'noProof', 'MalformedJson'],
     ['an empty file', '', 'noProof', 'MalformedJson'],
     ['an answer without proof', '{"output":{"data":[]}}', 'noProof', 'InvalidRequest'],
-    ['a duplicate member', live.responseBodyBytes.replace('{', '{"input":{},'), 'noProof', 'MalformedJson'],
-    [
-      'another proof type',
-      live.responseBodyBytes.replace('Signature2020', 'Signature2030'),
-      'impossible',
-      'UnsupportedProofType',
-    ],
-    ['a changed question', live.responseBodyBytes.replace('select', 'Select'), 'failed', 'InvalidRequest::InputHash'],
-    [
-      'a changed answer',
-      live.responseBodyBytes.replace('[[2537.07', '[[2537.08'),
-      'failed',
-      'InvalidRequest::OutputHash',
-    ],
-    [
-      'a changed commitment',
-      live.responseBodyBytes.replace(live.outputHash, live.inputHash),
-      'failed',
-      'InvalidRequest::BadSignature',
-    ],
+    ['a duplicate member', changed('{', '{"input":{},'), 'noProof', 'MalformedJson'],
+    ['another proof type', changed('Signature2020', 'Signature2030'), 'impossible', 'UnsupportedProofType'],
+    ['a changed question', changed('select', 'Select'), 'failed', 'InvalidRequest::InputHash'],
+    ['a changed answer', changed('[[2537.07', '[[2537.08'), 'failed', 'InvalidRequest::OutputHash'],
+    ['a changed commitment', changed(live.outputHash, live.inputHash), 'failed', 'InvalidRequest::BadSignature'],
   ])('calls %s by its name', (_what, text, outcome, kind) => {
     const verdict = verifyOffline(text)
     expect(verdict).toMatchObject({ ok: false, outcome, kind })
@@ -191,10 +122,9 @@ describe('verifyOffline', () => {
     const bytes = utf8(live.responseBodyBytes)
     const original = JSON.stringify(JSON.parse(live.responseBodyBytes))
     for (let at = 0; at < bytes.length; at += 3) {
-      const changed = Uint8Array.from(bytes)
-      changed[at] = changed[at]! ^ 1
-      const verdict = verifyOffline(changed)
-      const said = verdict.ok ? JSON.stringify(JSON.parse(Buffer.from(changed).toString())) : original
+      const damaged = bytes.with(at, bytes[at]! ^ 1)
+      const verdict = verifyOffline(damaged)
+      const said = verdict.ok ? JSON.stringify(JSON.parse(Buffer.from(damaged).toString())) : original
       expect(said, `byte ${at}`).toBe(original)
     }
   })

@@ -11,6 +11,9 @@ import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.
 /** Datasets, each of two blocks with rows, and what is done to the files of each while no node runs. */
 const damages = {
   'acme/block-gone': (store: Stored) => rm(store.object('blocks', 4)),
+  'acme/blocks-gone': async (store: Stored) => {
+    for (const name of await readdir(join(store.dir, 'blocks'))) await rm(join(store.dir, 'blocks', name))
+  },
   'acme/private': (store: Stored) => rm(store.object('blocks', 4)),
   'acme/block-flipped': (store: Stored) => flip(store.object('blocks', 4)),
   'acme/commit-gone': (store: Stored) => rm(join(store.dir, 'commits', '3')),
@@ -115,6 +118,7 @@ describe('a chain that is damaged', () => {
       'acme/block-flipped',
       (store: Stored) => `block ${store.object('blocks', 4).split('/').at(-1)} of acme/block-flipped is damaged`,
     ],
+    ['acme/blocks-gone', () => 'of acme/blocks-gone is missing'],
     ['acme/commit-gone', () => 'commit 3 of acme/commit-gone is missing'],
     ['acme/commit-torn', () => 'commit 3 of acme/commit-torn is damaged'],
     ['acme/name-torn', () => 'the name record of acme/name-torn is damaged'],
@@ -124,7 +128,9 @@ describe('a chain that is damaged', () => {
     expectDamage(await live.query(`select count(*) from "${alias}"`), said)
     const refused = await live.ingest(alias, [{ n: 3 }])
     expect([refused.status, refused.at('error.kind')]).toEqual([503, 'LogUnavailable'])
-    expect(refused.at('message')).toContain(`ChainBroken: ${said}`)
+    expect(refused.headers['retry-after']).toBe('30')
+    expect(refused.at('message')).toMatch(/ChainBroken: /)
+    expect(refused.at('message')).toContain(said)
   })
 
   test('is a missing one for who may not read it; a damaged name does not say that it was public', async () => {
@@ -142,6 +148,12 @@ describe('a chain that is damaged', () => {
       }
       const answer = await live.query(`select 1 from "${alias}"`, {}, { token: caller })
       expect([answer.status, answer.at('error.kind')]).toEqual([404, 'DatasetNotFound'])
+    }
+    const headers = { 'content-type': 'application/json' }
+    for (const alias of ['acme/block-gone', 'acme/private', 'acme/name-torn']) {
+      const post = { method: 'POST', headers, body: '{"n":1}', token }
+      const answer = await live.call(`/${alias}/ingest`, post)
+      expect([alias, answer.status, answer.at('error.kind')]).toEqual([alias, 404, 'DatasetNotFound'])
     }
   })
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { feature } from 'topojson-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as calls from '../helpers/dataset-calls.ts'
+import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { repository } from '../helpers/sources.ts'
 
@@ -30,9 +30,10 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
+const calls = datasetCalls(() => live)
+const { columnsOf } = calls
 const post = (alias: string, body: string, headers: Record<string, string>, query = '?create=true'): Promise<Answer> =>
-  calls.post(live, alias, { body, headers, query })
-const columnsOf = (alias: string): Promise<string[]> => calls.columnsOf(live, alias)
+  calls.post(alias, body, headers, query)
 
 async function rowsOf(alias: string, columns: string): Promise<unknown[][]> {
   const answer = await live.query(`select ${columns} from "${alias}" order by offset`, { limit: 10_000 })

@@ -1,8 +1,8 @@
 // What the cells, times and numbers of a body mean, on a real node: CSV headers, event times, epochs, integers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as calls from '../helpers/dataset-calls.ts'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { datasetCalls } from '../helpers/dataset-calls.ts'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 let live: LiveNode
 beforeAll(async () => {
@@ -10,11 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
-const put = (alias: string, body: object): Promise<Answer> => calls.put(live, alias, body)
-const post = (alias: string, body: string, headers: Record<string, string>, query = ''): Promise<Answer> =>
-  calls.post(live, alias, { body, headers, query })
-const rowsOf = (alias: string, columns?: string): Promise<unknown> => calls.rowsOf(live, alias, columns)
-const columnsOf = (alias: string): Promise<string[]> => calls.columnsOf(live, alias)
+const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }
 
 describe('CSV', () => {

@@ -1,8 +1,8 @@
 // The life of a schema on a real node: declared, inferred, extended; what was proven before stays proven.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as calls from '../helpers/dataset-calls.ts'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { columnTexts, datasetCalls } from '../helpers/dataset-calls.ts'
+import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 let live: LiveNode
 beforeAll(async () => {
@@ -10,12 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
-const put = (alias: string, body: object): Promise<Answer> => calls.put(live, alias, body)
-const post = (alias: string, body: string, headers: Record<string, string>, query = ''): Promise<Answer> =>
-  calls.post(live, alias, { body, headers, query })
-const rowsOf = (alias: string, columns?: string): Promise<unknown> => calls.rowsOf(live, alias, columns)
-const columnsOf = (alias: string): Promise<string[]> => calls.columnsOf(live, alias)
-const { columnTexts } = calls
+const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }
 
 async function eventKinds(alias: string): Promise<string> {

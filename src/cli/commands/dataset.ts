@@ -49,7 +49,7 @@ function columnsSchema(columns: readonly string[] | undefined): JsonValue | unde
     // The type has no colon: everything before the last one is the name.
     const colon = text.lastIndexOf(':')
     if (colon < 1) {
-      throw new CommandFailure(exitCodes.usage, `'${text}' is no column.`, {
+      throw new CommandFailure(exitCodes.usage, `'${text}' is not a column.`, {
         hint: 'A column is name:type, for instance --column temp:Float64?',
       })
     }

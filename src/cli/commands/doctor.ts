@@ -123,7 +123,7 @@ function nodeFindings(server: string, info: Answer): Finding[] {
 
 function clockFinding({ headers }: Answer, askedMs: number): Finding {
   const theirsMs = Date.parse(headers.date ?? '')
-  if (Number.isNaN(theirsMs)) return ok('clock', 'The node does not tell its time.')
+  if (Number.isNaN(theirsMs)) return ok('clock', 'The node does not send its time.')
   const apartMs = Math.abs(theirsMs - askedMs)
   if (apartMs <= clockToleranceMs) return ok('clock', 'The clocks of this machine and the node agree.')
   const found = `The clocks of this machine and the node are ${Math.round(apartMs / 1000)} s apart.`
@@ -154,7 +154,7 @@ async function tokenFinding(client: NodeClient): Promise<Finding> {
     return fail(check, 'The node does not know the token, or it has ended.', hint)
   }
   if (answer.status !== 200) {
-    return ok(check, 'The node takes the token; it is none of an admin, so its scopes are not told.')
+    return ok(check, 'The node takes the token; it is not an admin token, so its scopes are not shown.')
   }
   const own = itemsAt(answer.json(), 'tokens').find((one) => textAt(one, 'lastFour') === token.slice(-4))
   const scopes = textsAt(own, 'scopes').join(', ')

@@ -1,5 +1,12 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
+// `chaos`: a node of this very program, on a new temporary directory, is killed again and again under load; then the
+// history of all callers and the store are judged.
 
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ChaosReport, runChaos } from '../../history/chaos.ts'
 import {
   checkStore,
   type DatasetReport,
@@ -10,7 +17,7 @@ import {
 } from '../../index.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { numberOf, objectOf } from '../json-values.ts'
+import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, printObjects } from '../output.ts'
 
 const columns = ['dataset', 'blocks', 'slices', 'rows', 'bytes', 'orphans', 'ok']
@@ -35,7 +42,7 @@ export async function fsck(
   ]
   if (context.form === 'json') {
     const listed = problems.map((problem): JsonValue => objectOf(problem))
-    printObject('json', objectOf({ ok: report.ok, datasets, problems: listed, orphans: numberOf(report.orphans) }))
+    printObject('json', objectOf({ ok: report.ok, datasets, problems: listed, orphans: report.orphans }))
   } else printObjects(context.form, columns, datasets)
   for (const dataset of report.datasets) for (const text of dataset.notes) note(`note: ${nameOf(dataset)}: ${text}`)
   if (sweep && report.ok) {
@@ -45,15 +52,12 @@ export async function fsck(
   }
   if (report.ok) return exitCodes.done
   if (sweep) note('nothing was swept: under a damaged name a real dataset would look like one that no name leads to')
-  throw new CommandFailure(
-    exitCodes.verificationFailed,
-    `The store has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}.`,
-    {
-      facts: problems.map(
-        ({ dataset, kind, message }) => `${kind}  ${dataset === undefined ? '' : `${dataset}: `}${message}`,
-      ),
-    },
-  )
+  const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`
+  throw new CommandFailure(exitCodes.verificationFailed, `The store has ${count}.`, {
+    facts: problems.map(
+      ({ dataset, kind, message }) => `${kind}  ${dataset === undefined ? '' : `${dataset}: `}${message}`,
+    ),
+  })
 }
 
 function nameOf(dataset: DatasetReport): string {
@@ -61,21 +65,57 @@ function nameOf(dataset: DatasetReport): string {
 }
 
 function datasetRow(dataset: DatasetReport): JsonValue {
-  const { blocks, slices, rows, bytes, orphans } = dataset
-  return objectOf({
-    dataset: nameOf(dataset),
-    id: dataset.id,
-    head: dataset.head,
-    blocks: numberOf(blocks),
-    slices: numberOf(slices),
-    rows: numberOf(rows),
-    bytes: numberOf(bytes),
-    orphans: numberOf(orphans),
-    ok: dataset.ok,
-  })
+  const { id, head, blocks, slices, rows, bytes, orphans, ok } = dataset
+  return objectOf({ dataset: nameOf(dataset), id, head, blocks, slices, rows, bytes, orphans, ok })
 }
 
 function progressText(progress: FsckProgress): string {
   const { dataset, datasets, blocksDone, blocks } = progress
   return `checking ${progress.alias ?? progress.id} (${dataset + 1} of ${datasets})  ${blocksDone}/${blocks} blocks`
+}
+
+export interface ChaosOptions {
+  readonly cycles: number
+  /** Repeats the choices of a run, not its times. */
+  readonly seed?: number
+}
+
+/** Kills a node of its own `cycles` times. Throws CommandFailure (verification failed) when a promise was broken. */
+export async function chaos(context: CommandContext, options: ChaosOptions): Promise<number> {
+  const seed = options.seed ?? randomInt(2 ** 31)
+  const dir = await mkdtemp(join(tmpdir(), 'proofstream-chaos-'))
+  // Otherwise a terminated run would leave its node behind.
+  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
+  const status = createStatusLine()
+  const report = await runChaos({
+    dir,
+    cycles: options.cycles,
+    seed,
+    onCycle: (done) => status.show(`killed ${done} of ${options.cycles} times`),
+  }).finally(() => status.clear())
+  const wrong = textsOf(report)
+  printObject(context.form, objectOf({ ok: wrong.length === 0, ...report.counts, wrong }))
+  const failure = failureOfReport(report)
+  if (failure === undefined) {
+    await rm(dir, { recursive: true, force: true })
+    return exitCodes.done
+  }
+  note(`What the node left is in ${dir}.`)
+  throw failure
+}
+
+/** What a report comes to: undefined when no promise was broken, else the failure that names what was found. */
+export function failureOfReport(findings: Findings): CommandFailure | undefined {
+  const wrong = textsOf(findings)
+  if (wrong.length === 0) return undefined
+  return new CommandFailure(exitCodes.verificationFailed, `${wrong.length} findings: a promise was broken.`, {
+    facts: wrong.slice(0, 20),
+    hint: 'Please report it with the lines above.',
+  })
+}
+
+type Findings = Pick<ChaosReport, 'verdicts' | 'problems'>
+
+function textsOf({ verdicts, problems }: Findings): string[] {
+  return [...verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...problems]
 }

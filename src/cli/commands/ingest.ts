@@ -5,9 +5,16 @@ import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { cutInput, firstRecord } from '../cut-input.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { bytesSource, type IngestSource, openSource, type PipedLines, pipedLines } from '../ingest-source.ts'
+import {
+  bytesSource,
+  cutInput,
+  firstRecord,
+  type IngestSource,
+  openSource,
+  type PipedLines,
+  pipedLines,
+} from '../ingest-source.ts'
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
@@ -182,7 +189,7 @@ async function exists({ client, path, options }: Sending): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     if (error.exitCode === exitCodes.notFound) return false
-    // Who may write need not be allowed to read.
+    // A token that may write need not allow reading.
     if (error.exitCode === exitCodes.notAllowed) return true
     throw error
   }

@@ -4,7 +4,7 @@
 import type { JsonValue } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { numberOf, objectOf } from '../json-values.ts'
+import { objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
 
 export interface AdoptCommand extends NodeOptions {
@@ -24,8 +24,7 @@ export async function adoptLog(context: CommandContext, command: AdoptCommand): 
   if (old.kind !== 'id') note(`building what ${command.old} still holds`)
   const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })
   const givenUp = adoption.givenUp.map(({ partition, from, to, dataset, reason }): JsonValue => {
-    const end = to === undefined ? {} : { to: numberOf(to) }
-    return objectOf({ partition: numberOf(partition), from: numberOf(from), ...end, dataset, reason })
+    return objectOf({ partition, from, to, dataset, reason })
   })
   if (givenUp.length > 0) printObjects(context.form, columns, givenUp)
   if (adoption.outcome === 'refused') {
@@ -69,8 +68,7 @@ export async function reject(context: CommandContext, { what, flags, configFile 
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { outcome, log, partition, position, record } = await rejectMessage(config, what)
   const { dataset, reason, by, at } = record
-  const place = { log, partition: numberOf(partition), position: numberOf(position) }
-  printObject(context.form, objectOf({ ...place, dataset, reason, by, at }))
+  printObject(context.form, objectOf({ log, partition, position, dataset, reason, by, at }))
   note(
     outcome === 'rejected'
       ? `message ${position} is rejected; running builders go on within 10 s, others when they start`

@@ -71,7 +71,7 @@ function expiry(text: string): string {
     return new Date(systemClock.nowMs() + Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)).toISOString()
   }
   if (/^\d{4}-/.test(text)) return text
-  throw new CommandFailure(exitCodes.usage, `'${text}' is no time at which a token could expire.`, {
+  throw new CommandFailure(exitCodes.usage, `'${text}' is not a time at which a token can expire.`, {
     hint: 'Say --expires 30d, 12h, 90m or a time such as 2030-01-31T00:00:00Z.',
   })
 }

@@ -8,7 +8,7 @@ import { extentText, type OfflineFailure, type OfflineSuccess, verifyOffline } f
 import { type Answer, datasetPath, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, numberOf, objectOf, textAt } from '../json-values.ts'
+import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printRows, type Rows } from '../output.ts'
 
 export interface QueryOptions {
@@ -30,8 +30,8 @@ export async function query(context: CommandContext, sqlOrDash: string, options:
       query: sql,
       dataFormat: 'JsonAoa',
       include: options.proof === undefined ? ['Schema'] : ['Input', 'Proof', 'Schema'],
-      limit: options.limit === undefined ? undefined : numberOf(options.limit),
-      skip: options.skip === undefined ? undefined : numberOf(options.skip),
+      limit: options.limit,
+      skip: options.skip,
     }),
   })
   if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
@@ -167,14 +167,14 @@ function print(
 }
 
 /** What was asked, of what, and how much of it came. */
-function answerMembers(answer: OfflineSuccess['answer']): Readonly<Record<string, JsonValue | undefined>> {
+function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
   const { query, dialect, datasets, rows, extent } = answer
   return {
     query,
     dialect,
     datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
     answer: extentText(answer),
-    rows: rows === undefined ? undefined : numberOf(rows),
+    rows,
     extent,
   }
 }

@@ -27,7 +27,7 @@ function stopSignal(): Promise<void> {
     const onSignal = (): void => {
       if (asked) process.exit(exitCodes.interrupted)
       asked = true
-      if (process.stderr.isTTY) note('\nStopping: finishing what is under way. Again to stop at once.')
+      if (process.stderr.isTTY) note('\nStopping: finishing what is in flight. Press again to stop at once.')
       stop()
     }
     process.on('SIGINT', onSignal)

@@ -8,16 +8,8 @@ import { openTail } from '../../replica/tail.ts'
 import { datasetOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
-import { DataFormatText, DatasetParams, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
+import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText } from '../schemas.ts'
 import { readSchemaFormat, readWindow } from './query.ts'
-
-const Tail = Type.Object({
-  data: Type.Unknown(),
-  dataFormat: Type.String(),
-  schema: Type.Optional(Type.Unknown()),
-  schemaFormat: Type.Optional(Type.String()),
-  truncated: Type.Optional(Type.Literal(true, { description: 'There are older rows; else absent.' })),
-})
 
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
 
@@ -52,11 +44,8 @@ export function registerMetadata(app: FastifyInstance, context: HttpContext): vo
     {
       config: { right: 'read' },
       schema: {
-        summary: 'What a dataset says of itself',
-        tags: ['datasets'],
         params: DatasetParams,
         querystring: MetadataQuery,
-        response: { 200: Type.Object({ output: Type.Record(Type.String(), Type.Unknown()) }), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -84,11 +73,8 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
     {
       config: { right: 'read' },
       schema: {
-        summary: 'The newest rows, ascending by offset',
-        tags: ['datasets'],
         params: DatasetParams,
         querystring: TailQuery,
-        response: { 200: Tail, ...problemResponses },
       },
     },
     async (request, reply) => {

@@ -16,36 +16,7 @@ import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
 import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
-import { DatasetParams, problemResponses } from '../schemas.ts'
-
-const Receipt = Type.Object({
-  receiptId: Type.String(),
-  status: Type.Union([Type.Literal('accepted'), Type.Literal('committed'), Type.Literal('rejected')]),
-  dataset: Type.Object({ id: Type.String(), alias: Type.String() }),
-  records: Type.Object({ received: Type.Integer(), committed: Type.Integer(), duplicates: Type.Integer() }),
-  bodyHash: Type.String(),
-  mediaType: Type.String(),
-  bytes: Type.Integer(),
-  ignoredParameters: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'Query parameters that are none of ours; told once, when the batch is sent.',
-    }),
-  ),
-  log: Type.Object({ name: Type.String(), partition: Type.Integer(), position: Type.Integer() }),
-  block: Type.Optional(Type.Object({ hash: Type.String(), sequence: Type.Integer() })),
-  offsets: Type.Optional(Type.Object({ start: Type.Integer(), end: Type.Integer() })),
-  idempotencyKey: Type.Optional(Type.String()),
-  csvHeader: Type.Optional(Type.String()),
-  times: Type.Object({ received: Type.String(), accepted: Type.String(), committed: Type.Optional(Type.String()) }),
-  errors: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }))),
-})
-
-const DryRun = Type.Object({
-  dryRun: Type.Literal(true),
-  records: Type.Integer(),
-  schema: Type.Unknown(),
-  ignoredParameters: Type.Optional(Type.Array(Type.String())),
-})
+import { DatasetParams } from '../schemas.ts'
 
 const IngestQuery = Type.Object({
   create: Type.Optional(
@@ -59,38 +30,21 @@ const IngestQuery = Type.Object({
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 
-const headers = Type.Object({
-  prefer: Type.Optional(Type.String({ description: 'wait=<seconds> or respond-async.' })),
-  'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: 'Makes a repeat safe.' })),
-  'if-match': Type.Optional(Type.String({ description: 'ETag of refs/head.' })),
-  'odf-event-time': Type.Optional(Type.String({ description: 'RFC 3339 event time of records that have none.' })),
-  traceparent: Type.Optional(
-    Type.String({
-      description: 'W3C trace context: goes with the rows into the log and to the line of their block.',
-    }),
-  ),
-  'content-encoding': Type.Optional(Type.String({ description: 'gzip, deflate, br or zstd.' })),
-})
-
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
   const titles = formats.map(({ title }) => title)
   const about = `${formats.map((format) => format.about).join('; ')}.`
   const describes = {
     consumes: ingestMediaTypes(),
     body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
-    headers,
   }
   app.post(
     '/:account/:dataset/ingest',
     {
       config: { right: 'ingest', stream: true, looseParameters: true, describes },
       schema: {
-        summary: 'Store a batch of records',
         description: `The body is one batch in ${titles.slice(0, -1).join(', ')} or ${titles.at(-1)}. 200: in a block. 202: durable in the log, not yet in a block.`,
-        tags: ['ingest'],
         params: DatasetParams,
         querystring: IngestQuery,
-        response: { 200: Type.Union([Receipt, DryRun]), 202: Receipt, ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -171,10 +125,7 @@ export function registerReceipts(app: FastifyInstance, context: GatewayContext):
     {
       config: { right: 'read' },
       schema: {
-        summary: 'The receipt of a batch as of now',
-        tags: ['ingest'],
         params: Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) }),
-        response: { 200: Receipt, ...problemResponses },
       },
     },
     async (request, reply) => {

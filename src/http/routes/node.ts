@@ -10,7 +10,6 @@ import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
-import { problemResponses } from '../schemas.ts'
 
 /** Only links that answer a GET, on a node with these roles. */
 function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, string>> {
@@ -29,10 +28,8 @@ function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, str
   }
 }
 
-const open = { tags: ['node'], response: { 200: Type.Unknown(), ...problemResponses } }
-
 export function registerNode(app: FastifyInstance, context: HttpContext): void {
-  app.get('/', { schema: { ...open, summary: 'Links' } }, (request, reply) => {
+  app.get('/', (request, reply) => {
     const wantsHtml = (request.headers.accept ?? '').includes('text/html')
     addVary(reply, 'Accept')
     const links = linksOf(context)
@@ -42,17 +39,15 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
       .type('text/html; charset=utf-8')
       .send(page('Proofstream', `<h1>Proofstream ${context.facts.version}</h1><ul>${items.join('')}</ul>`))
   })
-  app.get('/info', { schema: { ...open, summary: 'What runs here' } }, () => info(context))
-  app.get('/limits', { schema: { ...open, summary: 'Every limit with its unit' } }, () => limitsOf(context))
-  app.get('/.well-known/did.json', { schema: { ...open, summary: 'DID document of the node' } }, async () =>
-    didDocument(context.facts.did, await context.signers()),
-  )
+  app.get('/info', () => info(context))
+  app.get('/limits', () => limitsOf(context))
+  app.get('/.well-known/did.json', async () => didDocument(context.facts.did, await context.signers()))
   registerHealth(app, context)
   registerErrors(app)
 }
 
 function registerHealth(app: FastifyInstance, context: HttpContext): void {
-  app.get('/healthz', { config: { looseParameters: true }, schema: { ...open, summary: 'The process is up' } }, () => ({
+  app.get('/healthz', { config: { looseParameters: true } }, () => ({
     ok: true,
   }))
   const ready = async (reply: FastifyReply): Promise<FastifyReply> => {
@@ -63,32 +58,17 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
       .header('cache-control', 'no-store')
       .send({ ok, ...(ok ? {} : { reasons }), ...context.health.facts() })
   }
-  app.get(
-    '/readyz',
-    {
-      config: { looseParameters: true },
-      schema: { ...open, summary: 'The node can honour a durable accept and answer queries' },
-    },
-    (_request, reply) => ready(reply),
-  )
-  app.get(
-    '/system/health',
-    { config: { looseParameters: true }, schema: { ...open, summary: 'As /readyz' } },
-    (_request, reply) => ready(reply),
-  )
+  app.get('/readyz', { config: { looseParameters: true } }, (_request, reply) => ready(reply))
+  app.get('/system/health', { config: { looseParameters: true } }, (_request, reply) => ready(reply))
   for (const path of ['/metrics', '/system/metrics']) {
-    app.get(
-      path,
-      { config: { right: 'read', looseParameters: true }, schema: { ...open, summary: 'Prometheus metrics' } },
-      async (_request, reply) => {
-        return reply.type(context.metrics.contentType).send(await context.metrics.text())
-      },
-    )
+    app.get(path, { config: { right: 'read', looseParameters: true } }, async (_request, reply) => {
+      return reply.type(context.metrics.contentType).send(await context.metrics.text())
+    })
   }
 }
 
 function registerErrors(app: FastifyInstance): void {
-  app.get('/errors', { schema: { ...open, summary: 'Every error kind' } }, (request, reply) => {
+  app.get('/errors', (request, reply) => {
     addVary(reply, 'Accept')
     if (!(request.headers.accept ?? '').includes('text/html')) return reply.send({ errors: errorCatalogue })
     return reply.type('text/html; charset=utf-8').send(page('Errors', errorListHtml()))
@@ -97,8 +77,6 @@ function registerErrors(app: FastifyInstance): void {
     '/errors/:kind',
     {
       schema: {
-        ...open,
-        summary: 'One error kind',
         params: Type.Object({
           kind: Type.String({ maxLength: 100, description: 'Kind in kebab-case, as in `type` of an error body.' }),
         }),

@@ -11,7 +11,7 @@ import { datasetOf, nameOf } from '../access.ts'
 import { isUnchanged, keepForEver } from '../answer.ts'
 import type { HttpContext } from '../context.ts'
 import { addVary } from '../origin-rules.ts'
-import { DatasetParams, DecimalText, pageSize, problemResponses } from '../schemas.ts'
+import { DatasetParams, DecimalText, pageSize } from '../schemas.ts'
 
 const DatasetHashParams = Type.Object({
   ...DatasetParams.properties,
@@ -33,10 +33,7 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
     {
       config: { right: 'read' },
       schema: {
-        summary: 'Hash of the newest block',
-        tags: ['odf'],
         params: DatasetParams,
-        response: { 200: Type.String(), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -52,14 +49,7 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
       {
         config: { right: 'read' },
         schema: {
-          summary: `Stored bytes of one of the ${kind}`,
-          tags: ['odf'],
           params: DatasetHashParams,
-          response: {
-            200: Type.String({ format: 'binary' }),
-            206: Type.String({ format: 'binary' }),
-            ...problemResponses,
-          },
         },
       },
       (request, reply) => sendObject(context, { request, reply, kind }),
@@ -157,30 +147,14 @@ const BlocksQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const Blocks = Type.Object({
-  blocks: Type.Array(
-    Type.Object({
-      hash: Type.String(),
-      sequence: Type.Integer(),
-      prevBlockHash: Type.Optional(Type.String()),
-      systemTime: Type.String(),
-      event: Type.Unknown(),
-    }),
-  ),
-  next: Type.Optional(Type.String()),
-})
-
 export function registerBlocks(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/blocks',
     {
       config: { right: 'read' },
       schema: {
-        summary: 'Blocks of the chain, newest first',
-        tags: ['datasets'],
         params: DatasetParams,
         querystring: BlocksQuery,
-        response: { 200: Blocks, ...problemResponses },
       },
     },
     async (request, reply) => {

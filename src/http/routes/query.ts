@@ -17,7 +17,7 @@ import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
 import { openQuery } from '../../replica/query.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { DataFormatText, DecimalText, problemResponses, SchemaFormatText } from '../schemas.ts'
+import { DataFormatText, DecimalText, SchemaFormatText } from '../schemas.ts'
 
 const Pin = Type.Object(
   {
@@ -77,39 +77,15 @@ const QueryString = Type.Object(
   { additionalProperties: false },
 )
 
-const Answer = Type.Object(
-  {
-    output: Type.Object({
-      data: Type.Unknown(),
-      dataFormat: Type.String(),
-      schema: Type.Optional(Type.Unknown()),
-      schemaFormat: Type.String(),
-      truncated: Type.Optional(
-        Type.Literal(true, { description: 'There are rows beyond limit. Signed with the rows; else absent.' }),
-      ),
-    }),
-    input: Type.Optional(Type.Unknown()),
-    subQueries: Type.Optional(Type.Array(Type.Unknown())),
-    commitment: Type.Optional(
-      Type.Object({ inputHash: Type.String(), outputHash: Type.String(), subQueriesHash: Type.String() }),
-    ),
-    proof: Type.Optional(
-      Type.Object({ type: Type.String(), verificationMethod: Type.String(), proofValue: Type.String() }),
-    ),
-  },
-  { description: 'Canonical JSON where it holds a proof.' },
-)
-
 export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
-  const shared = { summary: 'Run a query', tags: ['query'], response: { 200: Answer, ...problemResponses } }
   app.post(
     '/query',
-    { config: { right: 'read', runs: true }, schema: { ...shared, body: QueryBody } },
+    { config: { right: 'read', runs: true }, schema: { body: QueryBody } },
     (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
   )
   app.get(
     '/query',
-    { config: { right: 'read', runs: true }, schema: { ...shared, querystring: QueryString } },
+    { config: { right: 'read', runs: true }, schema: { querystring: QueryString } },
     (request, reply) => {
       const { format, include, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
       if (format !== undefined && dataFormat !== undefined) {

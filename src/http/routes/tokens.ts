@@ -3,7 +3,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { HttpContext } from '../context.ts'
-import { problemResponses } from '../schemas.ts'
 
 const TokenBody = Type.Object(
   {
@@ -15,26 +14,13 @@ const TokenBody = Type.Object(
   { additionalProperties: false },
 )
 
-const Shown = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  scopes: Type.Array(Type.String()),
-  datasets: Type.Optional(Type.Array(Type.String())),
-  expiresAt: Type.Optional(Type.String()),
-  createdAt: Type.String(),
-  lastFour: Type.String(),
-})
-
 export function registerTokens(app: FastifyInstance, context: HttpContext): void {
   app.post(
     '/tokens',
     {
       config: { right: 'admin' },
       schema: {
-        summary: 'Make a token',
-        tags: ['tokens'],
         body: TokenBody,
-        response: { 201: Type.Object({ token: Type.String() }), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -50,11 +36,6 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
     '/tokens',
     {
       config: { right: 'admin' },
-      schema: {
-        summary: 'List tokens',
-        tags: ['tokens'],
-        response: { 200: Type.Object({ tokens: Type.Array(Shown) }), ...problemResponses },
-      },
     },
     async (_request, reply) => {
       return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
@@ -65,10 +46,7 @@ export function registerTokens(app: FastifyInstance, context: HttpContext): void
     {
       config: { right: 'admin' },
       schema: {
-        summary: 'Revoke a token',
-        tags: ['tokens'],
         params: Type.Object({ id: Type.String({ maxLength: 100, description: 'id of the token; not its text.' }) }),
-        response: { 204: Type.Null(), ...problemResponses },
       },
     },
     async (request, reply) => {
