@@ -8,8 +8,7 @@ import { formats } from '../formats/registry.ts'
 import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { HttpContext } from './context.ts'
-import { errorCatalogue } from './error-pages.ts'
-import { type AnswerText, errorsOf, type OperationText, routeTexts } from './texts.ts'
+import { type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
 const swaggerPolicy = [

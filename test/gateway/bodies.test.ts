@@ -9,7 +9,8 @@ import type { ContentEncoding } from '../../src/gateway/controls.ts'
 import { bodyChunks, wholeBody } from '../../src/gateway/read-body.ts'
 import { Spool } from '../../src/gateway/spool.ts'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { defaultLimits, type Limits } from '../../src/lib/limits.ts'
+import type { Limits } from '../../src/lib/limits.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 import { kindOf, spoolDir } from './support.ts'
 
 const limits = defaultLimits()

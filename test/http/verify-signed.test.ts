@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalBytes } from '../../src/json/canonical.ts'
 import { fromPlain } from '../../src/json/json.ts'
-import { commit, signProof } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
+import { commit, nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))
@@ -21,9 +20,6 @@ interface SignedInput {
 }
 
 const live = await liveNode({ 'trusted-signers': stranger.did, 'limit-result-rows': 1_000 })
-let input: SignedInput
-let output: Readonly<Record<string, unknown>>
-let otherDataset: SignedInput['datasets'][number]
 await live.ingest(
   'acme/sales',
   [
@@ -34,10 +30,10 @@ await live.ingest(
 )
 await live.ingest('acme/other', [{ city: 'Bonn' }], '?create=true')
 const honest = await live.query('select city from "acme/sales" order by city', { include: ['Proof'] })
-input = honest.at('input') as SignedInput
-output = honest.at('output') as typeof output
+const input = honest.at('input') as SignedInput
+const output: Readonly<Record<string, unknown>> = honest.at('output') as typeof output
 const other = await live.query('select city from "acme/other"', { include: ['Proof'] })
-otherDataset = other.at('input.datasets.0') as typeof otherDataset
+const otherDataset: SignedInput['datasets'][number] = other.at('input.datasets.0') as typeof otherDataset
 
 /** The answer that the stranger signs: `input` and `output` with `changes`. */
 function signed(changes: {
