@@ -20,7 +20,7 @@ export abstract class ObjectReader<Objects extends RecordCore = JsonRecordReader
   ) {
     super(options, framer, plan)
     const { columns, faults, feed } = this
-    this.objects = readerOf({ ...options, columns, faults, place: feed.place })
+    this.objects = readerOf({ options, columns, faults, place: feed.place })
   }
 
   override get fits(): boolean {

@@ -35,7 +35,8 @@ const maxUnknown = 16_384
 const noKey = -3
 export const letterN = 0x6e
 
-export interface JsonRecordOptions extends Pick<ReaderOptions, 'unknownFields' | 'valueless' | 'jsonDepth'> {
+export interface JsonRecordOptions {
+  readonly options: ReaderOptions
   readonly columns: TypedColumns
   readonly faults: FaultLog
   readonly place: RecordPlace
@@ -76,15 +77,15 @@ export class JsonRecordReader implements RecordCore {
   /** Pointer below the member, inside of a list. */
   private below = ''
 
-  constructor(options: JsonRecordOptions) {
-    this.columns = options.columns
-    this.table = options.columns.plan
-    this.faults = options.faults
-    this.place = options.place
+  constructor({ options, columns, faults, place }: JsonRecordOptions) {
+    this.columns = columns
+    this.table = columns.plan
+    this.faults = faults
+    this.place = place
     this.ignoreUnknown = options.unknownFields === 'ignore'
     this.valueless = new Set(options.valueless?.map(foldAscii))
     this.scanner = new JsonScanner(options.jsonDepth)
-    this.seen = new Uint32Array(options.columns.plan.columns.length)
+    this.seen = new Uint32Array(columns.plan.columns.length)
   }
 
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
