@@ -64,7 +64,7 @@ export async function ensureAdminToken(tokens: TokenRegistry, path: string, logg
   if (held !== undefined) logger.warn({ path }, 'the token file is empty; a new admin token is made')
   const found = (await readText(begun))?.trim()
   const text = found !== undefined && isTokenText(found) ? found : makeTokenText()
-  // Written again when it was found: nobody knows whether it was durable.
+  // Written again when it was found: it may not have been durable.
   await replacePrivate(begun, `${text}\n`)
   if (!(await tokens.knows(text))) await tokens.create({ name: 'admin', scopes: ['admin'] }, text)
   await replacePrivate(path, `${text}\n`)

@@ -252,7 +252,7 @@ function watchSpace({ paths, store, clock, logger, metrics, openBytes, opened }:
   const volumes = [{ name: 'store', freeSpace: () => store.freeSpace() }]
   if (log.kind === 'file') volumes.unshift({ name: 'log', freeSpace: () => nodeFileSystem.freeSpace(paths.log) })
   const space = new SpaceWatch({ volumes, openBytes, clock, logger, metrics })
-  opened.push(async () => space.close())
+  opened.push(() => space.close())
   return space
 }
 

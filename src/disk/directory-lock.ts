@@ -1,6 +1,6 @@
-// One process owns the directory of a file log, or the cache of a data directory. The lock is the operating system's (on a file, taken through SQLite,
-// which Node ships; Node itself has no file locks): it ends with its process, however that ends, and holds between
-// containers that share a volume. The note beside it only says who has it.
+// One process owns the directory of a file log, or the cache of a data directory. The lock is the operating system's
+// (on a file, taken through SQLite, which Node ships; Node itself has no file locks): it ends with its process, however
+// that ends, and holds between containers that share a volume. The note beside it only names the owner.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'):
   }
 }
 
-/** Who has the lock of `directory`, or undefined while nobody has. Takes nothing. */
+/** The owner of the lock of `directory`, or undefined when it is free. Takes nothing. */
 export function lockOwner(directory: string): string | undefined {
   const path = join(directory, 'lock')
   if (!existsSync(path)) return undefined

@@ -91,6 +91,21 @@ export function readText(path: string, files: FileSystem = nodeFileSystem): Prom
   return ifThere(files.readFile(path).then((bytes) => Buffer.from(bytes).toString('utf8')))
 }
 
+/** What `work` gives of an open file, which is closed afterwards. */
+export async function withFile<T>(
+  files: FileSystem,
+  path: string,
+  mode: 'read' | 'write' | 'create',
+  work: (file: OpenFile) => Promise<T>,
+): Promise<T> {
+  const file = await files.open(path, mode)
+  try {
+    return await work(file)
+  } finally {
+    await file.close()
+  }
+}
+
 /** Gives a file a second name, unless something has that name already. */
 export async function linkOnce(files: FileSystem, from: string, to: string): Promise<'stored' | 'exists'> {
   try {

@@ -58,7 +58,7 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
 
 /**
  * Reads the body against `target`; without a schema, or with `unknownFields=add`, columns are inferred first.
- * Throws NodeErrors of contract.md §6.
+ * Throws NodeErrors of docs/spec/http.md §6.
  */
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
   const head = new BodyHead(source.format.format.name)

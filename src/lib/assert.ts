@@ -10,11 +10,6 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailed(message)
 }
 
-/** Marks a branch that the types rule out. */
-export function unreachable(value: never, message = 'unreachable'): never {
-  throw new AssertionFailed(`${message}: ${String(value)}`)
-}
-
 /** Returns `value`, or throws `AssertionFailed` when it is undefined. */
 export function must<T>(value: T | undefined, message: string): T {
   if (value === undefined) throw new AssertionFailed(message)

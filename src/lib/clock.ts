@@ -45,7 +45,7 @@ export function nextTurn(): Promise<void> {
 }
 
 export interface Repeated {
-  /** Resolves when the work under way has ended; it is not done again. */
+  /** Resolves when the work in flight has ended; it is not done again. */
   close(): Promise<void>
 }
 

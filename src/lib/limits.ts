@@ -93,7 +93,7 @@ export function defaultLimits(): Limits {
   return Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value])) as unknown as Limits
 }
 
-/** Constants of stream version 1 (protocol.md §2), listed by /limits but not options: two builders must never differ. */
+/** Constants of stream version 1 (docs/spec/protocol.md §2), listed by /limits but not options: two builders must never differ. */
 export const fixedLimits = {
   blockRows: { value: 262_144, unit: 'rows', text: 'rows of one block (a larger batch is a block of its own)' },
   blockBytes: { value: 32 * MiB, unit: 'bytes', text: 'logged bytes of one block' },

@@ -1,4 +1,4 @@
-// Announcements: "this commit happened". Hints only; whoever misses one finds the commit in the store.
+// Announcements: "this commit happened". Hints only: a commit whose announcement is missed is found in the store.
 
 import { assert } from '../lib/assert.ts'
 import type { Logger } from '../lib/logger.ts'

@@ -1,4 +1,4 @@
-// The port of the event log. Adapters: memory, file (Kafka later). One contract suite runs against each.
+// The port of the event log. Adapters: file, kafka, and one in memory for tests; one contract suite runs against each.
 // A log is a set of partitions; a partition is one total order of messages numbered from 0 without gaps.
 
 /** One stored message. `position` is its number in the partition. */
@@ -8,9 +8,9 @@ export interface LogEntry {
 }
 
 export interface EventLog {
-  /** Adapter: `memory`, `file`, `kafka`. */
+  /** Adapter: `file`, `kafka`. */
   readonly kind: string
-  /** Identity of this log: random for memory and file, made once. A replaced log has another one. */
+  /** Identity of this log: random for the file log, made once. A replaced log has another one. */
   readonly id: string
   readonly partitions: number
 
@@ -47,9 +47,9 @@ export interface EventLog {
   /** First position kept and the durable end (position of the next message). */
   range(partition: number): Promise<{ readonly start: number; readonly end: number }>
 
-  /** Lets go of messages below `floor` (the one at floor-1 is kept). A hint: nothing need happen. Durable: not needed. */
+  /** Allows messages below `floor`, the low-water mark, to be deleted (the one at floor-1 is kept). A hint: nothing need happen. Durable: not needed. */
   release(partition: number, floor: number): Promise<void>
 
-  /** Waits for appends under way, then refuses more. Idempotent. */
+  /** Waits for appends in flight, then refuses more. Idempotent. */
   close(): Promise<void>
 }

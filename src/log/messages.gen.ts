@@ -7,31 +7,19 @@ import type { DataSchema } from '../model/schema.ts'
  */
 export type MessageHeader = CreateHeader | RowsHeader | AbortHeader | CutHeader
 
-/**
- * Makes a dataset. Needs no cut; no payload.
- */
+/** Makes a dataset. Needs no cut; no payload. */
 export interface CreateHeader {
   readonly kind: 'create'
-  /**
-   * Random name of one process's writer for one partition: base64url of 16 bytes.
-   */
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
   readonly writer: string
-  /**
-   * One higher for each new message of a writer, the same in a resend.
-   */
+  /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly at: string
   readonly dataset: string
-  /**
-   * W3C trace context of the request that caused the message.
-   */
+  /** W3C trace context of the request that caused the message. */
   readonly traceparent?: string
-  /**
-   * account/dataset as written.
-   */
+  /** account/dataset as written. */
   readonly alias: string
   readonly schema?: DataSchema
   readonly vocab?: CreateVocabulary
@@ -39,39 +27,29 @@ export interface CreateHeader {
   readonly license?: CreateLicense
   readonly attachments?: readonly CreateAttachment[]
   readonly visibility: 'public' | 'private'
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly time: string
 }
-/**
- * Names of the system columns that differ from the defaults.
- */
+/** Names of the system columns that differ from the defaults. */
 export interface CreateVocabulary {
   readonly offsetColumn?: string
   readonly operationTypeColumn?: string
   readonly systemTimeColumn?: string
   readonly eventTimeColumn?: string
 }
-/**
- * What the dataset says of itself.
- */
+/** What the dataset says of itself. */
 export interface CreateInfo {
   readonly description?: string
   readonly keywords?: readonly string[]
 }
-/**
- * Terms of use.
- */
+/** Terms of use. */
 export interface CreateLicense {
   readonly shortName: string
   readonly name: string
   readonly spdxId?: string
   readonly websiteUrl: string
 }
-/**
- * A text file carried by the chain.
- */
+/** A text file carried by the chain. */
 export interface CreateAttachment {
   readonly path: string
   readonly content: string
@@ -81,146 +59,88 @@ export interface CreateAttachment {
  */
 export interface RowsHeader {
   readonly kind: 'rows'
-  /**
-   * Random name of one process's writer for one partition: base64url of 16 bytes.
-   */
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
   readonly writer: string
-  /**
-   * One higher for each new message of a writer, the same in a resend.
-   */
+  /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly at: string
   readonly dataset: string
-  /**
-   * W3C trace context of the request that caused the message.
-   */
+  /** W3C trace context of the request that caused the message. */
   readonly traceparent?: string
-  /**
-   * Sequence of the block with the schema that the writer saw; -1 when there is none.
-   */
+  /** Sequence of the block with the schema that the writer saw; -1 when there is none. */
   readonly schemaSequence: number
   readonly schema?: DataSchema
   readonly batches?: readonly BatchEntry[]
   readonly part?: Part
 }
-/**
- * One ingest request.
- */
+/** One ingest request. */
 export interface BatchEntry {
-  /**
-   * base64url of 32 bytes: a hash of dataset, token and Idempotency-Key when keyed, else random.
-   */
+  /** base64url of 32 bytes: a hash of dataset, token and Idempotency-Key when keyed, else random. */
   readonly id: string
-  /**
-   * Id of the token that sent the batch.
-   */
+  /** Id of the token that sent the batch. */
   readonly token?: string
-  /**
-   * Idempotency-Key; present if and only if the batch is keyed.
-   */
+  /** Idempotency-Key; present if and only if the batch is keyed. */
   readonly key?: string
   readonly rows: number
-  /**
-   * sha3-256 multihash in multibase base16.
-   */
+  /** sha3-256 multihash in multibase base16. */
   readonly bodyHash: string
   readonly mediaType: string
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly receivedAt: string
-  /**
-   * A caller waits for the block.
-   */
+  /** A caller waits for the block. */
   readonly wait: boolean
   /**
    * If-Match: accepted only if no block with rows or schema has ended above this sequence and no rows are open.
    */
   readonly after?: number
 }
-/**
- * Place of a part in its large batch; numbers start at 1.
- */
+/** Place of a part in its large batch; numbers start at 1. */
 export interface Part {
   readonly attempt: Attempt
   readonly number: number
   readonly count: number
 }
-/**
- * One try to append a large batch: writer and number of its part 1.
- */
+/** One try to append a large batch: writer and number of its part 1. */
 export interface Attempt {
-  /**
-   * Random name of one process's writer for one partition: base64url of 16 bytes.
-   */
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
   readonly writer: string
-  /**
-   * One higher for each new message of a writer, the same in a resend.
-   */
+  /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
 }
-/**
- * Ends an attempt. No payload.
- */
+/** Ends an attempt. No payload. */
 export interface AbortHeader {
   readonly kind: 'abort'
-  /**
-   * Random name of one process's writer for one partition: base64url of 16 bytes.
-   */
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
   readonly writer: string
-  /**
-   * One higher for each new message of a writer, the same in a resend.
-   */
+  /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly at: string
   readonly dataset: string
-  /**
-   * W3C trace context of the request that caused the message.
-   */
+  /** W3C trace context of the request that caused the message. */
   readonly traceparent?: string
   readonly attempt: Attempt
 }
-/**
- * Ends the open blocks of the listed datasets. No payload.
- */
+/** Ends the open blocks of the listed datasets. No payload. */
 export interface CutHeader {
   readonly kind: 'cut'
-  /**
-   * Random name of one process's writer for one partition: base64url of 16 bytes.
-   */
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
   readonly writer: string
-  /**
-   * One higher for each new message of a writer, the same in a resend.
-   */
+  /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly at: string
-  /**
-   * W3C trace context of the request that caused the message.
-   */
+  /** W3C trace context of the request that caused the message. */
   readonly traceparent?: string
-  /**
-   * RFC 3339, UTC, milliseconds.
-   */
+  /** RFC 3339, UTC, milliseconds. */
   readonly time: string
   readonly entries: readonly CutEntry[]
 }
-/**
- * Ends the open block of one dataset.
- */
+/** Ends the open block of one dataset. */
 export interface CutEntry {
   readonly dataset: string
-  /**
-   * Sequence of the next new block as its writer saw it.
-   */
+  /** Sequence of the next new block as its writer saw it. */
   readonly sequence: number
 }
 
@@ -230,13 +150,9 @@ export interface CutEntry {
 export interface CommitAnnouncement {
   readonly version: 1
   readonly dataset: string
-  /**
-   * account/dataset as written.
-   */
+  /** account/dataset as written. */
   readonly alias: string
-  /**
-   * Sequence of the first new block.
-   */
+  /** Sequence of the first new block. */
   readonly sequence: number
   /**
    * Hashes of the new blocks in chain order.
@@ -244,22 +160,14 @@ export interface CommitAnnouncement {
    * Items: sha3-256 multihash in multibase base16.
    */
   readonly blocks: readonly string[]
-  /**
-   * sha3-256 multihash in multibase base16.
-   */
+  /** sha3-256 multihash in multibase base16. */
   readonly head: string
   readonly headSequence: number
-  /**
-   * Identity of the log that was folded.
-   */
+  /** Identity of the log that was folded. */
   readonly log: string
   readonly partition: number
-  /**
-   * Log position after the last message that the blocks consumed.
-   */
+  /** Log position after the last message that the blocks consumed. */
   readonly next: number
-  /**
-   * Milliseconds until the dataset's next block may end; 0 if at once.
-   */
+  /** Milliseconds until the dataset's next block may end; 0 if at once. */
   readonly earliestNextCutInMs: number
 }

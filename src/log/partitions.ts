@@ -6,7 +6,7 @@ import { utf8 } from '../lib/bytes.ts'
 
 /**
  * A dataset's partition: the first 32 bits (big-endian) of SHA3-256 of the folded alias, modulo `partitions`. Fixed when
- * the dataset is made, and decided anew by the same rule at a failover (docs/decisions/log-adoption.md).
+ * the dataset is made, and decided again by the same rule at a failover (docs/decisions/log-adoption.md).
  */
 export function partitionOf(foldedAlias: string, partitions: number): number {
   if (partitions === 1) return 0
@@ -20,9 +20,9 @@ export function partitionOf(foldedAlias: string, partitions: number): number {
  */
 export interface PartitionShare {
   /**
-   * The partitions that this process should build, and again at each change; the newest word only. Asking joins the
-   * builders, and when `signal` aborts the partitions are handed back before it returns. Never throws: while nobody
-   * has been asked the word is "all", and when nobody can be asked any more the last one stands for a time.
+   * The partitions that this process should build, and again at each change; only the newest assignment. Asking joins the
+   * builders, and when `signal` aborts the partitions are handed back before it returns. Never throws: until the
+   * group has answered it is all partitions, and when the group can no longer be asked the last answer stands for a time.
    */
   assignments(signal: AbortSignal): AsyncIterable<readonly number[]>
 }
@@ -30,31 +30,31 @@ export interface PartitionShare {
 export interface Sharer {
   readonly id: string
   /** Partitions that it builds already. */
-  readonly claims: readonly number[]
+  readonly held: readonly number[]
 }
 
 /**
- * The partitions 0 … `partitions` - 1, each with one of `sharers`, who get the same number of them, or one more. Of two
- * who claim the same partition the one with the lower id keeps it; the order of `sharers` does not matter.
+ * The partitions 0 … `partitions` - 1, each with one of `sharers`, which get the same number of them, or one more. Of two
+ * that hold the same partition the one with the lower id keeps it; the order of `sharers` does not matter.
  */
 export function shareOut(partitions: number, sharers: readonly Sharer[]): ReadonlyMap<string, readonly number[]> {
   const byId = [...sharers].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const claimed = new Set<number>()
+  const taken = new Set<number>()
   const kept = new Map<string, number[]>()
-  for (const { id, claims } of byId) {
-    const own = [...new Set(claims)].filter((one) => one >= 0 && one < partitions && !claimed.has(one))
-    for (const one of own) claimed.add(one)
+  for (const { id, held } of byId) {
+    const own = [...new Set(held)].filter((one) => one >= 0 && one < partitions && !taken.has(one))
+    for (const one of own) taken.add(one)
     kept.set(
       id,
       own.sort((a, b) => a - b),
     )
   }
-  // Who holds most keeps one more, so that it need not move.
+  // A builder that holds most keeps one more, so that it need not move.
   const byHeld = [...byId].sort((a, b) => (kept.get(b.id)?.length ?? 0) - (kept.get(a.id)?.length ?? 0))
   const least = Math.floor(partitions / byId.length)
   const withOneMore = partitions % byId.length
   const quotas = new Map(byHeld.map(({ id }, at) => [id, least + (at < withOneMore ? 1 : 0)]))
-  const free = Array.from({ length: partitions }, (_, number) => number).filter((one) => !claimed.has(one))
+  const free = Array.from({ length: partitions }, (_, number) => number).filter((one) => !taken.has(one))
   for (const [id, own] of kept) free.push(...own.splice(quotas.get(id) ?? 0))
   free.sort((a, b) => a - b)
   for (const [id, own] of kept) own.push(...free.splice(0, (quotas.get(id) ?? 0) - own.length))

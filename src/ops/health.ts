@@ -2,7 +2,7 @@
 // among them a watch over the volumes that rows need room on.
 
 import { type FreeSpace, spaceReserveBytes, spaceReserveInodes, whyNoRoom } from '../disk/space.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, repeat, type Repeated } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -17,7 +17,7 @@ export class Health {
     this.#checks.set(name, check)
   }
 
-  /** Told beside the readiness, as JSON. */
+  /** Told besides the readiness, as JSON. */
   tell(name: string, fact: () => unknown): void {
     this.#facts.set(name, fact)
   }
@@ -67,14 +67,16 @@ export interface SpaceWatchDeps {
  */
 export class SpaceWatch {
   readonly #deps: SpaceWatchDeps
-  readonly #stop = new AbortController()
+  readonly #repeated: Repeated
   readonly #free = new Map<string, FreeSpace>()
   readonly #full = new Map<string, string>()
 
   constructor(deps: SpaceWatchDeps) {
     this.#deps = deps
     deps.metrics.watchSpace(() => this.#free)
-    void this.#watch()
+    const { clock, logger } = deps
+    const onError = (error: unknown): void => logger.warn({ err: error }, 'a volume could not be asked for its room')
+    this.#repeated = repeat(() => this.#look(), { everyMs: lookMs, clock, onError })
   }
 
   /** Why rows are refused for want of space, or undefined. */
@@ -83,18 +85,8 @@ export class SpaceWatch {
     return this.#full.size === 0 ? undefined : [...this.#full.values()].join('; ')
   }
 
-  close(): void {
-    this.#stop.abort()
-  }
-
-  async #watch(): Promise<void> {
-    const { clock, logger } = this.#deps
-    while (!this.#stop.signal.aborted) {
-      await this.#look().catch((error: unknown) =>
-        logger.warn({ err: error }, 'a volume could not be asked for its room'),
-      )
-      await clock.sleep(lookMs, this.#stop.signal)
-    }
+  close(): Promise<void> {
+    return this.#repeated.close()
   }
 
   async #look(): Promise<void> {

@@ -98,52 +98,46 @@ export class Metrics {
     })
   }
 
-  /** Adds, at each scrape, how far the builder of this process is behind in each partition that it has. */
+  /** Adds how far the builder of this process is behind in each partition that it has. */
   watchLag(lags: () => readonly { readonly partition: number; readonly lag: number | undefined }[]): void {
+    const help = 'Messages between the floor and the end of the log, for each partition that this process builds.'
+    this.#gauges('builder_lag_messages', help, 'partition', () => lags().map(({ partition, lag }) => [partition, lag]))
+  }
+
+  /** Adds how long the oldest row that is in no block has waited, by the log's own clock. */
+  watchOpenAges(ages: () => readonly { readonly partition: number; readonly openMs: number }[]): void {
+    const help =
+      'How much older the oldest message above the floor is than the newest, for each partition of a Kafka log.'
+    this.#gauges('log_open_seconds', help, 'partition', () =>
+      ages().map(({ partition, openMs }) => [partition, openMs / 1000]),
+    )
+  }
+
+  /** Adds what the volumes that rows need have left, by what lies there. */
+  watchSpace(free: () => ReadonlyMap<string, FreeSpace>): void {
+    const add = (name: 'bytes' | 'inodes', help: string): void =>
+      this.#gauges(`free_${name}`, help, 'volume', () => [...free()].map(([volume, space]) => [volume, space[name]]))
+    add('bytes', 'Bytes that the volume of log or store has left.')
+    add('inodes', 'Files that it may still take, where it has a bound.')
+  }
+
+  /** Adds gauges `proofstream_<name>`, one for each value of a label, that are read at each scrape. */
+  #gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => readonly (readonly [string | number, number | undefined])[],
+  ): void {
     const gauge = new Gauge({
-      name: 'proofstream_builder_lag_messages',
-      help: 'Messages between the floor and the end of the log, for each partition that this process builds.',
-      labelNames: ['partition'],
+      name: `proofstream_${name}`,
+      help,
+      labelNames: [label],
       registers: [this.#registry],
       collect: () => {
         gauge.reset()
-        for (const { partition, lag } of lags()) if (lag !== undefined) gauge.set({ partition }, lag)
+        for (const [of, value] of read()) if (value !== undefined) gauge.set({ [label]: of }, value)
       },
     })
-  }
-
-  /** Adds, at each scrape, how long the oldest row that is in no block has waited, by the log's own clock. */
-  watchOpenAges(ages: () => readonly { readonly partition: number; readonly openMs: number }[]): void {
-    const gauge = new Gauge({
-      name: 'proofstream_log_open_seconds',
-      help: 'How much older the oldest message above the floor is than the newest, for each partition of a Kafka log.',
-      labelNames: ['partition'],
-      registers: [this.#registry],
-      collect: () => {
-        for (const { partition, openMs } of ages()) gauge.set({ partition }, openMs / 1000)
-      },
-    })
-  }
-
-  /** Adds, at each scrape, what the volumes that rows need have left, by what lies there. */
-  watchSpace(free: () => ReadonlyMap<string, FreeSpace>): void {
-    const add = (name: string, help: string, read: (space: FreeSpace) => number | undefined): void => {
-      const gauge = new Gauge({
-        name: `proofstream_free_${name}`,
-        help,
-        labelNames: ['volume'],
-        registers: [this.#registry],
-        collect: () => {
-          gauge.reset()
-          for (const [volume, space] of free()) {
-            const value = read(space)
-            if (value !== undefined) gauge.set({ volume }, value)
-          }
-        },
-      })
-    }
-    add('bytes', 'Bytes that the volume of log or store has left.', ({ bytes }) => bytes)
-    add('inodes', 'Files that it may still take, where it has a bound.', ({ inodes }) => inodes)
   }
 
   get contentType(): string {
@@ -156,7 +150,7 @@ export class Metrics {
   }
 }
 
-/** What a gateway has under way. */
+/** What a gateway has in flight. */
 export interface GatewayLoad {
   readonly openRequests: number
   readonly openBytes: number

@@ -90,6 +90,13 @@ export class SimulatedDisk {
     this.before = () => {}
   }
 
+  /** Lets each change of one kind through `files` fail, whose path ends so; without arguments none does. */
+  fail(operation?: Operation, code = 'EIO', suffix = ''): void {
+    this.before = (one, path) => {
+      if (one === operation && path.endsWith(suffix)) throw systemError(code)
+    }
+  }
+
   /** Cuts the power. `survives` decides about each unsynced sector, truncation and name. */
   crash(survives: () => boolean): void {
     this.kill()

@@ -31,6 +31,19 @@ export class KafkaProxy {
     this.#server = createServer((client) => this.#serve(client))
   }
 
+  /** The next request to store is stored and its answer lost; then connections are refused for `ms`. */
+  storeAndRefuse(ms: number): void {
+    this.fate = (apiKey) => {
+      if (apiKey !== produceKey || this.refuses) return 'pass'
+      this.refuses = true
+      setTimeout(() => {
+        this.refuses = false
+        this.fate = () => 'pass'
+      }, ms)
+      return 'after'
+    }
+  }
+
   /** A proxy before the broker at `address` (host:port on this machine). */
   static async before(address: string): Promise<KafkaProxy> {
     const proxy = new KafkaProxy(Number(address.split(':')[1]))

@@ -1,11 +1,14 @@
 // Logs on the broker that all Kafka tests share: each test has topics of its own.
 
 import { randomUUID } from 'node:crypto'
+import type { Admin } from 'kafkajs'
 import { inject } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import { createKafka } from '../../src/log/kafka/client.ts'
 import type { KafkaLogOptions } from '../../src/log/kafka/kafka-log.ts'
+import { topicNames } from '../../src/log/kafka/topics.ts'
 import type { SharedKafka } from '../kafka/global-setup.ts'
 
 /** True when the machine cannot run a broker; the setup has said so loudly. */
@@ -31,6 +34,18 @@ export function kafkaLogOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOp
     partitions: 1,
     ...more,
   }
+}
+
+/** A connected admin of the shared broker, to be disconnected. */
+export async function sharedAdmin(): Promise<Admin> {
+  const admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
+  await admin.connect()
+  return admin
+}
+
+/** The records topic of a log. */
+export function recordsTopic({ topicPrefix = '' }: Pick<KafkaLogOptions, 'topicPrefix'>): string {
+  return topicNames(topicPrefix).records
 }
 
 /** A logger that keeps what is said. */

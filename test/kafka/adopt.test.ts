@@ -6,10 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka } from '../../src/log/kafka/client.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { newPrefix, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
@@ -112,9 +109,8 @@ describe.skipIf(noKafka)('a topic that was made anew', () => {
     expect(await adoptTo('kafka', 'kafka:other')).toMatchObject({ code: 9, stderr: expect.stringContaining('in use') })
     const { id } = (await call('/info')).at('log') as { id: string }
     await must(node, 'a node runs').end('SIGTERM')
-    const admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
-    await admin.connect()
-    await admin.deleteTopics({ topics: [topicNames(prefix).records] })
+    const admin = await sharedAdmin()
+    await admin.deleteTopics({ topics: [recordsTopic({ topicPrefix: prefix })] })
     await sleep(1_000)
     const gone = await adoptTo(id, 'kafka:other')
     expect([gone.code, gone.stderr]).toEqual([8, expect.stringMatching(/messages from \d+ on \(the log is gone\)/)])

@@ -4,14 +4,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka } from '../../src/log/kafka/client.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
 import { Broker } from '../helpers/kafka-broker.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
-import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaLogOptions, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'
 
 const message = (name: string, n: number): Uint8Array => new TextEncoder().encode(`${name} ${n}`)
@@ -44,10 +40,9 @@ describe.skipIf(noKafka)('a reader', () => {
   let topic = ''
   beforeEach(async () => {
     options = kafkaLogOptions()
-    topic = topicNames(must(options.topicPrefix, 'a prefix')).records
+    topic = recordsTopic(options)
     log = await openKafkaLog(options)
-    admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
-    await admin.connect()
+    admin = await sharedAdmin()
   })
   afterEach(async () => {
     await log.close()
@@ -87,31 +82,19 @@ describe.skipIf(noKafka)('a reader', () => {
     await expect(rest).rejects.toMatchObject({ reason: 'LogTruncated' })
   })
 
-  test('of a topic that was made anew and is longer now goes no further', async () => {
+  test.each([
+    { what: 'is longer now', from: 0, count: 40, reason: 'LogReplaced' },
+    { what: 'is shorter now', from: 0, count: 3, reason: 'LogRegressed' },
+    // It knows the log by the message before its position.
+    { what: 'is longer now, before it has read anything,', from: 20, count: 40, reason: 'LogReplaced' },
+  ])('of a topic that was deleted, made again and $what goes no further', async ({ from, count, reason }) => {
     await fill(log, 'old', 20)
-    const { seen, ended } = follow(log, 0)
-    await expect.poll(() => seen.length).toBe(20)
-    await makeAnew(40)
-    expect(await ended).toMatchObject({ reason: 'LogReplaced' })
-    expect(seen).toHaveLength(20)
-  })
-
-  test('that has read nothing yet sees that the message before its position is another one', async () => {
-    await fill(log, 'old', 20)
-    const { seen, ended } = follow(log, 20)
-    await sleep(500)
-    await makeAnew(40)
-    expect(await ended).toMatchObject({ reason: 'LogReplaced' })
-    expect(seen).toEqual([])
-  })
-
-  test('of a topic that was made anew and is shorter now goes no further', async () => {
-    await fill(log, 'old', 20)
-    const { seen, ended } = follow(log, 0)
-    await expect.poll(() => seen.length).toBe(20)
-    await makeAnew(3)
-    expect(await ended).toMatchObject({ reason: 'LogRegressed' })
-    expect(seen).toHaveLength(20)
+    const { seen, ended } = follow(log, from)
+    await expect.poll(() => seen.length).toBe(20 - from)
+    if (from > 0) await sleep(500)
+    await makeAnew(count)
+    expect(await ended).toMatchObject({ reason })
+    expect(seen).toHaveLength(20 - from)
   })
 
   test('and a writer of a topic that was made anew stop; what was acknowledged before is not confused', async () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Receipt } from '../../src/gateway/receipts.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { kindOf, ndjson, receiptOf, Rig } from '../gateway/support.ts'
-import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
+import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 
 const ending: (() => Promise<unknown>)[] = []
@@ -34,19 +34,6 @@ async function start(): Promise<{ rig: Rig; proxy: KafkaProxy }> {
   return { rig, proxy }
 }
 
-/** What is sent next is stored and its answer lost; then connections are refused for `ms`. */
-function storeAndRefuse(proxy: KafkaProxy, ms: number): void {
-  proxy.fate = (apiKey) => {
-    if (apiKey !== produceKey || proxy.refuses) return 'pass'
-    proxy.refuses = true
-    setTimeout(() => {
-      proxy.refuses = false
-      proxy.fate = () => 'pass'
-    }, ms)
-    return 'after'
-  }
-}
-
 describe.skipIf(noKafka)('a lost answer', () => {
   test.each([
     [3_000, 'without keys'],
@@ -63,7 +50,7 @@ describe.skipIf(noKafka)('a lost answer', () => {
         prefer: i % 2 === 0 ? 'respond-async' : 'wait=30',
       },
     }))
-    storeAndRefuse(proxy, ms)
+    proxy.storeAndRefuse(ms)
     const answers = await Promise.allSettled(posts.map(({ body, headers }) => rig.post('a/b', body, { headers })))
     const receipts: Receipt[] = []
     const failures: unknown[] = []

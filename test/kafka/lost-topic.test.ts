@@ -12,11 +12,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ServedNode, startServed } from '../../src/history/chaos.ts'
 import type { Address } from '../../src/history/load.ts'
 import { checkStore } from '../../src/index.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka } from '../../src/log/kafka/client.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { topicNames } from '../../src/log/kafka/topics.ts'
-import { kafkaLogOptions, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaLogOptions, newPrefix, noKafka, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 
 describe.skipIf(noKafka)('a builder whose topic', () => {
@@ -48,8 +46,7 @@ describe.skipIf(noKafka)('a builder whose topic', () => {
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'proofstream-lost-topic-'))
     topicPrefix = newPrefix()
-    admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
-    await admin.connect()
+    admin = await sharedAdmin()
     gateway = await spawn('gateway').ready
     builder = spawn('builder')
     builderAt = await builder.ready

@@ -5,14 +5,21 @@ import { spawnSync } from 'node:child_process'
 import type { Admin } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
 import { createKafka } from '../../src/log/kafka/client.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { topicNames } from '../../src/log/kafka/topics.ts'
 import { topicContract } from '../../src/log/messages.ts'
 import type { NodeError } from '../../src/model/errors.ts'
 import { saslUser } from '../helpers/kafka-broker.ts'
-import { kafkaLogOptions, listeningLogger, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import {
+  kafkaLogOptions,
+  listeningLogger,
+  newPrefix,
+  noKafka,
+  recordsTopic,
+  sharedAdmin,
+  sharedKafka,
+} from '../helpers/kafka-shared.ts'
 
 const topicResource = 2
 
@@ -35,8 +42,7 @@ async function fault(opening: Promise<{ close(): Promise<void> }>): Promise<Node
 describe.skipIf(noKafka)('topics', () => {
   let admin: Admin
   beforeAll(async () => {
-    admin = createKafka({ brokers: [sharedKafka().broker] }, silentLogger).admin()
-    await admin.connect()
+    admin = await sharedAdmin()
   })
   afterAll(() => admin.disconnect())
 
@@ -92,7 +98,6 @@ describe.skipIf(noKafka)('topics', () => {
   test('may be kept for ever', async () => {
     const options = kafkaLogOptions()
     await (await openKafkaLog(options)).close()
-    const { records } = topicNames(must(options.topicPrefix, 'a prefix'))
     const configEntries = Object.entries({
       ...topicContract('records').settings,
       'min.insync.replicas': '1',
@@ -100,7 +105,7 @@ describe.skipIf(noKafka)('topics', () => {
     }).map(([name, value]) => ({ name, value }))
     await admin.alterConfigs({
       validateOnly: false,
-      resources: [{ type: topicResource, name: records, configEntries }],
+      resources: [{ type: topicResource, name: recordsTopic(options), configEntries }],
     })
     await (await openKafkaLog(options)).close()
   })

@@ -4,10 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { createKafka, createProducer } from '../../src/log/kafka/client.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'
@@ -97,29 +94,16 @@ describe.skipIf(noKafka)('appending', () => {
     expect((await textsOf(log))[position]).toBe('B')
   })
 
-  /** The next request to store is stored, its answer lost, and connections are refused for `ms`. */
-  const storeAndRefuse = (ms: number): void => {
-    proxy.fate = (apiKey) => {
-      if (apiKey !== produceKey || proxy.refuses) return 'pass'
-      proxy.refuses = true
-      setTimeout(() => {
-        proxy.refuses = false
-        proxy.fate = () => 'pass'
-      }, ms)
-      return 'after'
-    }
-  }
-
   test('names the first copy when the answer was lost and connections were refused for 3 s', async () => {
     await log.append(0, [bytesOf('warm')])
-    storeAndRefuse(3_000)
+    proxy.storeAndRefuse(3_000)
     expect(await log.append(0, [bytesOf('A'), bytesOf('B')])).toBe(1)
     expect(await textsOf(log)).toEqual(['warm', 'A', 'B', 'A', 'B'])
   })
 
   test('says that the outcome is unknown when the answer was lost and connections were refused for 20 s', async () => {
     await log.append(0, [bytesOf('warm')])
-    storeAndRefuse(20_000)
+    proxy.storeAndRefuse(20_000)
     await expect(log.append(0, [bytesOf('A')])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
     await expect.poll(() => proxy.refuses, { timeout: 30_000 }).toBe(false)
     const position = await log.append(0, [bytesOf('B')])
@@ -142,15 +126,5 @@ describe.skipIf(noKafka)('appending', () => {
     const most = new Uint8Array(1_048_000).fill(7)
     expect(await log.append(0, [most])).toBe(0)
     expect((await log.get(0, 0))?.length).toBe(most.length)
-  })
-
-  test('does not take for stored what the client has sent to no partition', async () => {
-    // The client knows one partition of the topic; a message for another one it drops without a word.
-    const { records } = topicNames(must(options.topicPrefix, 'a prefix'))
-    const producer = createProducer(createKafka(options.connection, silentLogger))
-    await producer.connect()
-    const results = await producer.send({ topic: records, messages: [{ partition: 5, value: 'lost' }] })
-    await producer.disconnect()
-    expect(results).toEqual([])
   })
 })

@@ -5,7 +5,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBuilder } from '../../src/builder/builder.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
@@ -14,6 +13,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { compressor } from '../../src/open-storage.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -26,13 +26,6 @@ const partitions = 4
 /** Seconds that a builder is frozen; longer ones by option. */
 const frozenSeconds = Number(process.env['FROZEN_SECONDS'] ?? 20)
 const names = Array.from({ length: 12 }, (_, n) => `acme/d${n}`)
-
-/** As nodes compress. */
-const compressor = {
-  name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
-  compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
-  decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
-}
 
 let home: string
 let token: string

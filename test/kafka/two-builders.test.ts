@@ -1,7 +1,6 @@
 // Two builders on one topic and one store: each reads everything, whoever commits first has won, and the chain is the
 // same as one builder would have made.
 
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Builder, startBuilder } from '../../src/builder/builder.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
@@ -9,6 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openKafkaAnnouncements } from '../../src/log/kafka/announcements.ts'
 import { type KafkaLog, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { compressor } from '../../src/open-storage.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { dataPaths } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
@@ -33,11 +33,6 @@ describe.skipIf(noKafka)('two builders', () => {
     const log = await openKafkaLog(common)
     const announcements = openKafkaAnnouncements(common)
     const store = await openDirectoryStore(dataPaths(live.dataDir).store)
-    const compressor = {
-      name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
-      compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
-      decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
-    }
     const builder = await startBuilder({ ...common, log, store, announcements, compressor })
     second = { builder, log, store, announcements }
   })

@@ -5,11 +5,12 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
+import { nextTurn, systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
 import { type FileLogOptions, openFileLog } from '../../src/log/file/file-log.ts'
 import { describeEventLog, readAll } from './contract-suite.ts'
-import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
+import { type Operation, SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
 const directory = '/log'
 const MiB = 1024 * 1024
@@ -25,10 +26,25 @@ function message(number: number, length = 100): Uint8Array {
   return bytes
 }
 
-async function fill(disk: SimulatedDisk, count: number): Promise<void> {
-  const log = await openFileLog(options(disk))
+async function opened(more: Partial<FileLogOptions> = {}): Promise<{ disk: SimulatedDisk; log: EventLog }> {
+  const disk = new SimulatedDisk([directory])
+  return { disk, log: await openFileLog(options(disk, more)) }
+}
+
+async function append(log: EventLog, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await log.append(0, [message(i)])
+}
+
+/** A disk with a closed log of `count` messages. */
+async function filled(count: number): Promise<SimulatedDisk> {
+  const { disk, log } = await opened()
+  await append(log, count)
   await log.close()
+  return disk
+}
+
+async function segmentsOf(disk: SimulatedDisk): Promise<string[]> {
+  return (await disk.files.list(directory)).filter((name) => name.endsWith('.segment'))
 }
 
 let root = ''
@@ -54,8 +70,7 @@ describeEventLog('the file log with large segments', () =>
 
 describe('reopening', () => {
   test('keeps identity, positions and messages', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     await log.append(0, [message(0), message(1)])
     await log.close()
     const again = await openFileLog(options(disk))
@@ -69,19 +84,17 @@ describe('reopening', () => {
   test('says nothing about a log that was closed cleanly', async () => {
     const warnings: string[] = []
     const logger: Logger = { ...silentLogger, warn: (_fields, text) => warnings.push(text) }
-    const disk = new SimulatedDisk(['/log'])
-    await fill(disk, 30)
+    const disk = await filled(30)
     await (await openFileLog(options(disk, { logger, segmentBytes: 3 * MiB }))).close()
     await (await openFileLog(options(disk, { logger, segmentBytes: 3 * MiB }))).close()
     expect(warnings).toEqual([])
   })
 
   test('makes durable what a killed process had only written, before anyone can read it', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     disk.before = (operation) => (operation === 'datasync' ? new Promise(() => {}) : undefined)
     void log.append(0, [message(0)])
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     disk.kill()
     const next = await openFileLog(options(disk))
     expect((await readAll(next)).length).toBe(1)
@@ -90,8 +103,7 @@ describe('reopening', () => {
   })
 
   test('refuses a directory without the identity that its segments had', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    await fill(disk, 1)
+    const disk = await filled(1)
     disk.corrupt('/log/id', () => new TextEncoder().encode('nonsense'))
     await expect(openFileLog(options(disk))).rejects.toMatchObject({ reason: 'LogDamaged' })
   })
@@ -99,8 +111,7 @@ describe('reopening', () => {
 
 describe('group commit', () => {
   test('shares one fsync among the appends that wait for the one before', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk, { segmentBytes: MiB }))
+    const { disk, log } = await opened({ segmentBytes: MiB })
     const first = log.append(0, [message(0)])
     let release = (): void => {}
     disk.before = (operation) => {
@@ -110,10 +121,10 @@ describe('group commit', () => {
       })
     }
     const before = disk.counts.datasync ?? 0
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     const rest = Array.from({ length: 64 }, (_, i) => log.append(0, [message(i + 1)]))
     expect(await log.range(0)).toEqual({ start: 0, end: 0 })
-    disk.before = () => {}
+    disk.fail()
     release()
     expect(await first).toBe(0)
     expect(await Promise.all(rest)).toEqual(Array.from({ length: 64 }, (_, i) => i + 1))
@@ -121,8 +132,7 @@ describe('group commit', () => {
   })
 
   test('shows a message to readers and answers its append only after its fsync', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -141,7 +151,7 @@ describe('group commit', () => {
         stop.abort()
       }
     })()
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+    for (let i = 0; i < 20; i++) await nextTurn()
     expect(disk.bytes('/log/0.segment')[24 + 3]).toBe(7)
     expect({ answered, seen, end: (await log.range(0)).end }).toEqual({ answered: false, seen: 0, end: 0 })
     release()
@@ -152,22 +162,20 @@ describe('group commit', () => {
 })
 
 test('refuses appends when too much waits to be written', async () => {
-  const disk = new SimulatedDisk(['/log'])
-  const log = await openFileLog(options(disk, { segmentBytes: 64 * MiB }))
+  const { disk, log } = await opened({ segmentBytes: 64 * MiB })
   disk.before = (operation) => (operation === 'write' ? new Promise(() => {}) : undefined)
   const large = new Uint8Array(16 * MiB)
   void log.append(0, [large])
-  await new Promise((resolve) => setImmediate(resolve))
+  await nextTurn()
   for (let i = 0; i < 16; i++) void log.append(0, [large])
   await expect(log.append(0, [message(0)])).rejects.toMatchObject({ kind: 'Saturated' })
 })
 
 describe('segments', () => {
   test('are preallocated, named by their first position and read as one log', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
-    for (let i = 0; i < 100; i++) await log.append(0, [message(i)])
-    const names = (await disk.files.list(directory)).filter((name) => name.endsWith('.segment'))
+    const { disk, log } = await opened()
+    await append(log, 100)
+    const names = await segmentsOf(disk)
     expect(names).toEqual(['0.segment', '33.segment', '66.segment', '99.segment'])
     for (const name of names) expect(disk.bytes(join(directory, name)).length).toBe(4096)
     await log.close()
@@ -178,8 +186,7 @@ describe('segments', () => {
   })
 
   test('take a message larger than themselves', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     await log.append(0, [message(0), message(1, 3 * MiB), message(2)])
     await log.close()
     const again = await openFileLog(options(disk))
@@ -187,26 +194,22 @@ describe('segments', () => {
   })
 
   test('below the floor are deleted, but the one that holds the message below the floor stays', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    await fill(disk, 100)
+    const disk = await filled(100)
     const log = await openFileLog(options(disk))
-    const segments = async (): Promise<string[]> =>
-      (await disk.files.list(directory)).filter((name) => name.endsWith('.segment'))
     await log.release(0, 66)
-    expect(await segments()).toEqual(['33.segment', '66.segment', '99.segment'])
+    expect(await segmentsOf(disk)).toEqual(['33.segment', '66.segment', '99.segment'])
     await log.release(0, 67)
-    expect(await segments()).toEqual(['66.segment', '99.segment'])
+    expect(await segmentsOf(disk)).toEqual(['66.segment', '99.segment'])
     expect(await log.range(0)).toEqual({ start: 66, end: 100 })
     await log.close()
     const again = await openFileLog(options(disk))
     expect(await again.range(0)).toEqual({ start: 66, end: 100 })
     await again.release(0, 100)
-    expect(await segments()).toEqual(['99.segment'])
+    expect(await segmentsOf(disk)).toEqual(['99.segment'])
   })
 
   test('that go while they are being read halt the reader', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    await fill(disk, 100)
+    const disk = await filled(100)
     const log = await openFileLog(options(disk))
     const reader = log.read(0, 0, {})[Symbol.asyncIterator]()
     await reader.next()
@@ -233,13 +236,11 @@ describe('a failed write or fsync', () => {
       const failures: unknown[] = []
       const log = await openFileLog(options(disk, { onFailure: (error) => failures.push(error) }))
       await log.append(0, [message(0)])
-      disk.before = (operation, path) => {
-        if (operation === failing && path.endsWith('.segment')) throw systemError('EIO')
-      }
+      disk.fail(failing, 'EIO', '.segment')
       const [one, two] = [log.append(0, [message(1)]), log.append(0, [message(2)])]
       await expect(one).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
       await expect(two).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
-      disk.before = () => {}
+      disk.fail()
       await expect(log.append(0, [message(3)])).rejects.toMatchObject({ kind: 'LogUnavailable' })
       expect(failures).toHaveLength(1)
       expect((await readAll(log)).length).toBe(1)
@@ -248,15 +249,12 @@ describe('a failed write or fsync', () => {
   )
 
   test('does not lose what the page cache alone has: the next process copies the segment first', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     await log.append(0, [message(0)])
-    disk.before = (operation, path) => {
-      if (operation === 'datasync' && path.endsWith('.segment')) throw systemError('EIO')
-    }
+    disk.fail('datasync', 'EIO', '.segment')
     await expect(log.append(0, [message(1)])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
     await log.close()
-    disk.before = () => {}
+    disk.fail()
     const next = await openFileLog(options(disk))
     const shown = await readAll(next)
     expect(shown.length).toBe(2)
@@ -290,14 +288,11 @@ describe('a full volume', () => {
   })
 
   test('found out by the write itself stores nothing and does not stop the log', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
+    const { disk, log } = await opened()
     await log.append(0, [message(0)])
-    disk.before = (operation) => {
-      if (operation === 'write') throw systemError('ENOSPC')
-    }
+    disk.fail('write', 'ENOSPC')
     await expect(log.append(0, [message(1)])).rejects.toMatchObject({ kind: 'StorageFull' })
-    disk.before = () => {}
+    disk.fail()
     expect(await log.append(0, [message(2)])).toBe(1)
     await log.close()
     const again = await openFileLog(options(disk))
@@ -305,14 +300,11 @@ describe('a full volume', () => {
   })
 
   test('found out by a new segment stores nothing and does not stop the log', async () => {
-    const disk = new SimulatedDisk(['/log'])
-    const log = await openFileLog(options(disk))
-    for (let i = 0; i < 33; i++) await log.append(0, [message(i)])
-    disk.before = (operation) => {
-      if (operation === 'create') throw systemError('ENOSPC')
-    }
+    const { disk, log } = await opened()
+    await append(log, 33)
+    disk.fail('create', 'ENOSPC')
     await expect(log.append(0, [message(33)])).rejects.toMatchObject({ kind: 'StorageFull' })
-    disk.before = () => {}
+    disk.fail()
     expect(await log.append(0, [message(34)])).toBe(33)
   })
 })
@@ -326,14 +318,12 @@ describe('without descriptors for another file', () => {
     const disk = new SimulatedDisk(['/log'])
     let failed = false
     const log = await openFileLog(options(disk, { onFailure: () => (failed = true) }))
-    for (let i = 0; i < 33; i++) await log.append(0, [message(i)])
-    disk.before = (one) => {
-      if (one === operation) throw systemError(code)
-    }
+    await append(log, 33)
+    disk.fail(operation, code)
     for (let tries = 0; tries < 3; tries++) {
       await expect(log.append(0, [message(33)])).rejects.toMatchObject({ kind: 'LogUnavailable' })
     }
-    disk.before = () => {}
+    disk.fail()
     expect(await log.append(0, [message(34)])).toBe(33)
     expect(failed).toBe(false)
     await log.close()
@@ -344,9 +334,45 @@ describe('without descriptors for another file', () => {
 })
 
 test('rows are refused while few more files can be made', async () => {
-  const disk = new SimulatedDisk(['/log'])
-  const log = await openFileLog(options(disk))
+  const { disk, log } = await opened()
   disk.freeInodes = 9_999
   await expect(log.append(0, [message(0)])).rejects.toMatchObject({ kind: 'StorageFull' })
   expect(await log.append(0, [message(0)], { useReserve: true })).toBe(0)
+})
+
+// A volume that has no room for the next segment, but still for a small message in the one before it.
+test.each<Operation>(['create', 'truncate', 'datasync', 'syncDirectory'])(
+  'keeps a small message that came after a segment which failed at its %s',
+  async (failing) => {
+    for (const power of [false, true]) {
+      const { disk, log } = await opened({ segmentBytes: 400 })
+      await log.append(0, [new Uint8Array(200).fill(1)])
+      disk.before = (operation) => {
+        if (operation === failing) {
+          disk.before = () => {}
+          throw systemError('ENOSPC')
+        }
+      }
+      await expect(log.append(0, [new Uint8Array(300).fill(2)])).rejects.toMatchObject({ kind: 'StorageFull' })
+      expect(await log.append(0, [new Uint8Array(50).fill(3)])).toBe(1)
+      expect(await log.append(0, [new Uint8Array(300).fill(4)])).toBe(2)
+      await log.close()
+      // What was not fsynced is as it was before.
+      if (power) disk.crash(() => false)
+      const next = await openFileLog(options(disk, { segmentBytes: 400 }))
+      expect((await readAll(next)).map(({ bytes }) => bytes[0])).toEqual([1, 3, 4])
+      await next.close()
+    }
+  },
+)
+
+test('stops when a segment that failed cannot be removed', async () => {
+  const { disk, log } = await opened({ segmentBytes: 400 })
+  await log.append(0, [new Uint8Array(200)])
+  disk.before = (operation) => {
+    if (operation === 'truncate') throw systemError('ENOSPC')
+    if (operation === 'unlink') throw systemError('EIO')
+  }
+  await expect(log.append(0, [new Uint8Array(300)])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
+  await expect(log.append(0, [new Uint8Array(50)])).rejects.toMatchObject({ kind: 'LogUnavailable' })
 })

@@ -12,26 +12,26 @@ function shared(
 ) {
   return shareOut(
     partitions,
-    ids.map((id) => ({ id, claims: before.get(id) ?? [] })),
+    ids.map((id) => ({ id, held: before.get(id) ?? [] })),
   )
 }
 
 describe('sharing partitions out', () => {
   test('gives each partition to one, in numbers that differ by one at most', () => {
     const arbitraryCount = fc.integer({ min: 1, max: 40 })
-    const claims = fc.array(fc.array(fc.integer({ min: -2, max: 45 }), { maxLength: 50 }), {
+    const held = fc.array(fc.array(fc.integer({ min: -2, max: 45 }), { maxLength: 50 }), {
       minLength: 1,
       maxLength: 12,
     })
     fc.assert(
-      fc.property(arbitraryCount, claims, (partitions, claimed) => {
+      fc.property(arbitraryCount, held, (partitions, taken) => {
         const given = shareOut(
           partitions,
-          claimed.map((own, at) => ({ id: `m${at}`, claims: own })),
+          taken.map((own, at) => ({ id: `m${at}`, held: own })),
         )
         expect([...given.values()].flat().sort((a, b) => a - b)).toEqual(numbers(partitions))
         const counts = [...given.values()].map(({ length }) => length)
-        expect(given.size).toBe(claimed.length)
+        expect(given.size).toBe(taken.length)
         expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
       }),
     )
@@ -60,8 +60,8 @@ describe('sharing partitions out', () => {
 
   test('does not depend on the order of the builders, and gives what two claim to one', () => {
     const sharers = [
-      { id: 'a', claims: [1, 2] },
-      { id: 'b', claims: [1, 3] },
+      { id: 'a', held: [1, 2] },
+      { id: 'b', held: [1, 3] },
     ]
     expect(shareOut(4, sharers)).toEqual(shareOut(4, sharers.toReversed()))
     expect(shareOut(4, sharers).get('a')).toEqual([1, 2])

@@ -32,7 +32,7 @@ test('each change is told once, the reason as long as it lasts', async () => {
   expect(await watch.reason()).toBe(undefined)
   openBytes = spaceReserveBytes
   expect(await watch.reason()).toContain('rows need 768 MiB')
-  watch.close()
+  await watch.close()
   expect(lines).toHaveLength(6)
   expect(lines.filter((line) => line.startsWith('rows are refused'))).toHaveLength(4)
 })

@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
-import { randomOf } from '../../src/history/load.ts'
 import { startNode } from '../../src/node.ts'
 import { orderFaults, parseTrace } from './order.ts'
-import { type Injection, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
+import { type Injection, injectionsOf, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
 
 const workload = fileURLToPath(new URL('first-start-workload.ts', import.meta.url))
 const calls = [
@@ -25,7 +24,6 @@ const calls = [
   'unlink,unlinkat',
   'mkdir,mkdirat',
 ] as const
-const faults = ['kill', 'EIO', 'ENOSPC'] as const
 const wanted = process.env['FIRST_START_RUNS'] ?? '24'
 const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
@@ -88,26 +86,17 @@ describe.skipIf(missing !== undefined)('a first start', () => {
 
   test(`interrupted anywhere is finished by the next one (FIRST_START_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
     const { run } = await runIn()
-    const made = parseTrace(run.trace)
-    const injections: Injection[] = []
-    for (const call of calls) {
-      const names = call.split(',')
-      const nths = new Set(made.filter(({ name, ours }) => ours && names.includes(name)).map(({ nth }) => nth))
-      for (const nth of nths) for (const fault of faults) injections.push({ call, fault, nth })
-    }
-    const random = randomOf(seed)
-    const order = injections.map((injection) => ({ injection, key: random.next() })).sort((a, b) => a.key - b.key)
-    const chosen = wanted === 'all' ? order : order.slice(0, Number(wanted))
+    const { all, chosen } = injectionsOf(parseTrace(run.trace), calls, { wanted, seed })
     const bad: object[] = []
     let reached = 0
-    for (const { injection } of chosen) {
+    for (const injection of chosen) {
       const { dir, run: disturbed } = await runIn(injection)
       if (disturbed.injected.length > 0 || disturbed.ended.startsWith('SIGKILL')) reached++
       const found = await faultsAfter(dir, disturbed).catch((error: unknown) => [String(error)])
       if (found.length > 0) bad.push({ injection, found, injected: disturbed.injected, ended: disturbed.ended })
       await rm(dir, { recursive: true, force: true })
     }
-    console.log(`first starts: ${chosen.length} of ${injections.length} runs, ${reached} reached`)
+    console.log(`first starts: ${chosen.length} of ${all} runs, ${reached} reached`)
     expect(bad).toEqual([])
     expect(reached * 2).toBeGreaterThan(chosen.length)
   })

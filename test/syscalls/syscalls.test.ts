@@ -16,11 +16,10 @@ import { type Core, openCore } from './core.ts'
 import { orderFaults, parseTrace, type TracedCall } from './order.ts'
 import { crashPoints } from './points.ts'
 import { postsOf } from './posts.ts'
-import { type Injection, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
+import { type Injection, injectionsOf, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
 
 const unlinks = 'unlink,unlinkat'
 const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2', unlinks] as const
-const faults = ['kill', 'EIO', 'ENOSPC'] as const
 const wanted = process.env['SYSCALL_RUNS'] ?? '40'
 const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 /** Kills at each named point. */
@@ -119,21 +118,13 @@ describe.skipIf(missing !== undefined)('under strace', () => {
 
   test(`whatever call fails, no promise breaks (SYSCALL_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
     const { calls: made } = await calibrate()
-    const injections: Injection[] = []
-    for (const call of calls) {
-      const names = call.split(',')
-      const nths = new Set(made.filter(({ name, ours }) => ours && names.includes(name)).map(({ nth }) => nth))
-      for (const nth of nths) for (const fault of faults) injections.push({ call, fault, nth })
-    }
-    const random = randomOf(seed)
-    const order = injections.map((injection) => ({ injection, key: random.next() })).sort((a, b) => a.key - b.key)
-    const chosen = (wanted === 'all' ? order : order.slice(0, Number(wanted))).map(({ injection }) => injection)
+    const { all, chosen } = injectionsOf(made, calls, { wanted, seed })
     const counts: Record<string, number> = {}
     const bad = await injectAll(chosen, (injection, isReached) => {
       const what = isReached ? `${injection.call} ${injection.fault}` : 'not reached'
       counts[what] = (counts[what] ?? 0) + 1
     })
-    console.log(`system calls: ${chosen.length} of ${injections.length} runs`, JSON.stringify(counts))
+    console.log(`system calls: ${chosen.length} of ${all} runs`, JSON.stringify(counts))
     expect(bad).toEqual([])
     expect((counts['not reached'] ?? 0) * 2).toBeLessThan(chosen.length)
   })

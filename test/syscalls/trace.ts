@@ -3,6 +3,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { randomOf } from '../../src/history/load.ts'
+import type { TracedCall } from './order.ts'
 import type { Line } from './posts.ts'
 
 export type Fault = 'kill' | 'EIO' | 'ENOSPC'
@@ -13,6 +15,26 @@ export interface Injection {
   readonly fault: Fault
   /** The n-th call of a thread, from 1. */
   readonly nth: number
+}
+
+const faults = ['kill', 'EIO', 'ENOSPC'] as const
+
+/** Every fault of every traced call on files of the node, in an order that the seed gives; all, or as many as wanted. */
+export function injectionsOf(
+  made: readonly TracedCall[],
+  calls: readonly string[],
+  { wanted, seed }: { readonly wanted: string; readonly seed: number },
+): { readonly all: number; readonly chosen: readonly Injection[] } {
+  const all: Injection[] = []
+  for (const call of calls) {
+    const names = call.split(',')
+    const nths = new Set(made.filter(({ name, ours }) => ours && names.includes(name)).map(({ nth }) => nth))
+    for (const nth of nths) for (const fault of faults) all.push({ call, fault, nth })
+  }
+  const random = randomOf(seed)
+  const order = all.map((injection) => ({ injection, key: random.next() })).sort((a, b) => a.key - b.key)
+  const chosen = wanted === 'all' ? order : order.slice(0, Number(wanted))
+  return { all: all.length, chosen: chosen.map(({ injection }) => injection) }
 }
 
 export interface TracedRun {

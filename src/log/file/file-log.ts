@@ -1,12 +1,12 @@
 // The event log in a directory of this machine: one partition, segment files, group commit.
-// Appends that arrive while an fsync is under way share the next one; no timer is involved. An append is answered, and
+// Appends that arrive while an fsync is in flight share the next one; no timer is involved. An append is answered, and
 // its messages shown to readers, when the fsync after its write has ended.
 
 import { join } from 'node:path'
 import { type FileSystem, hasCode, makeDurableDirectory, nodeFileSystem, readText } from '../../disk/files.ts'
 import { SpaceReserve } from '../../disk/space.ts'
 import { assert, must } from '../../lib/assert.ts'
-import { copyBytes, utf8 } from '../../lib/bytes.ts'
+import { copyBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
@@ -14,8 +14,8 @@ import type { EventLog, LogEntry } from '../event-log.ts'
 import { prepareContract } from '../messages.ts'
 import { checkInRange, Tail, truncated } from '../tail.ts'
 import { type LogIdentity, maxMessageBytes, newIdentityText, parseIdentity, withoutIdentity } from './frame.ts'
-import { listSegments, recoverLog } from './recover-log.ts'
-import { SegmentWriter } from './segment-writer.ts'
+import { listSegments, recoverLog, writeText } from './recover-log.ts'
+import { full, SegmentWriter } from './segment-writer.ts'
 
 const MiB = 1024 * 1024
 const defaultSegmentBytes = 64 * MiB
@@ -91,7 +91,7 @@ class FileLog implements EventLog {
   readonly #onFailure: (error: unknown) => void
   #queue: Call[] = []
   #queuedBytes = 0
-  /** The writing under way; undefined when nothing is queued. */
+  /** The writing in flight; undefined when nothing is queued. */
   #writing: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failed = false
@@ -226,7 +226,7 @@ class FileLog implements EventLog {
         group.push(call)
         bytes += call.bytes
       } else {
-        call.reject(storageFull())
+        call.reject(full())
       }
     }
     this.#queue = this.#queue.slice(taken)
@@ -280,10 +280,6 @@ class FileLog implements EventLog {
   }
 }
 
-function storageFull(): NodeError {
-  return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.')
-}
-
 function outcomeUnknown(cause: unknown): NodeError {
   return new NodeError(
     'OutcomeUnknown',
@@ -301,13 +297,7 @@ async function readOrMakeIdentity(files: FileSystem, directory: string): Promise
   if (held !== undefined) return parseIdentity(held)
   if ((await listSegments({ files, directory })).length > 0) throw withoutIdentity()
   const text = newIdentityText()
-  const file = await files.open(`${path}.new`, 'create')
-  try {
-    await file.write(utf8(text), 0)
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
+  await writeText(files, `${path}.new`, text)
   await files.rename(`${path}.new`, path)
   await files.syncDirectory(directory)
   return parseIdentity(text)

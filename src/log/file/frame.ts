@@ -128,7 +128,7 @@ export function parseIdentity(text: string): LogIdentity {
   return { id, form: { isNumbered: true, seed: crc32c(bytes) } }
 }
 
-/** Without its identity nobody can tell the frames of a log from torn ones. */
+/** Without its identity the frames of a log cannot be told from torn ones. */
 export function withoutIdentity(): HaltError {
   return new HaltError('LogDamaged', 'the file id is missing although there are segments; put it back from a backup')
 }

@@ -3,7 +3,7 @@
 // refuses to start rather than lose what it has acknowledged. For `doctor`, the same is looked at without a change.
 
 import { join } from 'node:path'
-import { ifThere, nodeFileSystem, type OpenFile, readText } from '../../disk/files.ts'
+import { type FileSystem, ifThere, nodeFileSystem, type OpenFile, readText, withFile } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -89,18 +89,23 @@ export async function createSegment(
  */
 export async function noteFailure(at: LogDirectory, error: unknown): Promise<void> {
   try {
-    const file = await at.files.open(failureNote(at), 'create')
-    await file.write(utf8(`${String(error)}\n`), 0)
-    await file.datasync()
-    await file.close()
+    await writeText(at.files, failureNote(at), `${String(error)}\n`)
     await at.files.syncDirectory(at.directory)
   } catch (second) {
     at.logger.error({ err: second }, 'the failure of the log could not be noted')
   }
 }
 
+/** Writes a small file, durable but for its name. */
+export async function writeText(files: FileSystem, path: string, text: string): Promise<void> {
+  await withFile(files, path, 'create', async (file) => {
+    await file.write(utf8(text), 0)
+    await file.datasync()
+  })
+}
+
 /** Where it is noted that a write or fsync failed. */
-export function failureNote(at: Pick<LogDirectory, 'directory'>): string {
+function failureNote(at: Pick<LogDirectory, 'directory'>): string {
   return join(at.directory, 'failed')
 }
 
@@ -126,7 +131,7 @@ export async function listSegments(at: Pick<LogDirectory, 'files' | 'directory'>
 }
 
 /** The place after the last good frame. */
-export async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
+async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
   let place: Place = { position: segment.first, offset: 0 }
   for (;;) {
     const run = await readFrames(file, place, {
@@ -144,13 +149,12 @@ export async function findEnd(file: OpenFile, segment: Segment): Promise<Place> 
 /** Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. */
 async function clearTail(at: LogDirectory, file: OpenFile, end: Place): Promise<void> {
   const size = await file.size()
-  const tail = await inspectTail(file, { ...end, form: at.form }, size)
-  if (tail.damaged) throw damagedFrame(end.position)
-  if (tail.used > 0) {
-    at.logger.warn({ position: end.position, bytes: tail.used }, tornText)
+  const tornBytes = await tornBytesAfter(file, { ...end, form: at.form }, size)
+  if (tornBytes > 0) {
+    at.logger.warn({ position: end.position, bytes: tornBytes }, tornText)
     await file.truncate(end.offset)
   }
-  if (tail.used > 0 || size < at.segmentBytes) {
+  if (tornBytes > 0 || size < at.segmentBytes) {
     await file.truncate(Math.max(at.segmentBytes, end.offset))
     await file.datasync()
   }
@@ -162,19 +166,22 @@ const tornText =
   'acknowledged, without one the disk has damaged the last message, which may have been acknowledged'
 
 /** A frame that was durable and is not intact any more. */
-export function damagedFrame(position: number): HaltError {
+function damagedFrame(position: number): HaltError {
   return new HaltError(
     'LogDamaged',
     `the frame of position ${position} is not intact although later frames say that it was stored durably`,
   )
 }
 
-/** What comes after the last good frame. `used`: bytes up to the last one that is not zero. */
-export async function inspectTail(
+/**
+ * Bytes after the last good frame, up to the last one that is not zero. Throws HaltError `LogDamaged` when they are not
+ * a torn write: a later frame says that this one was durable, or so much would have to be searched for one.
+ */
+async function tornBytesAfter(
   file: OpenFile,
   end: Place & { readonly form: FrameForm },
   size: number,
-): Promise<{ readonly used: number; readonly damaged: boolean }> {
+): Promise<number> {
   const { form } = end
   let used = 0
   let budget = searchBudgetBytes
@@ -184,19 +191,18 @@ export async function inspectTail(
   for (let at = end.offset; at < size; at += stepBytes) {
     const part = chunk.subarray(0, await file.read(chunk, at))
     if (part.equals(zeros.subarray(0, part.length))) continue
-    if (at === end.offset && hasOtherForm(part, end)) return { used: usedBytes(part), damaged: true }
+    if (at === end.offset && hasOtherForm(part, end)) throw damagedFrame(end.position)
     used = at - end.offset + usedBytes(part)
     for (let i = 0; i < Math.min(part.length, stepBytes); i++) {
       const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset, form })
       if (header === undefined || at + i + frameHeaderBytes + header.length > size) continue
       const frame = Buffer.allocUnsafeSlow(frameHeaderBytes + header.length)
       await file.read(frame, at + i)
-      if (frameIsIntact(frame, 0, { ...header, form })) return { used, damaged: true }
       budget -= frame.length
-      if (budget < 0) return { used, damaged: true }
+      if (frameIsIntact(frame, 0, { ...header, form }) || budget < 0) throw damagedFrame(end.position)
     }
   }
-  return { used, damaged: false }
+  return used
 }
 
 /**
@@ -228,11 +234,9 @@ function usedBytes(bytes: Uint8Array): number {
 async function copySegment(at: LogDirectory, segment: Segment): Promise<void> {
   at.logger.warn({ segment: segment.first }, 'the last process could not write the log; its last segment is copied')
   const path = `${segment.path}.copy`
-  const source = await at.files.open(segment.path, 'read')
-  try {
+  await withFile(at.files, segment.path, 'read', async (source) => {
     const size = await source.size()
-    const target = await at.files.open(path, 'create')
-    try {
+    await withFile(at.files, path, 'create', async (target) => {
       const buffer = Buffer.alloc(stepBytes)
       const zeros = Buffer.alloc(stepBytes)
       await target.truncate(size)
@@ -241,12 +245,8 @@ async function copySegment(at: LogDirectory, segment: Segment): Promise<void> {
         if (!part.equals(zeros.subarray(0, part.length))) await target.write(part, offset)
       }
       await target.datasync()
-    } finally {
-      await target.close()
-    }
-  } finally {
-    await source.close()
-  }
+    })
+  })
   await at.files.rename(path, segment.path)
   await at.files.syncDirectory(at.directory)
   await ifThere(at.files.unlink(failureNote(at)))
@@ -278,26 +278,20 @@ export async function inspectLog(directory: string): Promise<LogInspection> {
   if (idText === undefined && firsts.length > 0) throw withoutIdentity()
   const identity = idText === undefined ? undefined : parseIdentity(idText)
   const form = identity?.form ?? plainForm
-  let [end, tornBytes] = [firsts[0] ?? 0, 0]
+  let end = firsts[0] ?? 0
+  let tornBytes = 0
   for (const [index, first] of firsts.entries()) {
     if (first !== end)
       throw new HaltError('LogDamaged', `the messages from position ${end} to ${first - 1} are missing`)
     const segment = new Segment({ files, directory, form }, first)
-    const file = await files.open(segment.path, 'read')
-    try {
+    const next = firsts[index + 1]
+    await withFile(files, segment.path, 'read', async (file) => {
       const place = await findEnd(file, segment)
-      const next = firsts[index + 1]
+      end = place.position
       // A segment that others follow ends where the next one begins.
-      if (next !== undefined && place.position !== next) throw damagedFrame(place.position)
-      const tail =
-        next === undefined
-          ? await inspectTail(file, { ...place, form }, await file.size())
-          : { used: 0, damaged: false }
-      if (tail.damaged) throw damagedFrame(place.position)
-      ;[end, tornBytes] = [place.position, tail.used]
-    } finally {
-      await file.close()
-    }
+      if (next === undefined) tornBytes = await tornBytesAfter(file, { ...place, form }, await file.size())
+      else if (end !== next) throw damagedFrame(end)
+    })
   }
   return { id: identity?.id, start: firsts[0] ?? 0, end, segments: firsts.length, tornBytes, hasFailed }
 }

@@ -1,5 +1,5 @@
 // The writing end of the file log: frames into the last segment, fsync, next segment, removal of old ones.
-// One write at a time; whoever calls sees to that.
+// One write at a time; the caller sees to that.
 
 import { hasCode, ifThere, isFull, type OpenFile } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
@@ -203,6 +203,7 @@ function outOfFiles(cause: unknown): NodeError {
   })
 }
 
-function full(cause: unknown): NodeError {
+/** Rows are refused for want of space. */
+export function full(cause?: unknown): NodeError {
   return new NodeError('StorageFull', 'The volume of the log is full; nothing was stored.', { cause })
 }

@@ -2,7 +2,7 @@
 // zeros. Knows where its frames lie (a sparse index that grows as frames are written or read) and reads them back.
 
 import { join } from 'node:path'
-import type { FileSystem, OpenFile } from '../../disk/files.ts'
+import { type FileSystem, type OpenFile, withFile } from '../../disk/files.ts'
 import { must } from '../../lib/assert.ts'
 import { HaltError } from '../../model/errors.ts'
 import type { LogEntry } from '../event-log.ts'
@@ -58,24 +58,16 @@ export class Segment {
    * and durable. Throws HaltError `LogDamaged` when one of them is not intact; system errors as they are.
    */
   async read(from: number, below: number, stepBytes = readStepBytes): Promise<LogEntry[]> {
-    const file = await this.#files.open(this.path, 'read')
-    try {
+    return withFile(this.#files, this.path, 'read', async (file) => {
+      const wanted = { from, below, stepBytes, form: this.form, note: (at: Place) => this.note(at) }
       let place = this.#placeBefore(from)
       for (;;) {
-        const run = await readFrames(file, place, {
-          from,
-          below,
-          stepBytes,
-          form: this.form,
-          note: (at) => this.note(at),
-        })
+        const run = await readFrames(file, place, wanted)
         if (run.entries.length > 0) return run.entries
         if (run.bad) throw new HaltError('LogDamaged', `the frame of position ${run.next.position} is not intact`)
         place = run.next
       }
-    } finally {
-      await file.close()
-    }
+    })
   }
 
   /** The last known place at or before `position`. */

@@ -1,16 +1,16 @@
 // Announcements over the commits topic, so that gateways and replicas of other processes hear of commits.
 // Listeners of this process are called at once; what comes back from the topic with our own mark is skipped.
-// Hints only: when the brokers are away, announcements are dropped, and whoever misses one finds the commit in the store.
+// Hints only: when the brokers are away, announcements are dropped: a commit whose announcement is missed is found in the store.
 
-import type { Kafka, Producer } from 'kafkajs'
+import type { Kafka } from 'kafkajs'
 import { randomBytes } from '../../ids/native-crypto.ts'
-import { decodeUtf8, equalBytes } from '../../lib/bytes.ts'
+import { decodeUtf8, equalBytes, utf8 } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type Announcements, openLocalAnnouncements } from '../announcements.ts'
 import type { CommitAnnouncement } from '../messages.gen.ts'
 import { checkCommitAnnouncement } from '../messages.ts'
-import { createKafka, createProducer, endConnections, type KafkaConnection, produceMs } from './client.ts'
+import { createKafka, endConnections, type KafkaConnection, produce, TopicConnections } from './client.ts'
 import { describeError, isOutOfRange, within } from './errors.ts'
 import { TopicReader } from './reader.ts'
 import { topicNames } from './topics.ts'
@@ -52,13 +52,14 @@ class TopicAnnouncements implements KafkaAnnouncements {
   readonly #listening: Promise<void>
   #waiting: CommitAnnouncement[] = []
   #sending: Promise<void> | undefined
-  #producer: Producer | undefined
+  readonly #producing: TopicConnections
 
   constructor(options: KafkaAnnouncementsOptions) {
     this.#options = options
     this.#local = openLocalAnnouncements(options.logger)
     this.#kafka = createKafka(options.connection, options.logger)
     this.#topic = topicNames(options.topicPrefix ?? 'proofstream').commits
+    this.#producing = new TopicConnections({ kafka: this.#kafka, topic: this.#topic })
     this.#listening = this.#listen()
   }
 
@@ -78,7 +79,7 @@ class TopicAnnouncements implements KafkaAnnouncements {
     await this.#sending
     this.#stop.abort()
     await this.#listening
-    await this.#producer?.disconnect().catch(() => {})
+    await this.#producing.drop()
     endConnections(this.#kafka)
   }
 
@@ -91,26 +92,20 @@ class TopicAnnouncements implements KafkaAnnouncements {
         await within(attemptMs, clock, this.#send(group))
       } catch (error) {
         logger.warn({ dropped: group.length, why: describeError(error) }, 'announcements could not be sent')
-        const failed = this.#producer
-        this.#producer = undefined
-        void failed?.disconnect().catch(() => {})
+        void this.#producing.drop()
       }
     }
     this.#sending = undefined
   }
 
   async #send(group: readonly CommitAnnouncement[]): Promise<void> {
-    if (this.#producer === undefined) {
-      this.#producer = createProducer(this.#kafka)
-      await this.#producer.connect()
-    }
     const messages = group.map((one) => ({
-      partition: 0,
-      key: one.dataset,
-      value: Buffer.from(JSON.stringify(one)),
+      key: Buffer.from(one.dataset),
+      value: utf8(JSON.stringify(one)),
       headers: { sender: Buffer.from(this.#mark) },
     }))
-    await this.#producer.send({ topic: this.#topic, acks: 1, timeout: produceMs, messages })
+    const leader = await this.#producing.leaderOf(await this.#producing.connected(), 0)
+    await produce(leader, { topic: this.#topic, partition: 0, acks: 'leader' }, messages)
   }
 
   /** Hears from now on. After a failure it goes on where it was, or at the end when that is gone. */

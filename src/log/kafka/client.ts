@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import kafkajs from 'kafkajs'
-import type { Broker, Cluster, ISocketFactory, Kafka, LogEntry as KafkaLogEntry, Producer, SASLOptions } from 'kafkajs'
+import type { Broker, Cluster, ISocketFactory, Kafka, LogEntry as KafkaLogEntry, SASLOptions } from 'kafkajs'
 import { must } from '../../lib/assert.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { DecodeError, HaltError, NodeError } from '../../model/errors.ts'
@@ -34,8 +34,7 @@ export interface KafkaConnection {
 
 const requestMs = 5_000
 /** How long a leader waits for its followers; below the request's own limit. */
-export const produceMs = 4_000
-const allReplicas = -1
+const produceMs = 4_000
 const metadataMaxAgeMs = 5_000
 const keepAliveMs = 60_000
 
@@ -88,17 +87,6 @@ function kept(open: ISocketFactory, connections: Connections): ISocketFactory {
     if (connections.isEnded) socket.destroy()
     return socket
   }
-}
-
-/** A producer that sends each request once: repeating is the adapter's, because only it knows what may be stored. */
-export function createProducer(kafka: Kafka): Producer {
-  return kafka.producer({
-    idempotent: false,
-    allowAutoTopicCreation: false,
-    metadataMaxAge: metadataMaxAgeMs,
-    retry: { retries: 0 },
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  })
 }
 
 /**
@@ -242,20 +230,32 @@ export class TopicConnections {
   }
 }
 
+/** A message as it is sent; without a key where none is given. */
+export interface Outgoing {
+  readonly value: Uint8Array
+  readonly key?: Buffer
+  readonly headers?: Readonly<Record<string, Buffer>>
+}
+
 /**
- * One request that stores messages with every replica in step; gives the position of the first. The library does not
- * repeat it. Throws what kafkajs throws, and NodeError `LogUnavailable` for an answer that does not say.
+ * One request that stores messages, with `acks` of the leader alone or of every replica in step; gives the position of
+ * the first. The library does not repeat it. Throws what kafkajs throws, and NodeError `LogUnavailable` for an answer
+ * that does not say.
  */
 export async function produce(
   leader: Broker,
-  { topic, partition }: { readonly topic: string; readonly partition: number },
-  messages: readonly Uint8Array[],
+  to: { readonly topic: string; readonly partition: number; readonly acks: 'leader' | 'all' },
+  messages: readonly Outgoing[],
 ): Promise<number> {
-  // The client wants Buffers; these share the memory.
-  const values = messages.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength))
-  const sent = values.map((value) => ({ key: null, value }))
+  const { topic, partition } = to
+  const sent = messages.map(({ value: { buffer, byteOffset, byteLength }, key = null, headers }) => {
+    // The client wants a Buffer; this one shares the memory.
+    const value = Buffer.from(buffer, byteOffset, byteLength)
+    return headers === undefined ? { key, value } : { key, value, headers }
+  })
   const topicData = [{ topic, partitions: [{ partition, messages: sent }] }]
-  return firstPosition(await leader.produce({ acks: allReplicas, timeout: produceMs, topicData }), partition)
+  const acks = to.acks === 'all' ? -1 : 1
+  return firstPosition(await leader.produce({ acks, timeout: produceMs, topicData }), partition)
 }
 
 interface ProduceAnswer {

@@ -7,7 +7,7 @@ import { NodeError } from '../../model/errors.ts'
 
 /**
  * `refused`: not stored, and repeating is of no use. `absent`: not stored by this attempt; a repetition may succeed.
- * `unknown`: stored or not, nobody can say.
+ * `unknown`: it may or may not be stored.
  */
 export type SendVerdict = 'refused' | 'absent' | 'unknown'
 

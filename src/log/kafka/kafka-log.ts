@@ -24,7 +24,7 @@ const stepBytes = 1024 * 1024
 const checkLimitMs = 1_500
 /** How long closing waits for readers to reach what has been appended. */
 const drainMs = 5_000
-/** How long closing waits for connections to end; a silent broker would keep it for ever. */
+/** How long closing waits for connections to end; a silent broker would never let it end. */
 const closeMs = 1_000
 /** An end below a position that was read before may be that of a leader who does not know it yet. */
 const endTries = 4
@@ -47,7 +47,7 @@ export interface KafkaLogOptions {
 export interface KafkaLog extends EventLog {
   /** Copies of each message; with fewer than 3, *logged* survives a killed broker, not a loss of power. */
   readonly replicas: number
-  /** How long the topic keeps a message at least; Infinity: for ever. */
+  /** How long the topic keeps a message at least; Infinity: without end. */
   readonly retentionMs: number
   /** When the broker stored the message, by its clock, or undefined when the message is not there. */
   storedMs(partition: number, position: number): Promise<number | undefined>

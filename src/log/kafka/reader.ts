@@ -125,7 +125,7 @@ export class TopicReader {
 
   /**
    * The library opens the connection for fetching at the first fetch, and for two of them at once it opens two, of which
-   * it forgets one: nobody would ever end that. So the others wait for the first one.
+   * it forgets one, which would never end. So the others wait for the first one.
    */
   async #fetchFrom(cluster: Cluster, broker: Broker, request: Parameters<Broker['fetch']>[0]): Promise<unknown> {
     const first = this.#firstFetches.get(broker)
@@ -274,7 +274,7 @@ export class Follow {
     }
   }
 
-  /** Fetches from `from`, however long it takes; a halt is a result, so that nobody need await it. */
+  /** Fetches from `from`, however long it takes; a halt is a result, so that it need not be awaited. */
   async #fetch(from: number): Promise<LogEntry[] | HaltError> {
     const { reader, partition, clock, logger } = this.#options
     const startedMs = clock.monotonicMs()

@@ -49,7 +49,7 @@ export interface SenderDeps {
   readonly send: (messages: readonly Uint8Array[]) => Promise<number | Unsent>
   /** Position in [from, below) at which `messages` lie already, if they do. */
   readonly find: (span: { from: number; below: number }, messages: readonly Uint8Array[]) => Promise<number | undefined>
-  /** The message at `position` as the broker has it now, or undefined when it is not there. Throws when nobody says. */
+  /** The message at `position` as the broker has it now, or undefined when it is not there. Throws when it does not say. */
   readonly peek: (position: number) => Promise<Uint8Array | undefined>
   /** Called once when the partition has answered what cannot be: it is not the one that was opened. */
   readonly onHalt: (error: HaltError) => void
@@ -342,7 +342,8 @@ export class TopicWriter {
       return { unsent: error }
     }
     try {
-      return await within(attemptMs, clock, produce(leader, { topic, partition }, messages))
+      const values = messages.map((value) => ({ value }))
+      return await within(attemptMs, clock, produce(leader, { topic, partition, acks: 'all' }, values))
     } catch (error) {
       this.#isStale = true
       this.#checkedAtMs = Number.NEGATIVE_INFINITY
@@ -351,7 +352,7 @@ export class TopicWriter {
     }
   }
 
-  /** Ends the connections: the next attempt makes new ones. A silent broker may keep it waiting for ever. */
+  /** Ends the connections: the next attempt makes new ones. A silent broker may keep it waiting without end. */
   close(): Promise<void> {
     return this.#connections.drop()
   }

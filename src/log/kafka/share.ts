@@ -11,7 +11,7 @@ import { createKafka, endConnections, type KafkaConnection } from './client.ts'
 import { describeError, within } from './errors.ts'
 import { topicNames } from './topics.ts'
 
-/** The least that brokers allow by default: who is killed is missed after it. */
+/** The least that brokers allow by default: a builder that is killed is missed after it. */
 const sessionMs = 6_000
 const heartbeatMs = 1_000
 /** How often the client looks whether a heartbeat is due. */
@@ -166,7 +166,7 @@ class GroupShare implements PartitionShare {
     })
   }
 
-  /** Who has heard lately claims what it was given, and keeps it where that is even. */
+  /** A member that was heard lately names what it was given, and keeps it where that is even. */
   #assigner(cluster: Cluster): Assigner {
     const topic = this.#topic
     const version = 1
@@ -181,7 +181,7 @@ class GroupShare implements PartitionShare {
       },
       assign: async ({ members }) => {
         const { length } = cluster.findTopicPartitionMetadata(topic)
-        const sharers = members.map((member) => ({ id: member.memberId, claims: claimsOf(member) }))
+        const sharers = members.map((member) => ({ id: member.memberId, held: heldBy(member) }))
         return [...shareOut(length, sharers)].map(([memberId, given]) => {
           const assignment = { [topic]: [...given] }
           return {
@@ -201,11 +201,11 @@ async function join(consumer: Consumer, topic: string): Promise<void> {
 }
 
 /** What a member says that it builds; nothing when that cannot be read. */
-function claimsOf({ memberMetadata }: GroupMember): readonly number[] {
+function heldBy({ memberMetadata }: GroupMember): readonly number[] {
   try {
     const userData = kafkajs.AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData
-    const claims: unknown = JSON.parse(String(userData))
-    return Array.isArray(claims) ? claims.filter((one): one is number => Number.isSafeInteger(one)) : []
+    const held: unknown = JSON.parse(String(userData))
+    return Array.isArray(held) ? held.filter((one): one is number => Number.isSafeInteger(one)) : []
   } catch {
     return []
   }

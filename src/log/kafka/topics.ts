@@ -153,7 +153,7 @@ interface Checked {
   readonly differences: TopicDifference[]
   readonly partitions: number
   readonly replicas: number
-  /** Infinity: for ever. */
+  /** Infinity: without end. */
   readonly retentionMs: number
 }
 
@@ -177,7 +177,7 @@ async function check(admin: Admin, topic: string, channel: Channel): Promise<Che
   }
 }
 
-/** Settings that must be at least the contract's; -1 of a retention means for ever. */
+/** Settings that must be at least the contract's; -1 of a retention means without end. */
 const atLeast: ReadonlySet<string> = new Set(['retention.ms', 'max.message.bytes', 'min.insync.replicas'])
 
 /** Differences of a topic's settings, with `replicas` copies, from those of the contract. */
@@ -194,8 +194,8 @@ export function differencesOf(
       continue
     }
     const least = setting === 'min.insync.replicas' ? Math.min(Number(value), replicas) : Number(value)
-    const isForEver = setting === 'retention.ms' && has === '-1'
-    if (!isForEver && !(Number(has) >= least)) out.push({ setting, found: has, wanted: `at least ${least}` })
+    const isUnbounded = setting === 'retention.ms' && has === '-1'
+    if (!isUnbounded && !(Number(has) >= least)) out.push({ setting, found: has, wanted: `at least ${least}` })
   }
   return out
 }
