@@ -4,12 +4,11 @@
 import { dirname } from 'node:path'
 import { isTokenText, makeTokenText } from './access/token.ts'
 import type { TokenRegistry } from './access/tokens.ts'
-import { readText } from './disk/files.ts'
-import { createPrivate, removePrivate, replacePrivate } from './disk/private-files.ts'
+import { createPrivate, readText, removePrivate, replacePrivate } from './disk/files.ts'
 import { must } from './lib/assert.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
-import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/node-key.ts'
+import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/sign.ts'
 
 /**
  * The node's key; made where there is none. An empty file is what an interrupted start of an older version left: no

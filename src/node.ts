@@ -28,7 +28,7 @@ import { closeAll, type OpenedLog, type Opening, openLog, openStore } from './op
 import { Health, SpaceWatch } from './ops/health.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
-import type { NodeKey } from './proof/node-key.ts'
+import type { NodeKey } from './proof/sign.ts'
 import { openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'

@@ -1,14 +1,13 @@
 // Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine; touches
 // the platform in ids/native-crypto.ts alone. Also reads proofs of deployed Open Data Fabric nodes of any age.
 
-import { type CanonicalForm, canonicalForms } from './json/canonical.ts'
+import type { CanonicalForm } from './json/canonical.ts'
 import { parseJson } from './json/json.ts'
 import { JsonError } from './json/parser.ts'
 import { NodeError, type TextPosition } from './model/errors.ts'
-import type { JsonValue } from './model/json.ts'
 import { checkOutput, proofSteps } from './proof/check.ts'
-import type { Commitment } from './proof/commitment.ts'
 import { type ProofBody, readProofBody } from './proof/proof-body.ts'
+import type { Commitment } from './proof/sign.ts'
 import { readSignedAnswer, type SignedAnswer } from './proof/signed-answer.ts'
 
 export { type AskedDataset, type Extent, type SignedAnswer, extentText } from './proof/signed-answer.ts'
@@ -99,7 +98,8 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
       checks.push({ name, result: 'passed' })
     }
     name = 'outputHash'
-    const form = outputForm(body.output, body.commitment)
+    const { output, commitment } = body
+    const form = output === undefined ? undefined : checkOutput(output, commitment.outputHash)
     checks.push({ name, result: form === undefined ? 'absent' : 'passed' })
     if (options.signer !== undefined && options.signer !== signer) return otherSigner(signer, options.signer, checks)
     checks.push({ name: 'signer', result: options.signer === undefined ? 'absent' : 'passed' })
@@ -107,17 +107,13 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
       ok: true,
       signer,
       ...(form === undefined ? {} : { canonicalForm: form }),
-      commitment: body.commitment,
+      commitment,
       answer: readSignedAnswer(body),
       checks,
     }
   } catch (error) {
     return { ...failure(error, [...checks, { name, result: 'failed' }]), signer }
   }
-}
-
-function outputForm(output: JsonValue | undefined, commitment: Commitment): CanonicalForm | undefined {
-  return output === undefined ? undefined : checkOutput(output, commitment.outputHash, canonicalForms)
 }
 
 function otherSigner(signer: string, expected: string, checks: readonly OfflineCheck[]): OfflineFailure {
@@ -137,16 +133,17 @@ function failure(error: unknown, checks: readonly OfflineCheck[]): OfflineFailur
     return { ok: false, outcome: 'noProof', kind: 'MalformedJson', message, position: error.position, checks }
   }
   if (!(error instanceof NodeError)) throw error
-  switch (error.kind) {
+  const { kind, message } = error
+  switch (kind) {
     case 'InvalidRequest':
-      return { ok: false, outcome: 'noProof', kind: error.kind, message: error.message, checks }
+      return { ok: false, outcome: 'noProof', kind, message, checks }
     case 'UnsupportedProofType':
-      return { ok: false, outcome: 'impossible', kind: error.kind, message: error.message, checks }
+      return { ok: false, outcome: 'impossible', kind, message, checks }
     case 'InvalidRequest::InputHash':
     case 'InvalidRequest::SubQueriesHash':
     case 'InvalidRequest::BadSignature':
     case 'InvalidRequest::OutputHash':
-      return { ok: false, outcome: 'failed', kind: error.kind, message: error.message, checks }
+      return { ok: false, outcome: 'failed', kind, message, checks }
     default:
       throw error
   }

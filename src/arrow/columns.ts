@@ -4,14 +4,11 @@
 
 import { assert, must } from '../lib/assert.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
 import { bitAt, copyBits, countBits, cutBits, setBits } from './buffers.ts'
 
 /** Name of the items of a list, in slices and in Arrow schemas. */
 export const itemName = 'item'
-
-/** Units of time by the numbers that Arrow and its hash give them. */
-export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
 
 /** The integer type of 8, 16, 32 or 64 bits. */
 export function integerType(bits: number, isSigned: boolean): DataType | undefined {

@@ -5,7 +5,8 @@ import { must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit } from '../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../odf/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../odf/flatbuffer-writer.ts'
-import { columnLayout, integerType, itemName, timeUnits } from './columns.ts'
+import { timeUnits } from '../odf/tables.ts'
+import { columnLayout, integerType, itemName } from './columns.ts'
 
 export const metadataV5 = 4
 const metadataV4 = 3

@@ -8,8 +8,9 @@ import { utf8 } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataType, type Field, innerType } from '../model/schema.ts'
+import { timeUnits } from '../odf/tables.ts'
 import { bitAt } from './buffers.ts'
-import { columnLayout, fixedWidth, timeUnits } from './columns.ts'
+import { columnLayout, fixedWidth } from './columns.ts'
 
 /** Takes batches in row order; where one ends and the next begins makes no difference. */
 export interface LogicalHash {

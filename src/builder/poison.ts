@@ -4,8 +4,7 @@
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readText } from '../disk/files.ts'
-import { removePrivate, replacePrivate } from '../disk/private-files.ts'
+import { readText, removePrivate, replacePrivate } from '../disk/files.ts'
 import { AssertionFailed } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'

@@ -1,11 +1,13 @@
 // What log and store need of a file system, and the real one. Tests hand in one that records, fails or forgets. Names
 // become durable with `syncDirectory`, bytes with `datasync` or when `writeNew` resolves. Nothing here retries.
 
+import { randomBytes } from 'node:crypto'
 import { constants, fdatasync, ftruncate, read, readFile, write } from 'node:fs'
 import { link, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
 import { promisify } from 'node:util'
 import { assert } from '../lib/assert.ts'
+import { utf8 } from '../lib/bytes.ts'
 import { lockDirectory } from './directory-lock.ts'
 import type { FreeSpace } from './space.ts'
 
@@ -280,4 +282,43 @@ function transfer(
     }
     step(0)
   })
+}
+
+// Files of a node beside its store, such as its key: for its user alone, and there whole or not at all, whatever
+// interrupts their writing. A name is given to a file that is durable already, and is durable when the call resolves.
+
+/** Writes a file that is not there yet; `exists` when there is one, whose bytes stay. */
+export async function createPrivate(path: string, text: string): Promise<'stored' | 'exists'> {
+  return withTemporary(path, text, async (temporary) => {
+    try {
+      return await linkOnce(nodeFileSystem, temporary, path)
+    } finally {
+      await nodeFileSystem.unlink(temporary).catch(() => {})
+    }
+  })
+}
+
+/** Writes a file in place of the one that may be there. */
+export async function replacePrivate(path: string, text: string): Promise<void> {
+  await withTemporary(path, text, (temporary) => nodeFileSystem.rename(temporary, path))
+}
+
+/** Removes a file; no error when there is none. */
+export async function removePrivate(path: string): Promise<void> {
+  await ifThere(nodeFileSystem.unlink(path))
+  await nodeFileSystem.syncDirectory(dirname(path))
+}
+
+/** Hands a durable file to `name`, which gives it its name. */
+async function withTemporary<T>(path: string, text: string, name: (temporary: string) => Promise<T>): Promise<T> {
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.new`
+  try {
+    await nodeFileSystem.writeNew(temporary, [utf8(text)], 0o600)
+    const named = await name(temporary)
+    await nodeFileSystem.syncDirectory(dirname(path))
+    return named
+  } catch (error) {
+    await nodeFileSystem.unlink(temporary).catch(() => {})
+    throw error
+  }
 }

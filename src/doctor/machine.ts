@@ -11,7 +11,7 @@ import { hasCode } from '../disk/files.ts'
 import { spaceReserveBytes } from '../disk/space.ts'
 import { systemClock } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
-import { nodeKeyFromJson } from '../proof/node-key.ts'
+import { nodeKeyFromJson } from '../proof/sign.ts'
 import { type Check, fail, type Finding, ok, placesOf, reasonOf, warn } from './finding.ts'
 
 const localDisk = 'Put the directory on a local disk (ext4, xfs, btrfs).'

@@ -14,48 +14,58 @@ import { sha3256Hex } from './native-crypto.ts'
 export const hashPattern = /^f1620[0-9a-f]{64}$/
 
 const digestBytes = 32
-/** What stands before the digest of each hash function that is understood: its code and the length 32, as varints. */
-const prefixes = { sha2256: '1220', sha3256: '1620', arrowDigest: '9680c00120' } as const
-const maxMultihashBytes = prefixes.arrowDigest.length / 2 + digestBytes
+const sha3Prefix = 'f1620'
+const arrowDigestPrefix = 'f9680c00120'
+/** What stands before the digest of sha2-256, sha3-256 and arrow-digest: the code and the length 32, as varints. */
+const prefixes = [Uint8Array.of(0x12, 0x20), Uint8Array.of(0x16, 0x20), Uint8Array.of(0x96, 0x80, 0xc0, 0x01, 0x20)]
+const maxMultihashBytes = 5 + digestBytes
 
 /** `f1620` and the hex of a 32-byte SHA3-256 digest. */
 export function hashText(digest: Uint8Array): Hash {
   assert(digest.length === digestBytes, 'a SHA3-256 digest has 32 bytes')
-  return `f${prefixes.sha3256}${toHex(digest)}`
+  return `${sha3Prefix}${toHex(digest)}`
 }
 
 /** The SHA3-256 multihash of `bytes` as text, `f1620…`. */
 export function sha3Hash(bytes: Uint8Array): Hash {
-  return `f1620${sha3256Hex(bytes)}`
+  return `${sha3Prefix}${sha3256Hex(bytes)}`
 }
 
 /** `f9680c00120` and the hex of a 32-byte arrow-digest (code 0x300016): the form of a slice's logical hash. */
 export function arrowDigestText(digest: Uint8Array): Hash {
   assert(digest.length === digestBytes, 'an arrow-digest has 32 bytes')
-  return `f${prefixes.arrowDigest}${toHex(digest)}`
+  return `${arrowDigestPrefix}${toHex(digest)}`
 }
 
 /** Base16 text of multihash bytes. Throws DecodeError unless they are a whole multihash of a known hash function. */
 export function multihashText(bytes: Uint8Array): Hash {
-  const text = toHex(bytes)
-  const prefix = Object.values(prefixes).find((known) => text.startsWith(known))
-  if (prefix === undefined) throw new DecodeError('multihash', 'is not of sha2-256, sha3-256 or arrow-digest, 32 bytes')
-  const length = bytes.length - prefix.length / 2
-  if (length !== digestBytes) throw new DecodeError('multihash', `has ${length} digest bytes, not ${digestBytes}`)
-  return `f${text}`
+  checkMultihash(bytes)
+  return base16Text(bytes)
 }
 
 /** Bytes of a multihash in multibase `f`, `F`, `u` or `z`. Throws DecodeError as `multihashText`. */
 export function multihashBytes(text: string): Uint8Array {
   const bytes = decodeMultibase(text, 'multihash', maxMultihashBytes)
-  multihashText(bytes)
+  checkMultihash(bytes)
   return bytes
+}
+
+function checkMultihash(bytes: Uint8Array): void {
+  for (const prefix of prefixes) {
+    let same = 0
+    while (same < prefix.length && bytes[same] === prefix[same]) same++
+    if (same < prefix.length) continue
+    const length = bytes.length - prefix.length
+    if (length !== digestBytes) throw new DecodeError('multihash', `has ${length} digest bytes, not ${digestBytes}`)
+    return
+  }
+  throw new DecodeError('multihash', 'is not of sha2-256, sha3-256 or arrow-digest, 32 bytes')
 }
 
 /** Any accepted spelling of a SHA3-256 multihash in the form that is stored and shown (`f1620…`). Throws DecodeError. */
 export function normalHash(text: string): Hash {
-  const normal = multihashText(decodeMultibase(text, 'multihash', maxMultihashBytes))
-  if (!normal.startsWith(`f${prefixes.sha3256}`)) throw new DecodeError('hash', 'is not a sha3-256 multihash')
+  const normal = base16Text(multihashBytes(text))
+  if (!normal.startsWith(sha3Prefix)) throw new DecodeError('hash', 'is not a sha3-256 multihash')
   return normal
 }
 

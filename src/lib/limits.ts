@@ -87,12 +87,6 @@ export const limitTable = {
 export type LimitName = keyof typeof limitTable
 export type Limits = Readonly<Record<LimitName, number>>
 
-/** The defaults as plain numbers. */
-export function defaultLimits(): Limits {
-  // Object.entries widens keys to string; the table itself is the proof of the shape.
-  return Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value])) as unknown as Limits
-}
-
 /** Constants of stream version 1 (docs/spec/protocol.md §2), listed by /limits but not options: two builders must never differ. */
 export const fixedLimits = {
   blockRows: { value: 262_144, unit: 'rows', text: 'rows of one block (a larger batch is a block of its own)' },

@@ -3,6 +3,7 @@
 // Source: Open Data Fabric, schemas-generated/flatbuffers/opendatafabric.fbs and the JSON schemas beside it.
 
 import { assert, must } from '../lib/assert.ts'
+import type { TimeUnit } from '../model/schema.ts'
 
 /**
  * Kinds of fields that name nothing else. u64, u32 and i32 are left out of the bytes when they are 0, and read as 0 when
@@ -31,14 +32,18 @@ export interface TableDefinition {
   readonly slotCount: number
 }
 
-/** A member of a union: the name it has in JSON (`kind`) and its table. Its number is its place, from 1. */
-export interface UnionMember {
+/** A member of a union: the name it has in JSON (`kind`), its table, and its number: its place, from 1. */
+interface UnionMember {
   readonly kind: string
   readonly table: string
+  readonly number: number
 }
 
+/** Units of time by their numbers, which are also those of Arrow and of its logical hash. */
+export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
+
 const enums: Readonly<Record<string, EnumDefinition>> = {
-  TimeUnit: { bits: 16, members: ['Second', 'Millisecond', 'Microsecond', 'Nanosecond'] },
+  TimeUnit: { bits: 16, members: timeUnits },
   DatasetKind: { bits: 32, members: ['Root', 'Derivative'] },
   CompressionFormat: { bits: 32, members: ['Gzip', 'Zip'] },
   SourceOrdering: { bits: 32, members: ['ByEventTime', 'ByName'] },
@@ -146,9 +151,9 @@ function fieldKind(type: string): FieldKind {
 
 // Union notation: `Kind` has the table `<prefix>Kind`; `Kind=Table` names it.
 function members(prefix: string, list: string): readonly UnionMember[] {
-  return list.split(' ').map((entry) => {
+  return list.split(' ').map((entry, index) => {
     const [kind = '', own] = entry.split('=')
-    return { kind, table: own ?? `${prefix}${kind}` }
+    return { kind, table: own ?? `${prefix}${kind}`, number: index + 1 }
   })
 }
 
@@ -186,12 +191,11 @@ export function tableNamed(name: string): TableDefinition {
   return must(tables[name], name)
 }
 
-/** The member of `union` that `value` is by its `kind`, and its number. A value of no such kind is a bug. */
-export function unionMember(union: string, value: object): UnionMember & { readonly number: number } {
+/** The member of `union` that `value` is by its `kind`. A value of no such kind is a bug. */
+export function unionMember(union: string, value: object): UnionMember {
   const kind: unknown = 'kind' in value ? value.kind : undefined
-  const members = must(unions[union], union)
-  const index = members.findIndex((member) => member.kind === kind)
-  return { ...must(members[index], `${union} has no member ${String(kind)}`), number: index + 1 }
+  for (const member of must(unions[union], union)) if (member.kind === kind) return member
+  assert(false, `${union} has no member ${String(kind)}`)
 }
 
 /** Members of an object of the model, found by their ODF names; each is checked when it is used. */

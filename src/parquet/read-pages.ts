@@ -149,7 +149,7 @@ function inflatePage(raw: Uint8Array, length: number, codec: string, decompress:
   if (length < 0) return refuse('has a page of impossible size')
   let page = raw
   if (codec === 'ZSTD') {
-    if (decompress === undefined) return refuse('is compressed with Zstandard, which is not at hand')
+    if (decompress === undefined) return refuse('is compressed with Zstandard, for which no decompressor was given')
     page = decompress(raw, length)
   } else if (codec === 'SNAPPY') {
     page = new Uint8Array(length)

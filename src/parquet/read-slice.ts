@@ -266,8 +266,18 @@ function refuse(column: { readonly name: string }, reason: string): never {
 
 const units: Readonly<Record<string, TimeUnit>> = { MILLIS: 'Millisecond', MICROS: 'Microsecond', NANOS: 'Nanosecond' }
 
+/** Types of leaves without annotation. */
+const plainKinds: Readonly<Record<string, 'Bool' | 'Int32' | 'Int64' | 'Float32' | 'Float64' | 'Binary'>> = {
+  BOOLEAN: 'Bool',
+  INT32: 'Int32',
+  INT64: 'Int64',
+  FLOAT: 'Float32',
+  DOUBLE: 'Float64',
+  BYTE_ARRAY: 'Binary',
+}
+
 function leafType(element: SchemaElement): DataType {
-  const { type, logical_type: logical, converted_type: converted } = element
+  const { type = '', logical_type: logical, converted_type: converted } = element
   if (logical?.type === 'DECIMAL' || converted === 'DECIMAL') return decimalType(element)
   if (logical?.type === 'TIMESTAMP') {
     if (!logical.isAdjustedToUTC) return refuse(element, 'is a timestamp without time zone')
@@ -275,25 +285,11 @@ function leafType(element: SchemaElement): DataType {
   }
   if (logical?.type === 'TIME') return { kind: 'Time', unit: must(units[logical.unit], 'a time unit') }
   if (logical?.type === 'INTEGER') return integer(element, logical.bitWidth, logical.isSigned)
-  if (converted !== undefined) return convertedType(element)
+  if (converted !== undefined) return convertedType(element, converted)
   if (logical?.type === 'STRING' || logical?.type === 'JSON') return { kind: 'String' }
   if (logical?.type === 'DATE') return { kind: 'Date' }
-  switch (type) {
-    case 'BOOLEAN':
-      return { kind: 'Bool' }
-    case 'INT32':
-      return { kind: 'Int32' }
-    case 'INT64':
-      return { kind: 'Int64' }
-    case 'FLOAT':
-      return { kind: 'Float32' }
-    case 'DOUBLE':
-      return { kind: 'Float64' }
-    case 'BYTE_ARRAY':
-      return { kind: 'Binary' }
-    default:
-      return refuse(element, `has the unsupported type ${type}`)
-  }
+  const kind = plainKinds[type]
+  return kind === undefined ? refuse(element, `has the unsupported type ${type}`) : { kind }
 }
 
 function decimalType(element: SchemaElement): DataType {
@@ -308,19 +304,19 @@ function integer(element: SchemaElement, bits: number, isSigned: boolean): DataT
   return integerType(bits, isSigned) ?? refuse(element, `has integers of ${bits} bits`)
 }
 
-function convertedType(element: SchemaElement): DataType {
-  const text = element.converted_type ?? ''
-  const [, unsigned, bits] = /^(U?)INT_(\d+)$/.exec(text) ?? []
+/** The type of a leaf with only the older annotation, or with a newer one that is not understood. */
+function convertedType(element: SchemaElement, annotation: string): DataType {
+  const [, unsigned, bits] = /^(U?)INT_(\d+)$/.exec(annotation) ?? []
   if (bits !== undefined) return integer(element, Number(bits), unsigned === '')
-  const [, kind, unit] = /^(TIMESTAMP|TIME)_(MILLIS|MICROS)$/.exec(text) ?? []
-  if (unit !== undefined) {
-    const timeUnit = must(units[unit], 'a time unit')
+  const [, kind, unit = ''] = /^(TIMESTAMP|TIME)_(MILLIS|MICROS)$/.exec(annotation) ?? []
+  const timeUnit = units[unit]
+  if (timeUnit !== undefined) {
     return kind === 'TIME' ? { kind: 'Time', unit: timeUnit } : { kind: 'Timestamp', unit: timeUnit, timezone: 'UTC' }
   }
-  if (text === 'UTF8' || text === 'JSON') return { kind: 'String' }
-  if (text === 'DATE') return { kind: 'Date' }
-  if (text === 'ENUM' || text === 'BSON') return { kind: 'Binary' }
-  return refuse(element, `has the unsupported annotation ${text}`)
+  if (annotation === 'UTF8' || annotation === 'JSON') return { kind: 'String' }
+  if (annotation === 'DATE') return { kind: 'Date' }
+  if (annotation === 'ENUM' || annotation === 'BSON') return { kind: 'Binary' }
+  return refuse(element, `has the unsupported annotation ${annotation}`)
 }
 
 /** `bytes` as an ArrayBuffer of their own, copied unless they fill theirs. */

@@ -39,7 +39,7 @@ interface TypedArrayType<T> {
 }
 
 /** `bytes` as numbers; copied when they are not aligned. */
-export function typedView<T>(ArrayType: TypedArrayType<T>, bytes: Uint8Array): T {
+function typedView<T>(ArrayType: TypedArrayType<T>, bytes: Uint8Array): T {
   const size = ArrayType.BYTES_PER_ELEMENT
   const length = Math.floor(bytes.length / size)
   if (bytes.byteOffset % size === 0) return new ArrayType(bytes.buffer, bytes.byteOffset, length)

@@ -7,8 +7,8 @@ import { type CanonicalForm, canonicalForms } from '../json/canonical.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
-import { commitmentBytes, hashCanonical, proofType } from './commitment.ts'
 import type { ProofBody } from './proof-body.ts'
+import { commitmentBytes, hashCanonical, proofType } from './sign.ts'
 
 /** Steps in the order in which they are checked; each throws NodeError. */
 export const proofSteps = [

@@ -1,4 +1,4 @@
-// Arrow IPC streams: ours read by apache-arrow, its streams read by us, and bytes that nobody should accept.
+// Arrow IPC streams: ours read by apache-arrow, its streams read by us, and bytes that must be refused.
 
 import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { generateNodeKey, nodeKeyToJson } from '../../src/proof/node-key.ts'
+import { generateNodeKey, nodeKeyToJson } from '../../src/proof/sign.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { type Replies, startStub, type StubNode } from './stub-node.ts'
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AdmissionLimits, AdmissionQueue, type Admitted } from '../../src/gateway/admission.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { defaultLimits } from '../../src/lib/limits.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 
 const MiB = 1024 * 1024
 

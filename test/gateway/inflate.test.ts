@@ -7,7 +7,8 @@ import { describe, expect, test } from 'vitest'
 import type { ContentEncoding } from '../../src/gateway/controls.ts'
 import { bodyChunks } from '../../src/gateway/read-body.ts'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { defaultLimits, type Limits } from '../../src/lib/limits.ts'
+import type { Limits } from '../../src/lib/limits.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 import { kindOf } from './support.ts'
 
 const limits = { ...defaultLimits(), inflatedRatio: 1_000_000 }

@@ -11,9 +11,9 @@ import { readControls } from '../../src/gateway/controls.ts'
 import { typedBody } from '../../src/gateway/parse-body.ts'
 import { fullSchema, shapeOf } from '../../src/gateway/shape.ts'
 import { fillEventTime } from '../../src/gateway/typed-rows.ts'
-import { defaultLimits } from '../../src/lib/limits.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 import { spoolDir } from './support.ts'
 
 const vocabulary = defaultVocabulary

@@ -13,7 +13,6 @@ import { Gateway, type GatewayDeps, type IngestAnswer } from '../../src/gateway/
 import type { Receipt } from '../../src/gateway/receipts.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { defaultLimits } from '../../src/lib/limits.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -24,6 +23,7 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { quickCuts, start, until } from '../builder/support.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))
 

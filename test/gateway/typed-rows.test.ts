@@ -7,10 +7,10 @@ import { concatBatches, sliceBatch } from '../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes } from '../../src/gateway/publish.ts'
 import { type RowsForLog, TypedRows } from '../../src/gateway/typed-rows.ts'
-import { defaultLimits } from '../../src/lib/limits.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { rowsPayload, userFields } from '../builder/support.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 import { decodeArrowStream } from '../helpers/slices.ts'
 import { kindOf, ndjson, Rig, spoolDir } from './support.ts'
 
@@ -20,7 +20,7 @@ const everything = decodeArrowStream(rowsPayload(40_000, 0))
 
 async function streamOf(rows: RowsForLog): Promise<Uint8Array> {
   if (rows.kind === 'few') return encodeArrowStream(fields, [rows.columns])
-  return rows.spool.read(0, rows.spool.bytes)
+  return rows.spool.at(0, rows.spool.bytes)
 }
 
 test('are the same rows in the same order, wherever they are cut', async () => {

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalBytes } from '../../src/json/canonical.ts'
 import { fromPlain } from '../../src/json/json.ts'
-import { commit, signProof } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
+import { commit, nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))

@@ -5,9 +5,8 @@ import { fromPlain, parseJson, toPlain } from '../../src/json/json.ts'
 import { fromHex } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { checkProof } from '../../src/proof/check.ts'
-import { commit, signProof } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed } from '../../src/proof/node-key.ts'
 import { readProofBody } from '../../src/proof/proof-body.ts'
+import { commit, nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
 import { proofVectors, verifyVectors } from './proof-vectors.ts'
 
 function errorOf(text: string): NodeError | undefined {

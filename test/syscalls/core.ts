@@ -10,7 +10,6 @@ import { readControls } from '../../src/gateway/controls.ts'
 import { Gateway, type IngestAnswer } from '../../src/gateway/gateway.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { defaultLimits } from '../../src/lib/limits.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -19,6 +18,7 @@ import { parseAliasText } from '../../src/model/names.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { compressor, quickCuts } from '../builder/support.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 
 export interface Core {
   readonly log: EventLog

@@ -12,6 +12,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { EventLog, LogEntry } from '../event-log.ts'
 import { prepareContract } from '../messages.ts'
+import { AppendQueue, type WaitingAppend } from '../append-queue.ts'
 import { checkInRange, Tail, truncated } from '../tail.ts'
 import { type LogIdentity, maxMessageBytes, newIdentityText, parseIdentity, withoutIdentity } from './frame.ts'
 import { listSegments, recoverLog, writeText } from './recover-log.ts'
@@ -62,14 +63,6 @@ export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   }
 }
 
-interface Call {
-  readonly messages: readonly Uint8Array[]
-  readonly bytes: number
-  readonly useReserve: boolean
-  readonly resolve: (first: number) => void
-  readonly reject: (error: NodeError) => void
-}
-
 interface Parts {
   readonly id: string
   readonly tail: Tail
@@ -89,10 +82,7 @@ class FileLog implements EventLog {
   readonly #unlock: () => void
   readonly #logger: Logger
   readonly #onFailure: (error: unknown) => void
-  #queue: Call[] = []
-  #queuedBytes = 0
-  /** The writing in flight; undefined when nothing is queued. */
-  #writing: Promise<void> | undefined
+  readonly #queue: AppendQueue
   #closing: Promise<void> | undefined
   #failed = false
 
@@ -103,6 +93,11 @@ class FileLog implements EventLog {
     this.#unlock = unlock
     this.#logger = options.logger
     this.#onFailure = options.onFailure ?? (() => {})
+    this.#queue = new AppendQueue({
+      bytesMost: queueBytes,
+      clock: options.clock,
+      storeNext: () => this.#writeNext(),
+    })
     this.#space = new SpaceReserve({
       freeSpace: () => files.freeSpace(options.directory),
       openBytes: options.openBytes ?? (() => 0),
@@ -123,14 +118,7 @@ class FileLog implements EventLog {
       assert(message.length <= maxMessageBytes, 'a message fits into a frame')
       bytes += message.length
     }
-    if (this.#queuedBytes + bytes > queueBytes && this.#queue.length > 0) {
-      return Promise.reject(new NodeError('Saturated', 'Too many rows wait to be written to the log.'))
-    }
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ messages, bytes, useReserve: options.useReserve === true, resolve, reject })
-      this.#queuedBytes += bytes
-      this.#writing ??= this.#writeQueue()
-    })
+    return this.#queue.add(messages, bytes, { useReserve: options.useReserve === true })
   }
 
   async *read(
@@ -185,7 +173,7 @@ class FileLog implements EventLog {
   }
 
   async #finish(): Promise<void> {
-    await this.#writing
+    await this.#queue.idle()
     this.#tail.close()
     await this.#writer.close()
     this.#unlock()
@@ -202,38 +190,20 @@ class FileLog implements EventLog {
     }
   }
 
-  /** Writes group after group until nothing is queued. Appends of the same turn of the event loop share the first. */
-  async #writeQueue(): Promise<void> {
-    await Promise.resolve()
-    while (this.#queue.length > 0 && !this.#failed) {
-      await this.#space.refresh()
-      const group = this.#takeGroup()
-      if (group.length > 0) await this.#writeGroup(group)
-    }
-    this.#writing = undefined
-  }
-
-  /** The next calls in order, less those that are refused for want of space. */
-  #takeGroup(): Call[] {
-    const group: Call[] = []
+  /** Writes the next group: appends in order, less those that are refused for want of space. */
+  async #writeNext(): Promise<void> {
+    await this.#space.refresh()
     let bytes = 0
-    let taken = 0
-    for (const call of this.#queue) {
-      if (bytes > 0 && bytes + call.bytes > groupBytes) break
-      taken++
-      this.#queuedBytes -= call.bytes
-      if (call.useReserve || this.#space.admits(bytes + call.bytes)) {
-        group.push(call)
-        bytes += call.bytes
-      } else {
-        call.reject(full())
-      }
-    }
-    this.#queue = this.#queue.slice(taken)
-    return group
+    const group = this.#queue.take((call) => {
+      if (bytes > 0 && bytes + call.bytes > groupBytes) return 'wait'
+      if (!call.useReserve && !this.#space.admits(bytes + call.bytes)) return full()
+      bytes += call.bytes
+      return 'take'
+    })
+    if (group.length > 0) await this.#writeGroup(group)
   }
 
-  async #writeGroup(group: readonly Call[]): Promise<void> {
+  async #writeGroup(group: readonly WaitingAppend[]): Promise<void> {
     const first = this.#tail.end
     const messages =
       group.length === 1 ? must(group[0], 'a group of one').messages : group.flatMap((call) => call.messages)
@@ -245,14 +215,14 @@ class FileLog implements EventLog {
       if (error instanceof NodeError) return this.#answer(group, first, error)
       this.#fail(error)
       this.#answer(group, first, outcomeUnknown(error))
-      this.#refuseQueue()
+      this.#queue.rejectAll(() => this.#unavailable())
       return
     }
     this.#answer(group, first)
   }
 
   /** Resolves the calls whose messages are all durable; rejects the others. */
-  #answer(group: readonly Call[], first: number, error?: NodeError): void {
+  #answer(group: readonly WaitingAppend[], first: number, error?: NodeError): void {
     let position = first
     for (const call of group) {
       const end = position + call.messages.length
@@ -266,12 +236,6 @@ class FileLog implements EventLog {
     this.#failed = true
     this.#logger.error({ err: error }, 'the log could not be written; it takes no more messages')
     this.#onFailure(error)
-  }
-
-  #refuseQueue(): void {
-    for (const call of this.#queue) call.reject(this.#unavailable())
-    this.#queue = []
-    this.#queuedBytes = 0
   }
 
   #unavailable(): NodeError {

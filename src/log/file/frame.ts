@@ -30,6 +30,7 @@ export interface FrameHeader {
   readonly mark: number
   /** Length of the message in bytes. */
   readonly length: number
+  readonly checksum: number
 }
 
 /** Writes the frame of `message` at `at` of `out`; returns the offset after it. */
@@ -63,7 +64,7 @@ export function readFrameHeader(bytes: Uint8Array, at: number, form: FrameForm):
   const position = view.getUint32(at + 8, true) + view.getUint32(at + 12, true) * twoTo32
   const mark = view.getUint32(at + 16, true) + view.getUint32(at + 20, true) * twoTo32
   if (length > maxMessageBytes || position > Number.MAX_SAFE_INTEGER || mark > position) return undefined
-  return { position, mark, length }
+  return { position, mark, length, checksum: view.getUint32(at + 4, true) }
 }
 
 /** True when the frame of `header`, all of whose bytes lie at `at`, has the right checksum. */
@@ -72,7 +73,7 @@ export function frameIsIntact(
   at: number,
   frame: FrameHeader & { readonly form: FrameForm },
 ): boolean {
-  return viewOf(bytes).getUint32(at + 4, true) === frameCrc(bytes, at, at + frameHeaderBytes + frame.length, frame.form)
+  return frame.checksum === frameCrc(bytes, at, at + frameHeaderBytes + frame.length, frame.form)
 }
 
 /**

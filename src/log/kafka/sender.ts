@@ -9,6 +9,7 @@ import { equalBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
+import { AppendQueue } from '../append-queue.ts'
 import { produce, type TopicAddress, TopicConnections } from './client.ts'
 import {
   backoff,
@@ -55,14 +56,6 @@ export interface SenderDeps {
   readonly onHalt: (error: HaltError) => void
 }
 
-interface Call {
-  readonly messages: readonly Uint8Array[]
-  readonly bytes: number
-  readonly atMs: number
-  readonly resolve: (first: number) => void
-  readonly reject: (error: NodeError) => void
-}
-
 /** What one attempt has brought: the position of the first message, or why none. */
 type Attempt =
   | { readonly first: number }
@@ -70,11 +63,7 @@ type Attempt =
 
 export class PartitionSender {
   readonly #deps: SenderDeps
-  /** Calls that go before the others. */
-  #ahead: Call[] = []
-  #queue: Call[] = []
-  #queuedBytes = 0
-  #sending: Promise<void> | undefined
+  readonly #queue: AppendQueue
   #end: number
   /** A message that was stored: by it the partition is known again. */
   #anchor: { readonly position: number; readonly bytes: Uint8Array; readonly atMs: number } | undefined
@@ -83,6 +72,7 @@ export class PartitionSender {
   constructor(deps: SenderDeps) {
     this.#deps = deps
     this.#end = deps.end
+    this.#queue = new AppendQueue({ bytesMost: queueBytes, clock: deps.clock, storeNext: () => this.#storeNext() })
   }
 
   /** Position after the last message that is known to be stored. */
@@ -98,63 +88,28 @@ export class PartitionSender {
       return Promise.reject(tooLarge(messages.length, bytes))
     }
     if (this.#halt !== undefined) return Promise.reject(replaced(this.#halt))
-    if (this.#queuedBytes + bytes > queueBytes && this.#queuedBytes > 0) {
-      return Promise.reject(new NodeError('Saturated', 'Too many rows wait to be written to the log.'))
-    }
-    return new Promise((resolve, reject) => {
-      const call = { messages, bytes, atMs: this.#deps.clock.monotonicMs(), resolve, reject }
-      if (ahead) this.#ahead.push(call)
-      else this.#queue.push(call)
-      this.#queuedBytes += bytes
-      this.#sending ??= this.#sendQueue()
-    })
+    return this.#queue.add(messages, bytes, { ahead })
   }
 
   /** Resolves when nothing waits. */
-  async idle(): Promise<void> {
-    await this.#sending
+  idle(): Promise<void> {
+    return this.#queue.idle()
   }
 
-  /** Calls of the same turn of the event loop share the first batch. */
-  async #sendQueue(): Promise<void> {
-    await Promise.resolve()
-    for (;;) {
-      const group = this.#takeGroup()
-      if (group.length === 0) break
-      await this.#store(group)
-    }
-    this.#sending = undefined
-  }
-
-  /** The next calls, as many as one batch has room for; those that have waited too long are refused. */
-  #takeGroup(): Call[] {
-    const group: Call[] = []
-    let messages = 0
+  /** Stores the next appends, as many as one batch has room for; those that have waited too long are refused. */
+  async #storeNext(): Promise<void> {
+    let count = 0
     let bytes = 0
     const nowMs = this.#deps.clock.monotonicMs()
-    for (const queue of [this.#ahead, this.#queue]) {
-      let taken = 0
-      for (const call of queue) {
-        const isLate = nowMs - call.atMs > deadlineMs
-        const fits = messages + call.messages.length <= batchMessages && bytes + call.bytes <= batchBytes
-        if (!isLate && group.length > 0 && !fits) break
-        taken++
-        this.#queuedBytes -= call.bytes
-        if (isLate) {
-          call.reject(unavailable('Kafka did not take the rows in time; nothing was stored.'))
-        } else {
-          group.push(call)
-          messages += call.messages.length
-          bytes += call.bytes
-        }
-      }
-      queue.splice(0, taken)
-      if (queue.length > 0) break
-    }
-    return group
-  }
-
-  async #store(group: readonly Call[]): Promise<void> {
+    const group = this.#queue.take((call) => {
+      if (nowMs - call.atMs > deadlineMs) return unavailable('Kafka did not take the rows in time; nothing was stored.')
+      const fits = count + call.messages.length <= batchMessages && bytes + call.bytes <= batchBytes
+      if (count > 0 && !fits) return 'wait'
+      count += call.messages.length
+      bytes += call.bytes
+      return 'take'
+    })
+    if (group.length === 0) return
     const messages = group.flatMap((call) => call.messages)
     try {
       let first = await this.#storeBytes(messages)
@@ -269,8 +224,7 @@ export class PartitionSender {
   #stop(error: HaltError): NodeError {
     this.#halt = error
     this.#deps.onHalt(error)
-    for (const call of [...this.#ahead.splice(0), ...this.#queue.splice(0)]) call.reject(replaced(error))
-    this.#queuedBytes = 0
+    this.#queue.rejectAll(() => replaced(error))
     return outcomeUnknown(error)
   }
 }

@@ -1,0 +1,135 @@
+// Signs answers. The commitment of an answer is three hashes that bind what was asked, what came out and which answers
+// it rests on; its canonical text, 259 bytes, is what a node signs with its Ed25519 key. The proof names its signer by
+// did:key, so that it can be checked years later without this node. Key files are read and written elsewhere.
+
+import { didKeyText } from '../ids/did.ts'
+import { base64urlText, sha3Hash } from '../ids/multihash.ts'
+import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
+import { canonicalBytes, type CanonicalForm } from '../json/canonical.ts'
+import { parseJson } from '../json/json.ts'
+import { assert } from '../lib/assert.ts'
+import { fromHex, toHex } from '../lib/bytes.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { Hash } from '../model/events.ts'
+import type { JsonValue } from '../model/json.ts'
+
+export interface Commitment {
+  readonly inputHash: Hash
+  readonly outputHash: Hash
+  readonly subQueriesHash: Hash
+}
+
+/** A value, or its bytes where they are canonical JSON already. */
+export type Committed = JsonValue | Uint8Array
+
+/** Length of a commitment's signed text. */
+export const commitmentTextBytes = 259
+
+/** The sha3-256 multihash of `value` in canonical JSON. */
+export function hashCanonical(value: Committed, form: CanonicalForm = 'verbatim'): Hash {
+  return sha3Hash(value instanceof Uint8Array ? value : canonicalBytes(value, form))
+}
+
+/** The commitment of an answer; no `subQueries` is the empty list. */
+export function commit(answer: {
+  readonly input: Committed
+  readonly output: Committed
+  readonly subQueries?: Committed
+}): Commitment {
+  return {
+    inputHash: hashCanonical(answer.input),
+    outputHash: hashCanonical(answer.output),
+    subQueriesHash: hashCanonical(answer.subQueries ?? []),
+  }
+}
+
+/** The 259 ASCII bytes that are signed. The hashes are in the form `f1620…`. */
+export function commitmentBytes(commitment: Commitment): Uint8Array {
+  const bytes = canonicalBytes(
+    new Map([
+      ['inputHash', commitment.inputHash],
+      ['outputHash', commitment.outputHash],
+      ['subQueriesHash', commitment.subQueriesHash],
+    ]),
+  )
+  assert(bytes.length === commitmentTextBytes, 'a commitment holds three hashes of the form f1620…')
+  return bytes
+}
+
+export const proofType = 'Ed25519Signature2020'
+
+/** The `proof` member of an answer, members in the order in which they are shown. */
+export interface Proof {
+  readonly type: typeof proofType
+  /** `did:key:z6Mk…` of the signer. */
+  readonly verificationMethod: string
+  /** `u` + base64url of the 64-byte signature over the commitment's canonical text. */
+  readonly proofValue: string
+}
+
+/** The members `commitment` and `proof` of an answer. Deterministic. */
+export function signProof(
+  commitment: Commitment,
+  key: NodeKey,
+): { readonly commitment: Commitment; readonly proof: Proof } {
+  const signature = key.sign(commitmentBytes(commitment))
+  return {
+    commitment,
+    proof: { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) },
+  }
+}
+
+/** A key that signs answers. `seed` is the secret; it stands in no log, error or answer. */
+export interface NodeKey {
+  readonly did: string
+  readonly publicKey: Uint8Array
+  readonly seed: Uint8Array
+  /** 64 bytes, deterministic (RFC 8032). */
+  sign(message: Uint8Array): Uint8Array
+}
+
+const seedBytes = 32
+
+/** A fresh key from the system's generator. */
+export function generateNodeKey(): NodeKey {
+  return nodeKeyFromSeed(randomBytes(seedBytes))
+}
+
+/** The key of a 32-byte seed. */
+export function nodeKeyFromSeed(seed: Uint8Array): NodeKey {
+  assert(seed.length === seedBytes, 'a node key has a seed of 32 bytes')
+  const signer = ed25519Signer(seed)
+  return {
+    did: didKeyText(signer.publicKey),
+    publicKey: signer.publicKey,
+    seed,
+    sign: (message) => signer.sign(message),
+  }
+}
+
+/** `{"type":"Ed25519","seed":"<64 hex>","did":"did:key:…"}` and a newline. */
+export function nodeKeyToJson(key: NodeKey): string {
+  return `${JSON.stringify({ type: 'Ed25519', seed: toHex(key.seed), did: key.did })}\n`
+}
+
+/** Reads the JSON form. Throws DecodeError, without any part of the seed, when it is not one or its DID is another's. */
+export function nodeKeyFromJson(source: Uint8Array | string): NodeKey {
+  const value = parseKeyFile(source)
+  if (!(value instanceof Map) || value.get('type') !== 'Ed25519') {
+    throw new DecodeError('node key', 'is not {"type":"Ed25519","seed":…,"did":…}')
+  }
+  const seedText = value.get('seed')
+  const seed = typeof seedText === 'string' ? fromHex(seedText) : undefined
+  if (seed?.length !== seedBytes) throw new DecodeError('node key', 'has no seed of 64 hex digits')
+  const key = nodeKeyFromSeed(seed)
+  if (value.get('did') !== key.did) throw new DecodeError('node key', 'names a DID that its seed does not give')
+  return key
+}
+
+function parseKeyFile(source: Uint8Array | string): unknown {
+  try {
+    return parseJson(source)
+  } catch {
+    throw new DecodeError('node key', 'is not JSON')
+  }
+}
