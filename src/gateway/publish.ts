@@ -141,9 +141,7 @@ export class Publisher {
       throw new NodeError(
         'OutcomeUnknown',
         'Writing this batch took more than 5 minutes; whether it is stored is not known.',
-        {
-          hint: 'Repeat the request with the same Idempotency-Key.',
-        },
+        { hint: 'Repeat the request with the same Idempotency-Key.' },
       )
     }
     return { position, index: 0, acceptedMs }

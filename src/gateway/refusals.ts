@@ -18,9 +18,7 @@ export function noHead(alias: Alias): NodeError {
   return new NodeError(
     'HeadMoved',
     `There is no dataset '${alias.text}', so it has no head that If-Match could name.`,
-    {
-      hint: 'Leave If-Match out to create the dataset.',
-    },
+    { hint: 'Leave If-Match out to create the dataset.' },
   )
 }
 

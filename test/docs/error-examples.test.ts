@@ -20,10 +20,7 @@ await live.call('/acme/goods', {
     },
   },
 })
-await live.call('/acme/goods/ingest', {
-  ...post('{"size":1}'),
-  headers: { ...ndjson, 'idempotency-key': 'reading-1' },
-})
+await live.call('/acme/goods/ingest', { ...post('{"size":1}'), headers: { ...ndjson, 'idempotency-key': 'reading-1' } })
 const made = await live.call('/tokens', { method: 'POST', json: { name: 'reader', scopes: ['read'] } })
 const narrowToken = String(made.at('token'))
 

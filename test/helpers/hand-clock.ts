@@ -31,7 +31,7 @@ export function handClock(): HandClock {
     slept,
     async advance(ms) {
       nowMs += ms
-      for (const wake of [...sleepers]) wake()
+      for (const wake of sleepers) wake()
       sleepers.clear()
       await new Promise((resolve) => setImmediate(resolve))
     },

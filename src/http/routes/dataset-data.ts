@@ -41,13 +41,7 @@ const TailQuery = Type.Object(
 export function registerMetadata(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/metadata',
-    {
-      config: { right: 'read' },
-      schema: {
-        params: DatasetParams,
-        querystring: MetadataQuery,
-      },
-    },
+    { config: { right: 'read' }, schema: { params: DatasetParams, querystring: MetadataQuery } },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof MetadataQuery> // MetadataQuery validated it
@@ -70,13 +64,7 @@ export function registerMetadata(app: FastifyInstance, context: HttpContext): vo
 export function registerTail(app: FastifyInstance, context: ReplicaContext): void {
   app.get(
     '/:account/:dataset/tail',
-    {
-      config: { right: 'read' },
-      schema: {
-        params: DatasetParams,
-        querystring: TailQuery,
-      },
-    },
+    { config: { right: 'read' }, schema: { params: DatasetParams, querystring: TailQuery } },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it

@@ -74,9 +74,7 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
         throw new NodeError(
           'DatasetExists',
           `There is a dataset '${chain.name.alias}' already, and it is not the one asked for.`,
-          {
-            hint: 'Choose another name, or send records to the one that is there.',
-          },
+          { hint: 'Choose another name, or send records to the one that is there.' },
         )
       }
       return reply
@@ -88,37 +86,28 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
 }
 
 function registerList(app: FastifyInstance, context: HttpContext): void {
-  app.get(
-    '/datasets',
-    {
-      config: { right: 'read' },
-      schema: {
-        querystring: ListQuery,
-      },
-    },
-    async (request, reply) => {
-      const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it
-      const items = pageSize(limit)
-      const names = (await context.catalog.names()).filter(
-        (name) =>
-          mayRead(request)(name) &&
-          (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
-          (after === undefined || foldAscii(name.alias) > foldAscii(after)),
-      )
-      const chains = await Promise.all(names.slice(0, items).map((name) => readable(context, name.alias)))
-      const datasets = chains.filter((chain) => chain !== undefined).map(listed)
-      const next = names.length > items ? names[items - 1]?.alias : undefined
-      if (next !== undefined) {
-        const query = new URLSearchParams({
-          ...(account === undefined ? {} : { account }),
-          after: next,
-          limit: String(items),
-        })
-        void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
-      }
-      return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
-    },
-  )
+  app.get('/datasets', { config: { right: 'read' }, schema: { querystring: ListQuery } }, async (request, reply) => {
+    const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it
+    const items = pageSize(limit)
+    const names = (await context.catalog.names()).filter(
+      (name) =>
+        mayRead(request)(name) &&
+        (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
+        (after === undefined || foldAscii(name.alias) > foldAscii(after)),
+    )
+    const chains = await Promise.all(names.slice(0, items).map((name) => readable(context, name.alias)))
+    const datasets = chains.filter((chain) => chain !== undefined).map(listed)
+    const next = names.length > items ? names[items - 1]?.alias : undefined
+    if (next !== undefined) {
+      const query = new URLSearchParams({
+        ...(account === undefined ? {} : { account }),
+        after: next,
+        limit: String(items),
+      })
+      void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
+    }
+    return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
+  })
 }
 
 /** The dataset, unless its chain is broken: one of those must not hide the others. */
@@ -147,12 +136,7 @@ function listed(chain: DatasetChain): object {
 export function registerAbout(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset',
-    {
-      config: { right: 'read' },
-      schema: {
-        params: DatasetParams,
-      },
-    },
+    { config: { right: 'read' }, schema: { params: DatasetParams } },
     async (request, reply) => {
       // Nothing but the node's own routes lies there.
       if (isReservedAccount((request.params as { account: string }).account)) return reply.callNotFound() // validated

@@ -1,6 +1,6 @@
 // What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
 
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
@@ -30,14 +30,11 @@ function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, str
 
 export function registerNode(app: FastifyInstance, context: HttpContext): void {
   app.get('/', (request, reply) => {
-    const wantsHtml = (request.headers.accept ?? '').includes('text/html')
-    addVary(reply, 'Accept')
+    const { version } = context.facts
     const links = linksOf(context)
-    if (!wantsHtml) return reply.send({ name: 'proofstream', version: context.facts.version, links })
     const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
-    return reply
-      .type('text/html; charset=utf-8')
-      .send(page('Proofstream', `<h1>Proofstream ${context.facts.version}</h1><ul>${items.join('')}</ul>`))
+    const html = `<h1>Proofstream ${version}</h1><ul>${items.join('')}</ul>`
+    return sendPage(request, reply, { json: { name: 'proofstream', version, links }, title: 'Proofstream', html })
   })
   app.get('/info', () => info(context))
   app.get('/limits', () => limitsOf(context))
@@ -47,9 +44,8 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
 }
 
 function registerHealth(app: FastifyInstance, context: HttpContext): void {
-  app.get('/healthz', { config: { looseParameters: true } }, () => ({
-    ok: true,
-  }))
+  const loose = { config: { looseParameters: true } }
+  app.get('/healthz', loose, () => ({ ok: true }))
   const ready = async (reply: FastifyReply): Promise<FastifyReply> => {
     const reasons = await context.health.reasons()
     const ok = Object.keys(reasons).length === 0
@@ -58,8 +54,8 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
       .header('cache-control', 'no-store')
       .send({ ok, ...(ok ? {} : { reasons }), ...context.health.facts() })
   }
-  app.get('/readyz', { config: { looseParameters: true } }, (_request, reply) => ready(reply))
-  app.get('/system/health', { config: { looseParameters: true } }, (_request, reply) => ready(reply))
+  app.get('/readyz', loose, (_request, reply) => ready(reply))
+  app.get('/system/health', loose, (_request, reply) => ready(reply))
   for (const path of ['/metrics', '/system/metrics']) {
     app.get(path, { config: { right: 'read', looseParameters: true } }, async (_request, reply) => {
       return reply.type(context.metrics.contentType).send(await context.metrics.text())
@@ -68,11 +64,9 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
 }
 
 function registerErrors(app: FastifyInstance): void {
-  app.get('/errors', (request, reply) => {
-    addVary(reply, 'Accept')
-    if (!(request.headers.accept ?? '').includes('text/html')) return reply.send({ errors: errorCatalogue })
-    return reply.type('text/html; charset=utf-8').send(page('Errors', errorListHtml()))
-  })
+  app.get('/errors', (request, reply) =>
+    sendPage(request, reply, { json: { errors: errorCatalogue }, title: 'Errors', html: errorListHtml() }),
+  )
   app.get(
     '/errors/:kind',
     {
@@ -87,9 +81,7 @@ function registerErrors(app: FastifyInstance): void {
       const found = errorCatalogue.find((entry) => entry.page === `/errors/${kind}`)
       if (found === undefined)
         throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
-      addVary(reply, 'Accept')
-      if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(found)
-      return reply.type('text/html; charset=utf-8').send(page(found.kind, errorPageHtml(found)))
+      return sendPage(request, reply, { json: found, title: found.kind, html: errorPageHtml(found) })
     },
   )
 }
@@ -151,6 +143,16 @@ function didDocument(did: string, signers: readonly string[]): object {
   }
 }
 
-function page(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body>${body}</body></html>`
+/** JSON, or a page for who asks for one. */
+function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, title, html }: { readonly json: object; readonly title: string; readonly html: string },
+): FastifyReply {
+  addVary(reply, 'Accept')
+  if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(json)
+  const head = `<meta charset="utf-8"><title>${title}</title>`
+  return reply
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html><html lang="en"><head>${head}</head><body>${html}</body></html>`)
 }

@@ -30,12 +30,7 @@ const mediaTypes: Readonly<Record<ObjectKind, string>> = {
 export function registerObjects(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/refs/head',
-    {
-      config: { right: 'read' },
-      schema: {
-        params: DatasetParams,
-      },
-    },
+    { config: { right: 'read' }, schema: { params: DatasetParams } },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       void reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8')
@@ -46,12 +41,7 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
   for (const kind of ['blocks', 'data', 'checkpoints'] as const) {
     app.get(
       `/:account/:dataset/${kind}/:hash`,
-      {
-        config: { right: 'read' },
-        schema: {
-          params: DatasetHashParams,
-        },
-      },
+      { config: { right: 'read' }, schema: { params: DatasetHashParams } },
       (request, reply) => sendObject(context, { request, reply, kind }),
     )
   }
@@ -150,13 +140,7 @@ const BlocksQuery = Type.Object(
 export function registerBlocks(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset/blocks',
-    {
-      config: { right: 'read' },
-      schema: {
-        params: DatasetParams,
-        querystring: BlocksQuery,
-      },
-    },
+    { config: { right: 'read' }, schema: { params: DatasetParams, querystring: BlocksQuery } },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof BlocksQuery> // BlocksQuery validated it

@@ -15,32 +15,17 @@ const TokenBody = Type.Object(
 )
 
 export function registerTokens(app: FastifyInstance, context: HttpContext): void {
-  app.post(
-    '/tokens',
-    {
-      config: { right: 'admin' },
-      schema: {
-        body: TokenBody,
-      },
-    },
-    async (request, reply) => {
-      const { record, token } = await context.tokens.create(request.body as Static<typeof TokenBody>) // TokenBody validated it
-      const { lastFour: _, ...shown } = record
-      return reply
-        .code(201)
-        .header('cache-control', 'no-store')
-        .send({ ...shown, token })
-    },
-  )
-  app.get(
-    '/tokens',
-    {
-      config: { right: 'admin' },
-    },
-    async (_request, reply) => {
-      return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
-    },
-  )
+  app.post('/tokens', { config: { right: 'admin' }, schema: { body: TokenBody } }, async (request, reply) => {
+    const { record, token } = await context.tokens.create(request.body as Static<typeof TokenBody>) // TokenBody validated it
+    const { lastFour: _, ...shown } = record
+    return reply
+      .code(201)
+      .header('cache-control', 'no-store')
+      .send({ ...shown, token })
+  })
+  app.get('/tokens', { config: { right: 'admin' } }, async (_request, reply) => {
+    return reply.header('cache-control', 'no-store').send({ tokens: await context.tokens.list() })
+  })
   app.delete(
     '/tokens/:id',
     {
