@@ -1,5 +1,5 @@
 // Who may do what: principals, scopes, patterns, visibility. Pure rules (docs/decisions/access.md), asked by every
-// dataset route before anything about a dataset is told.
+// dataset route before it answers anything about a dataset.
 
 import type { Visibility } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'

@@ -177,7 +177,7 @@ const tokenRecord = object({
   expiresAt: optional(time),
 })
 
-/** Reads a stored record. Throws DecodeError when it is not one: nobody is let in by a damaged record. */
+/** Reads a stored record. Throws DecodeError when it is not one: a damaged record lets no one in. */
 export function decodeTokenRecord(bytes: Uint8Array): TokenRecord {
   return readShape('token record', tokenRecord, parseJson(bytes))
 }

@@ -1,6 +1,6 @@
-// The slice of one block: rows are read again from the log, put under the schema of the block, numbered, and streamed
-// into the file and its logical hash. At most a few thousand rows are held beside what the slice writer holds, and a
-// large file goes to the store while it is made.
+// The slice of one block: rows, as they were kept or are read again, are put under the schema of the block, numbered,
+// and streamed into the file and its logical hash; then the file is checked. At most a few thousand rows are held beside
+// what the slice writer holds, and a large file goes to the store while it is made.
 
 import {
   batchBytes,
@@ -22,7 +22,7 @@ import type { Column, RecordBatch } from '../model/record-batch.ts'
 import { type DataSchema, type Field, innerType, isOptional, sameType } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import { SliceWriter } from '../parquet/write-slice.ts'
-import type { DataPlan, RowSource } from './dataset-state.ts'
+import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
@@ -32,9 +32,36 @@ export interface SliceDeps {
   readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<unknown>
 }
 
+/** Named in every checkpoint: slices are byte-identical between builders that share both names. */
+export const sliceWriterName = 'slice-1'
+
+/** How slices are compressed (Zstandard); `name` says what decides the bytes (`zstd 1.5.7`). */
+export interface Compressor {
+  readonly name: string
+  compress(bytes: Uint8Array): Uint8Array
+  /** The `length` bytes that were compressed. */
+  decompress(bytes: Uint8Array, length: number): Uint8Array
+}
+
+export interface BuiltSlice {
+  /** The file; absent where it was so large that the store has it already. */
+  readonly chunks?: readonly Uint8Array[]
+  readonly sizeBytes: number
+  readonly rows: number
+  readonly physicalHash: Hash
+  readonly logicalHash: Hash
+  /** Latest event time, milliseconds since 1970 UTC; undefined when none lies in the years 0000 to 9999. */
+  readonly latestEventMs: number | undefined
+}
+
+const what = 'slice to commit'
+const magic = utf8('PAR1')
+/** Footer, its length and the closing magic. */
+const footerParts = 3
+/** Up to this size the rows are read back and hashed again; above it the footer alone is. */
+const rehashedRows = 4096
 /** A file up to this size is held until its block is stored. */
 const heldBytesMost = 8 * 1024 * 1024
-const systemColumnCount = 3
 /** Messages read before the event loop turns, however small they are. */
 const sourcesPerTurn = 64
 const pieceRows = 8192
@@ -118,7 +145,7 @@ function* pieces(batch: RecordBatch): Generator<RecordBatch> {
 /** Event-time and user columns in the order of the schema; a column that the rows lack is null. */
 function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatch {
   const byName = new Map(batch.columns.map((column) => [column.name, column]))
-  const columns = fields.slice(systemColumnCount).map((field): Column => {
+  const columns = fields.slice(addedColumns).map((field): Column => {
     const column = byName.get(field.name)
     if (column === undefined) return nullColumn(field, batch.rows)
     const nullable = isOptional(field.type)
@@ -259,44 +286,19 @@ function latestTime(column: Column): number | undefined {
   return latest
 }
 
-/** Named in every checkpoint: slices are byte-identical between builders that share both names. */
-export const sliceWriterName = 'slice-1'
-
-/** How slices are compressed (Zstandard); `name` says what decides the bytes (`zstd 1.5.7`). */
-export interface Compressor {
-  readonly name: string
-  compress(bytes: Uint8Array): Uint8Array
-  /** The `length` bytes that were compressed. */
-  decompress(bytes: Uint8Array, length: number): Uint8Array
-}
-
-export interface BuiltSlice {
-  /** The file; absent where it was so large that the store has it already. */
-  readonly chunks?: readonly Uint8Array[]
-  readonly sizeBytes: number
-  readonly rows: number
-  readonly physicalHash: Hash
-  readonly logicalHash: Hash
-  /** Latest event time, milliseconds since 1970 UTC; undefined when none lies in the years 0000 to 9999. */
-  readonly latestEventMs: number | undefined
-}
-
-const what = 'slice to commit'
-const magic = utf8('PAR1')
-/** Footer, its length and the closing magic. */
-export const footerParts = 3
-/** Up to this size the rows are read back and hashed again; above it the footer alone is. */
-const rehashedRows = 4096
-
-/** Throws DecodeError when the file does not hold what the block will say of it. */
-export async function checkSlice(
+/**
+ * Reads a slice back before it is committed: nothing later in an ODF network checks row count, columns and logical hash
+ * of a file, so what is wrong with it would stay wrong for ever. Throws DecodeError when the file does not hold what the
+ * block will say of it.
+ */
+async function checkSlice(
   slice: BuiltSlice & { readonly chunks: readonly Uint8Array[] },
   schema: DataSchema,
   compressor: Compressor,
 ): Promise<void> {
-  const decompress = (bytes: Uint8Array, length: number): Uint8Array => compressor.decompress(bytes, length)
   await nextTurn()
   if (slice.rows > rehashedRows) return checkFooter(slice.chunks.slice(-footerParts), slice, schema)
+  const decompress = (bytes: Uint8Array, length: number): Uint8Array => compressor.decompress(bytes, length)
   const content = openSlice(concatBytes(slice.chunks), { decompress })
   checkContent(content, slice, schema)
   const hash = createLogicalHash(schema.fields)
@@ -309,7 +311,7 @@ export async function checkSlice(
 }
 
 /** The same for rows and columns alone, by the last parts of the file. */
-export function checkFooter(footer: readonly Uint8Array[], slice: BuiltSlice, schema: DataSchema): void {
+function checkFooter(footer: readonly Uint8Array[], slice: BuiltSlice, schema: DataSchema): void {
   checkContent(openSlice(concatBytes([magic, ...footer])), slice, schema)
 }
 

@@ -68,7 +68,7 @@ export interface Builder {
   openBytes(): number
   /** Rows of those. */
   openRows(): number
-  /** Finishes the commits under way, writes the floors, and resolves. Idempotent. */
+  /** Finishes the commits in flight, writes the floors, and resolves. Idempotent. */
   stop(): Promise<void>
 }
 

@@ -1,5 +1,6 @@
-// What the fold knows of one dataset: positions and counts, never rows; and the plans that it hands to the builder.
-// The state is mutable and belongs to the fold; everything in a plan is a snapshot.
+// What the fold knows of one dataset: positions and counts, never rows; the events of its creation; what it remembers of
+// keyed batches; and the plans that it hands to the builder. The state is mutable and belongs to the fold; everything in
+// a plan is a snapshot. Deterministic, no clock.
 
 import {
   type BatchOutcome,
@@ -202,7 +203,8 @@ export function planBytes(plan: BlockPlan): number {
 
 /** Name of the one push source and of the source state of every dataset. */
 export const sourceName = 'default'
-const systemColumnCount = 3
+/** Offset, operation and system time, which the builder adds; the event time and the user columns follow. */
+export const addedColumns = 3
 
 /** The system column names that `header` asks for. */
 export function vocabularyOf({ vocab = {} }: CreateHeader): Vocabulary {
@@ -215,7 +217,7 @@ export function vocabularyOf({ vocab = {} }: CreateHeader): Vocabulary {
  * that a copy's ingest keeps event times and knows every column.
  */
 export function pushSource(schema: DataSchema | undefined): AddPushSource {
-  const read = schema === undefined ? {} : { schema: { fields: schema.fields.slice(systemColumnCount) } }
+  const read = schema === undefined ? {} : { schema: { fields: schema.fields.slice(addedColumns) } }
   return { kind: 'AddPushSource', sourceName, read: { kind: 'NdJson', ...read }, merge: { kind: 'Append' } }
 }
 
@@ -242,7 +244,11 @@ function setVocabulary(header: CreateHeader): SetVocab | undefined {
   return different.length === 0 ? undefined : { kind: 'SetVocab', ...Object.fromEntries(different) }
 }
 
-/** Mutable: ids of ended blocks in `groups` (oldest first), those of the open block in `open`, all in `known`. */
+/**
+ * What a dataset remembers of keyed batches (docs/spec/protocol.md §2, Memory of ids): a bounded suffix of all that were
+ * committed, grouped by the checkpoint that wrote them. Mutable: ids of ended blocks in `groups` (oldest first), those of
+ * the open block in `open`, all in `known`.
+ */
 export interface IdMemory {
   readonly known: Map<string, Hash>
   groups: IdGroup[]

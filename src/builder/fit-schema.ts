@@ -16,9 +16,7 @@ import {
   typeText,
   type Vocabulary,
 } from '../model/schema.ts'
-import type { PayloadColumn } from './dataset-state.ts'
-
-const systemColumnCount = 4
+import { addedColumns, type PayloadColumn } from './dataset-state.ts'
 
 /** The schema that holds after the rows, or why they do not fit. */
 export type Fit =
@@ -69,7 +67,7 @@ function extend(current: DataSchema | undefined, proposed: DataSchema | undefine
 
 /** Why no dataset with this vocabulary can have `schema`, or undefined. */
 export function schemaFault(schema: DataSchema, vocabulary: Vocabulary): string | undefined {
-  const eventTime = schema.fields[systemColumnCount - 1]?.type
+  const eventTime = schema.fields[addedColumns]?.type
   const expected = systemFields(vocabulary, eventTime?.kind === 'Date' ? { kind: 'Date' } : timestampMs)
   for (const [index, field] of expected.entries()) {
     const there = schema.fields[index]
@@ -95,12 +93,12 @@ function namesFault(schema: DataSchema): string | undefined {
 }
 
 function columnsFault(schema: DataSchema, columns: readonly PayloadColumn[]): string | undefined {
-  const eventTime = schema.fields[systemColumnCount - 1]
+  const eventTime = schema.fields[addedColumns]
   if (columns[0]?.name !== eventTime?.name) return `the first column is not '${eventTime?.name ?? ''}'`
   const byName = new Map(columns.map((column) => [column.name, column]))
   if (byName.size < columns.length) return 'two columns have one name'
   let found = 0
-  for (const field of schema.fields.slice(systemColumnCount - 1)) {
+  for (const field of schema.fields.slice(addedColumns)) {
     const column = byName.get(field.name)
     if (column === undefined) {
       if (!isOptional(field.type)) return `the required column '${field.name}' is missing`

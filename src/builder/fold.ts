@@ -63,7 +63,7 @@ export function foldRows(
     if (!isNextPart(state, header)) return dropped
     if (whole === undefined) return takePart(state, header, position)
   }
-  return whole === undefined ? dropped : takeWhole(state, header, { position, whole })
+  return whole === undefined ? dropped : takeWhole(state, header, position, whole)
 }
 
 /** Ends an attempt, if it is open. */
@@ -132,11 +132,7 @@ function takePart(state: DatasetState, header: RowsHeader, position: number): Fo
   return { effect: 'changed' }
 }
 
-function takeWhole(
-  state: DatasetState,
-  header: RowsHeader,
-  { position, whole }: { readonly position: number; readonly whole: WholeRows },
-): FoldResult {
+function takeWhole(state: DatasetState, header: RowsHeader, position: number, whole: WholeRows): FoldResult {
   // A block that ends before these rows still counts the attempt among the open ones.
   const attempt = header.part === undefined ? undefined : attemptKey(header.part.attempt)
   const judged = judge(state, whole)
@@ -150,7 +146,7 @@ function takeWhole(
   }
   const plan = endFullBlock(state, judged, decided.length, whole)
   if (attempt !== undefined) state.attempts.delete(attempt)
-  enter(state, judged, { position, whole })
+  enter(state, judged, position, whole)
   hear(state, header, position, whole.positions[0])
   const waits = whole.batches.some((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
   return { effect: 'changed', waits, ...(plan === undefined ? {} : { plan }) }
@@ -255,11 +251,7 @@ function openBlock(state: DatasetState): OpenBlock {
 }
 
 /** Writes the verdicts into the open block. */
-function enter(
-  state: DatasetState,
-  judged: Judgement,
-  { position, whole }: { readonly position: number; readonly whole: WholeRows },
-): void {
+function enter(state: DatasetState, judged: Judgement, position: number, whole: WholeRows): void {
   const open = openBlock(state)
   const ranges: number[] = []
   let row = 0

@@ -35,8 +35,9 @@ export class Catalog {
   readonly #store: ObjectStore
   readonly #logger: Logger
   readonly #clock: Clock | undefined
+  /** By folded alias, and by id. */
   readonly #names = new Map<string, NameRecord>()
-  readonly #aliasOfId = new Map<DatasetId, string>()
+  readonly #nameOfId = new Map<DatasetId, NameRecord>()
   readonly #chains: HeldChains
   /** By log that names were made with: the adoptions that lead to the one that rows go to now. */
   readonly #adoptions = new Map<string, readonly AdoptionRecord[]>()
@@ -47,7 +48,7 @@ export class Catalog {
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #unsubscribe: () => void
 
-  /** With a `clock`, others may commit unheard: a chain that is asked for is then probed, at most once a second. */
+  /** With a `clock`, others may commit unannounced: a chain that is asked for is then probed, at most once a second. */
   constructor(deps: {
     store: ObjectStore
     announcements: Announcements
@@ -108,15 +109,13 @@ export class Catalog {
 
   /** The name of the dataset with this DID, if its record is whole. */
   async nameOfId(id: DatasetId): Promise<NameRecord | undefined> {
-    if (!this.#aliasOfId.has(id)) await this.#readAllNames()
-    const alias = this.#aliasOfId.get(id)
-    return alias === undefined ? undefined : this.#names.get(alias)
+    if (!this.#nameOfId.has(id)) await this.#readAllNames()
+    return this.#nameOfId.get(id)
   }
 
   /** The name of the dataset with this DID if the catalog holds it already; no IO. */
   heldName(id: DatasetId): NameRecord | undefined {
-    const alias = this.#aliasOfId.get(id)
-    return alias === undefined ? undefined : this.#names.get(alias)
+    return this.#nameOfId.get(id)
   }
 
   /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
@@ -142,7 +141,7 @@ export class Catalog {
     return this.#clock.monotonicMs() - (this.#probedMs.get(id) ?? Number.NEGATIVE_INFINITY) < currentMs
   }
 
-  /** Refreshes a chain that may be out of date; those who ask meanwhile share the probe. */
+  /** Refreshes a chain that may be out of date; callers that ask meanwhile share the probe. */
   async #makeCurrent(chain: DatasetChain): Promise<DatasetChain> {
     const { id } = chain.name
     await this.#inTurn(id, async () => {
@@ -154,7 +153,7 @@ export class Catalog {
   async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
     const held = this.#chains.peek(id)
     if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
-    // Nobody has asked for it: it is read ahead, but not in the place of one that somebody has.
+    // Not asked for yet: it is read ahead, but never pushes out a chain that is in use.
     if (!this.#chains.hasRoomFor(headSequence + 1)) return
     const name = await this.#name(foldAscii(alias))
     const chain = name?.id === id ? await this.chainOf(name) : undefined
@@ -180,7 +179,7 @@ export class Catalog {
 
   #remember(folded: string, name: NameRecord): NameRecord {
     this.#names.set(folded, name)
-    this.#aliasOfId.set(name.id, folded)
+    this.#nameOfId.set(name.id, name)
     return name
   }
 
@@ -199,42 +198,42 @@ export class Catalog {
   async chainOf(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
     if (held !== undefined) return this.#isCurrent(name.id) ? held : this.#makeCurrent(held)
-    return this.#inTurn(name.id, async () => {
-      const meanwhile = this.#chains.get(name.id)
-      if (meanwhile !== undefined) return meanwhile
-      const chain = new DatasetChain(name)
-      // Read first: a head is written after its commit, so the commits that are found below reach it.
-      const hint = await readHint(this.#store, name.id)
-      const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
-      chain.reserve(sequences.length + creationBlocks)
-      let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
-      for (let at = 0; at < sequences.length; at += parallelReads) {
-        const group = sequences.slice(at, at + parallelReads)
-        const commits = await ahead
-        ahead = this.#commits(chain, sequences.slice(at + parallelReads, at + 2 * parallelReads))
-        const blocks: Hash[] = []
-        for (const [index, commit] of commits.entries()) {
-          // A listing may lack a commit that was made meanwhile: the probe finds it.
-          if (group[index] === chain.headSequence + 1 + blocks.length) blocks.push(...(commit?.blocks ?? []))
-        }
-        await this.#applyBlocks(chain, blocks)
-      }
-      await this.#probe(chain, { tell: false })
-      if ((sequences.at(-1) ?? -1) > chain.headSequence) {
-        throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
-      }
-      if (hint !== undefined && hint.sequence > chain.headSequence) {
-        throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
-      }
-      await this.#store.makeDurable(commitsPrefix(name.id))
-      if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
-      this.#chains.keep(chain)
-      this.#tell({ chain, fromSequence: 0 })
-      return chain
-    })
+    return this.#inTurn(name.id, async () => this.#chains.get(name.id) ?? (await this.#load(name)))
   }
 
-  /** Takes in what was committed since; `durableTo` is the last block that an announcement has told of. */
+  async #load(name: NameRecord): Promise<DatasetChain> {
+    const chain = new DatasetChain(name)
+    // Read first: a head is written after its commit, so the commits that are found below reach it.
+    const hint = await readHint(this.#store, name.id)
+    const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
+    chain.reserve(sequences.length + creationBlocks)
+    let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
+    for (let at = 0; at < sequences.length; at += parallelReads) {
+      const group = sequences.slice(at, at + parallelReads)
+      const commits = await ahead
+      ahead = this.#commits(chain, sequences.slice(at + parallelReads, at + 2 * parallelReads))
+      const blocks: Hash[] = []
+      for (const [index, commit] of commits.entries()) {
+        // A listing may lack a commit that was made meanwhile: the probe finds it.
+        if (group[index] === chain.headSequence + 1 + blocks.length) blocks.push(...(commit?.blocks ?? []))
+      }
+      await this.#applyBlocks(chain, blocks)
+    }
+    await this.#probe(chain, { tell: false })
+    if ((sequences.at(-1) ?? -1) > chain.headSequence) {
+      throw broken(`commit ${chain.headSequence + 1} of ${name.alias} is missing`)
+    }
+    if (hint !== undefined && hint.sequence > chain.headSequence) {
+      throw broken(`commits of ${name.alias} end at block ${chain.headSequence}, its head is block ${hint.sequence}`)
+    }
+    await this.#store.makeDurable(commitsPrefix(name.id))
+    if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
+    this.#chains.keep(chain)
+    this.#tell({ chain, fromSequence: 0 })
+    return chain
+  }
+
+  /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
   async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
@@ -255,7 +254,7 @@ export class Catalog {
     if (tell) this.#tell({ chain, fromSequence })
   }
 
-  /** The commits with these numbers; who comes to await them late need not catch them before. */
+  /** The commits with these numbers. A failure waits until it is awaited. */
   #commits(chain: DatasetChain, sequences: readonly number[]): Promise<(CommitRecord | undefined)[]> {
     const reading = Promise.all(sequences.map((sequence) => this.#commit(chain, sequence)))
     reading.catch(() => {})

@@ -1,5 +1,5 @@
-// The chains that a catalog holds: bounded by bytes, the one that nobody has asked for longest is dropped first. A
-// chain that a request still works with stays the only one of its dataset until that request lets go of it.
+// The chains that a catalog holds, bounded by bytes: the least recently used is dropped first. A dropped chain that a
+// request still works with stays the only one of its dataset until that request is done.
 
 import type { DatasetId } from '../model/events.ts'
 import type { DatasetChain } from './dataset-chain.ts'
@@ -9,7 +9,7 @@ const bytesPerBlock = 160
 
 export class HeldChains {
   readonly #bytesMost: number
-  /** Least recently asked for first. */
+  /** Least recently used first. */
   readonly #chains = new Map<DatasetId, DatasetChain>()
   readonly #bytesOf = new Map<DatasetId, number>()
   #bytes = 0
@@ -26,19 +26,19 @@ export class HeldChains {
     return this.#bytes
   }
 
-  /** The chain of the dataset if it is held, which then counts as asked for. */
+  /** The chain of the dataset if it is held; this counts as use. */
   get(id: DatasetId): DatasetChain | undefined {
     const chain = this.peek(id)
     if (chain !== undefined) this.keep(chain)
     return chain
   }
 
-  /** The same, for who follows it: that does not keep it from being dropped. */
+  /** The same for a follower, which does not count as use. */
   peek(id: DatasetId): DatasetChain | undefined {
     return this.#chains.get(id) ?? this.#dropped.get(id)?.deref()
   }
 
-  /** Takes a chain in, or notes that it was asked for; others are dropped for it. */
+  /** Takes a chain in, or counts a use of it; others are dropped for it. */
   keep(chain: DatasetChain): void {
     const { id } = chain.name
     this.#dropped.delete(id)

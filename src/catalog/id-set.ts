@@ -8,7 +8,7 @@ import { SlotTable } from '../lib/collections.ts'
 
 const entryWords = 3
 const firstEntries = 64
-/** A part is let go as a whole, and grows within a few milliseconds. */
+/** A part is dropped as a whole, and grows within a few milliseconds. */
 const partEntriesMost = 32_768
 
 /** Ids in the order in which they were committed: the two halves of each one's prefix, number of its checkpoint. */
@@ -103,7 +103,7 @@ export class IdSet {
     this.#size++
   }
 
-  /** Forgets what the fold forgets at the end of a block of time `timeMs`; `timeMsOf` tells the times of checkpoints. */
+  /** Forgets what the fold forgets at the end of a block of time `timeMs`; `timeMsOf` gives the times of checkpoints. */
   forget(timeMs: number, timeMsOf: (number: number) => number): void {
     let heldNumber = -1
     let least = 0

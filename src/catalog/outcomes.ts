@@ -1,6 +1,6 @@
 // What became of a batch: found in the checkpoint of the block that consumed its log position, or by its key. The sets of
-// remembered keys are read from the chain once, go on with each new checkpoint, and are dropped, the one not asked for
-// longest first, when all of them take too much memory.
+// remembered keys are read from the chain once, go on with each new checkpoint, and are dropped, the least recently
+// used first, when all of them take too much memory.
 
 import { CheckpointScan, idPrefix, type TakeId } from '../chain/checkpoint-scan.ts'
 import {
@@ -97,7 +97,7 @@ interface HeldSet {
 class KnownIds {
   readonly #checkpoints: Checkpoints
   readonly #bytesMost: number
-  /** Least recently asked for first. */
+  /** Least recently used first. */
   readonly #sets = new Map<DatasetId, HeldSet>()
   #bytes = 0
 
@@ -187,8 +187,8 @@ const pieceBytes = 128 * 1024
 const heldMost = 16
 
 /**
- * Checkpoints of chains, read in pieces, so that one with a million ids keeps nobody waiting, and each only once for those
- * who ask for the same one at a time.
+ * Checkpoints of chains, read in pieces, so that one with a million ids does not block the event loop, and each only once
+ * for callers that ask for the same one at a time.
  */
 class Checkpoints {
   readonly #store: ObjectStore

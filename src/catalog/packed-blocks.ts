@@ -1,5 +1,5 @@
 // What a chain keeps of each of its blocks: 140 bytes in one buffer, and the way back from a hash to its number.
-// Blocks are only ever added. Slices lie in the rows of the blocks that brought them; both are made when asked for.
+// Blocks are only ever added. Slices are in the rows of the blocks that brought them; objects are made on demand.
 
 import { assert } from '../lib/assert.ts'
 import { SlotTable } from '../lib/collections.ts'
@@ -37,7 +37,7 @@ export interface NewBlock extends Pick<ChainBlock, 'hash' | 'systemTime' | 'kind
   readonly slice: Omit<SliceRef, 'sequence'> | undefined
 }
 
-// Where the parts of a row lie. Hashes are bare digests; numbers are little-endian.
+// Offsets of the parts of a row. Hashes are bare digests; numbers are little-endian.
 const checkpointAt = 32
 const sliceAt = 64
 const timeMsAt = 96

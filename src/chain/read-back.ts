@@ -1,5 +1,5 @@
-// A schema written and read back as a slice and as a block, before anybody is told that it holds: what does not come
-// back would stop its dataset at the first block. Pure; a slice without rows is little but its footer.
+// A schema written and read back as a slice and as a block before it is accepted: one that does not come back would halt
+// its dataset at the first block. Pure; a slice without rows is little but its footer.
 
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'

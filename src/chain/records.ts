@@ -98,12 +98,12 @@ export const floorCodec: RecordCodec<FloorRecord> = recordCodec(
 
 /**
  * `rejects/<log>/<partition>/<position>`: an operator's word that the message there is in no block. Without a dataset it
- * is of a message that nobody can read.
+ * is of a message that cannot be read.
  */
 export interface RejectRecord {
   readonly dataset?: DatasetId
   readonly reason: string
-  /** Who said so. */
+  /** The operator. */
   readonly by: string
   /** RFC 3339, UTC. */
   readonly at: string
@@ -129,12 +129,12 @@ export interface AdoptionRecord {
   readonly partitions: readonly {
     /** Everything below is committed, of every dataset but the halted. */
     readonly floor: number
-    /** Position after the last message; absent when nobody can say. What lies between floor and end is given up. */
+    /** Position after the last message; absent when the end is not known. Messages between floor and end are given up. */
     readonly end?: number
   }[]
   /** Datasets whose messages from `position` on are given up. */
   readonly halted: readonly HaltedDataset[]
-  /** Messages of the old log's datasets lie at these positions or above. */
+  /** Messages of the old log's datasets are at these positions or above. */
   readonly begin: readonly number[]
 }
 

@@ -1,5 +1,5 @@
-// The rules that make a sequence of blocks a chain, as a fold: state of the chain so far, next block, new state. Whoever
-// appends, imports or verifies folds every block through `checkNext`. That a block's bytes hash to its name is checked
+// The rules that make a sequence of blocks a chain, as a fold: state of the chain so far, next block, new state. Builder,
+// catalog and fsck fold every block through `checkNext`. That a block's bytes hash to its name is checked
 // before they are decoded. Source: Open Data Fabric specification; the reference implementation's checks on append.
 
 import { sameValue } from '../lib/compare.ts'
@@ -227,7 +227,7 @@ function applyPushSource(chain: Link, event: AddPushSource): ChainState {
 }
 
 /** True when adding `b` after `a` would change nothing, which a chain does not admit. */
-export function samePushSource(a: AddPushSource, b: AddPushSource): boolean {
+function samePushSource(a: AddPushSource, b: AddPushSource): boolean {
   const { schema: schemaA, ...readA } = a.read
   const { schema: schemaB, ...readB } = b.read
   if ((schemaA === undefined) !== (schemaB === undefined)) return false

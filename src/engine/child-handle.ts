@@ -227,7 +227,7 @@ function notStarted(cause?: string): NodeError {
   return new NodeError('Internal', 'The query engine did not start.', cause === undefined ? {} : { cause })
 }
 
-/** What a query ends with when nobody waits for it any more. */
+/** What a query ends with when its caller has gone. */
 export function cancelled(): NodeError {
   return new NodeError('QueryTimeout', 'The query was cancelled.')
 }

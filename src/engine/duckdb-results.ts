@@ -38,7 +38,7 @@ interface CellForm {
 type Scalar = readonly [type: OutputType, write: (value: duckdb.DuckDBValue, ascii: boolean) => string]
 
 const text: OutputType = { kind: 'String' }
-const integerToken = String
+const integerToken = (value: duckdb.DuckDBValue): string => String(value)
 const textToken = (value: duckdb.DuckDBValue, ascii: boolean): string => stringToken(String(value), ascii)
 
 /** Integers of 128 bits print bare as long as they fit the 38 digits of their Arrow type. */
@@ -53,8 +53,10 @@ const hugeInteger: Scalar = [
   },
 ]
 
+type ValueClass<T> = new (...args: never[]) => T
+
 /** Writer of values of one class of the binding. */
-function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): (value: duckdb.DuckDBValue) => string {
+function of<T>(kind: ValueClass<T>, write: (value: T) => string): CellWriter {
   return (value) => {
     assert(value instanceof kind, 'the engine hands over values of the type that it names')
     return write(value)
@@ -63,9 +65,17 @@ function of<T>(kind: new (...args: never[]) => T, write: (value: T) => string): 
 
 const int64Max = 9_223_372_036_854_775_807n
 
-/** A time in quotes; an infinite one is null. */
-function finite(at: bigint, print: (at: bigint) => string, zone = ''): string {
-  return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
+/** Writer of timestamps: infinite ones are null, `print` writes the others. */
+function stamps<T>(
+  kind: ValueClass<T>,
+  count: (value: T) => bigint,
+  [print, zone]: readonly [print: (count: bigint) => string, zone: '' | 'Z'],
+): CellWriter {
+  return (value) => {
+    assert(value instanceof kind, 'the engine hands over values of the type that it names')
+    const at = count(value)
+    return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
+  }
 }
 
 /** Timestamps without zone have none here; schema formats that need one say UTC. */
@@ -116,39 +126,41 @@ const scalars: ReadonlyMap<duckdb.DuckDBTypeId, Scalar> = new Map<duckdb.DuckDBT
     Id.TIMESTAMP_TZ,
     [
       { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' },
-      of(duckdb.DuckDBTimestampTZValue, ({ micros }) => finite(micros, timestampMicrosText, 'Z')),
+      stamps(duckdb.DuckDBTimestampTZValue, ({ micros }) => micros, [timestampMicrosText, 'Z']),
     ],
   ],
   [
     Id.TIMESTAMP,
     [
       { kind: 'Timestamp', unit: 'Microsecond' },
-      of(duckdb.DuckDBTimestampValue, ({ micros }) => finite(micros, timestampMicrosText)),
+      stamps(duckdb.DuckDBTimestampValue, ({ micros }) => micros, [timestampMicrosText, '']),
     ],
   ],
   [
     Id.TIMESTAMP_S,
     [
       { kind: 'Timestamp', unit: 'Second' },
-      of(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) =>
-        finite(seconds, (at) => timestampNanosText(at * 1_000_000_000n)),
-      ),
+      stamps(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) => seconds, [
+        (at) => timestampNanosText(at * 1_000_000_000n),
+        '',
+      ]),
     ],
   ],
   [
     Id.TIMESTAMP_MS,
     [
       { kind: 'Timestamp', unit: 'Millisecond' },
-      of(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) =>
-        finite(millis, (at) => timestampNanosText(at * 1_000_000n)),
-      ),
+      stamps(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) => millis, [
+        (at) => timestampNanosText(at * 1_000_000n),
+        '',
+      ]),
     ],
   ],
   [
     Id.TIMESTAMP_NS,
     [
       { kind: 'Timestamp', unit: 'Nanosecond' },
-      of(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => finite(nanos, timestampNanosText)),
+      stamps(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => nanos, [timestampNanosText, '']),
     ],
   ],
   [Id.SQLNULL, [{ kind: 'Int32' }, () => 'null']],
@@ -211,7 +223,8 @@ function members(names: readonly string[], types: readonly duckdb.DuckDBType[], 
 /** The writer of a column or of what it holds. Throws NodeError `QueryNotAllowed` for a type that has no JSON form. */
 function cellWriter(type: duckdb.DuckDBType, form: CellForm, column: string): CellWriter {
   const write = nestedWriter(type, form, column) ?? scalarOf(type, column)[1]
-  return (value) => (value === null ? 'null' : write(value, form.ascii))
+  const { ascii } = form
+  return (value) => (value === null ? 'null' : write(value, ascii))
 }
 
 /** The writer of a type with parameters or parts, or undefined. */
@@ -284,6 +297,11 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
   readonly resultBytes: number
 }
 
+interface OutputColumn {
+  readonly index: number
+  readonly write: CellWriter
+}
+
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
 export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered> {
   const { limit, ascii } = options
@@ -302,7 +320,8 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
     const chunk = await result.fetchChunk()
     if (chunk === null || chunk.rowCount === 0) break
     const count = Math.min(chunk.rowCount, limit - rows)
-    writer.rows({ count, cells: columns.map(({ index, write }) => cellsOf(chunk, index, { write, count })) })
+    const cells = (column: number): string[] => cellsOf(chunk, must(columns[column], 'one key for each column'), count)
+    writer.rows({ count, cells })
     rows += chunk.rowCount
   }
   writer.end()
@@ -310,12 +329,8 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
 }
 
 /** Tokens of the first `count` cells of a column. */
-function cellsOf(
-  chunk: duckdb.DuckDBDataChunk,
-  column: number,
-  { write, count }: { readonly write: CellWriter; readonly count: number },
-): string[] {
-  const vector = chunk.getColumnVector(column)
+function cellsOf(chunk: duckdb.DuckDBDataChunk, { index, write }: OutputColumn, count: number): string[] {
+  const vector = chunk.getColumnVector(index)
   const cells: string[] = []
   for (let row = 0; row < count; row++) cells.push(write(vector.getItem(row)))
   return cells

@@ -1,5 +1,5 @@
 // The catalogue of a child: one view per name of a statement, named exactly as the caller wrote it, over exactly the
-// slices that were pinned. Views stay between queries; a name whose files or schema changed is made anew.
+// slices that were pinned. Views stay between queries; a view whose files or schema changed is replaced.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
@@ -59,17 +59,13 @@ export class Views {
     const fields = table.schema?.fields ?? systemFields(defaultVocabulary)
     const paths = table.files()
     const [first] = paths
-    if (first === undefined) {
-      const columns = fields.map((field) => `CAST(NULL AS ${nullType(field)}) AS ${identifier(field.name)}`)
-      return `SELECT ${columns.join(', ')} WHERE false`
-    }
+    if (first === undefined) return `SELECT ${projections(fields, new Map())} WHERE false`
     // Schemas only grow, so slices between two of equal columns have the same columns too.
     const oldest = await this.#columnsOf(first)
     const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
-    const columns = fields.map((field) => projection(field, physical))
-    return `SELECT ${columns.join(', ')} FROM ${scan(paths, { unionByName: grew })}`
+    return `SELECT ${projections(fields, physical)} FROM ${scan(paths, { unionByName: grew })}`
   }
 
   async #columnsOf(file: string): Promise<SliceColumns> {
@@ -135,16 +131,16 @@ function sameColumns(a: SliceColumns, b: SliceColumns): boolean {
 function projection(field: Field, physical: SliceColumns): string {
   const name = identifier(field.name)
   const stored = physical.get(field.name)
-  if (stored === undefined) return `CAST(NULL AS ${nullType(field)}) AS ${name}`
   const wanted = sqlTypeOf(field.type)
+  if (stored === undefined) return `CAST(NULL AS ${wanted ?? 'VARCHAR'}) AS ${name}`
   if (wanted === undefined || wanted === stored) return name
   // Parquet has no timestamps in seconds: they lie there as plain integers.
   if (innerType(field.type).kind === 'Timestamp' && stored === 'BIGINT') return `to_timestamp(${name}) AS ${name}`
   return `CAST(${name} AS ${wanted}) AS ${name}`
 }
 
-function nullType(field: Field): string {
-  return sqlTypeOf(field.type) ?? 'VARCHAR'
+function projections(fields: readonly Field[], physical: SliceColumns): string {
+  return fields.map((field) => projection(field, physical)).join(', ')
 }
 
 const simpleSqlTypes: Readonly<Partial<Record<DataType['kind'], string>>> = {

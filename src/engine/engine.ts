@@ -53,8 +53,8 @@ const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, s
 
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const queries = new Lane(options, { slots: options.processes, spares: 1 })
-  const own = new Lane(options, { slots: 1, spares: 1 })
+  const queries = new Lane(options, { workers: options.processes, spares: 1 })
+  const own = new Lane(options, { workers: 1, spares: 1 })
   await queries.pool.start()
   own.pool.fill()
   const analyses = new Map<string, Analysis>()

@@ -1,7 +1,7 @@
 // Which functions of the engine a statement may call, and what is known of them for the class of a statement. Everything is
 // denied unless it is listed: `scalarFunctions` and `aggregateFunctions` are the catalogue of DuckDB 1.5.6 minus what is
 // refused here, in byte order (test/engine/allowed-functions.test.ts regenerates both, and fails when a new engine version
-// brings a name that nobody reviewed). Data; names are in ASCII lower case.
+// brings a name without a review). Data; names are in ASCII lower case.
 
 /** Names between white space. */
 export function names(text: string): ReadonlySet<string> {
@@ -72,7 +72,7 @@ export const machineDependentFunctions = names(`
 /** A bare column of such a name is a call of the clock when no column has the name. */
 export const clockNames = names('current_date current_time current_timestamp localtime localtimestamp')
 
-/** A bare column of such a name tells of the session when no column has the name. */
+/** A bare column of such a name reveals the session when no column has the name. */
 export const sessionNames = names('current_catalog current_role current_schema current_user session_user user')
 
 /** They call an aggregate that is named by their second argument. */

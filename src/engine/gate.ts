@@ -64,7 +64,7 @@ const maxNodes = 400_000
 const maxCtes = 100
 const maxTables = 1000
 
-/** Schemas that the engine brings along; no account has such a name. */
+/** Schemas of the engine itself; no account has such a name. */
 const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
 
 /**
@@ -157,7 +157,7 @@ class Gate {
   }
 
   /**
-   * Visits the bodies of a query's CTEs, each with those before it in scope; tells the scope of each other member.
+   * Visits the bodies of a query's CTEs, each with those before it in scope; returns the scope of each other member.
    * The anchor half of a recursive CTE does not see the CTE: there its name means the dataset.
    */
   #queryScopes(node: JsonObject, scope: Scope, depth: number): (member: string) => Scope {
@@ -272,7 +272,7 @@ class Gate {
     return found && { construct: found.construct, ...this.#place(found.offset) }
   }
 
-  /** Where the closest node with a location stands, as a member of what tells it. */
+  /** The position of the closest node with a location, as the details of an error have it. */
   #place(offset = this.#near): { readonly position?: TextPosition } {
     const position = offset === undefined ? undefined : this.#locate(offset)
     return position === undefined ? {} : { position }

@@ -1,6 +1,6 @@
-// Who runs next, and where: queries wait in turn by caller, and get a process when a slot is free and there is one for
-// them. A query that waits too long, or meets a full queue or a full share of it, gets 503 Saturated. A process that has
-// read a dataset serves only callers who may read it, as rights are now: whatever its memory shows is theirs to see.
+// Which query runs next, and in which process: queries wait in turn by caller, and get a process when a worker is free and
+// a process fits them. A query that waits too long, or meets a full queue or a full share of it, gets 503 Saturated. A
+// process that has read a dataset serves only callers that may read it now: whatever its memory shows is theirs to see.
 
 import { assert } from '../lib/assert.ts'
 import { FairQueue, type NoRoom } from '../lib/fair-queue.ts'
@@ -27,7 +27,7 @@ const costlyMost = 10_000
 const mebibyte = 1024 * 1024
 /** A process that fails to start is tried again after this time. */
 const restartMs = 1000
-/** A process that has read so many datasets is replaced: who may read them all is asked for each query. */
+/** A process that has read so many datasets is replaced: each query checks the caller's right to all of them. */
 const readMost = 1024
 
 /** What is to be done in a process. */
@@ -40,7 +40,7 @@ export interface Work {
 
 interface PoolSize {
   /** Processes at work at the same time, as a rule. */
-  readonly slots: number
+  readonly workers: number
   /** Processes that stand ready beyond those at work. */
   readonly spares: number
 }
@@ -148,19 +148,19 @@ export class Lane {
   }
 
   #take({ reads }: Work, by: Asking): ChildHandle | undefined {
-    if (this.#closed || !this.#hasSlot(by)) return undefined
+    if (this.#closed || !this.#hasWorker(by)) return undefined
     const isCostly = (this.#costly.get(costlyKey(by)) ?? 0) > this.#options.clock.monotonicMs()
     const child = this.#pool.take({ caller: by.caller, reads, leave: isCostly ? this.#size.spares : 0 })
     if (child !== undefined) this.#count(by, 1)
     return child
   }
 
-  /** A caller with nothing running may run beside the others where one caller has more than one slot, or the only one. */
-  #hasSlot(by: Asking): boolean {
-    const { slots, spares } = this.#size
-    if (this.#running < slots) return true
-    if (this.#running >= slots + spares || this.#runningOf.has(turnKey(by))) return false
-    return slots === 1 || [...this.#runningOf.values()].some((running) => running > 1)
+  /** A caller with nothing running may run beside the others where one caller has several workers, or the only one. */
+  #hasWorker(by: Asking): boolean {
+    const { workers, spares } = this.#size
+    if (this.#running < workers) return true
+    if (this.#running >= workers + spares || this.#runningOf.has(turnKey(by))) return false
+    return workers === 1 || [...this.#runningOf.values()].some((running) => running > 1)
   }
 
   #count(by: Asking, change: 1 | -1): void {
@@ -232,7 +232,7 @@ export class ChildPool {
 
   /** Calls `onReady` when a process may be had that could not be had before. */
   constructor(options: EngineOptions, size: PoolSize, onReady: () => void) {
-    assert(size.slots > 0, 'a lane has a process')
+    assert(size.workers > 0, 'a lane has a process')
     this.#options = options
     this.#size = size
     this.#onReady = onReady
@@ -243,7 +243,7 @@ export class ChildPool {
     this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots: roots }
   }
 
-  /** Starts the first process and waits for it; the others follow by themselves. Throws NodeError `Internal`. */
+  /** Starts the first process and waits for it; the others start in the background. Throws NodeError `Internal`. */
   async start(): Promise<void> {
     this.#starting++
     try {
@@ -314,10 +314,10 @@ export class ChildPool {
     return [...read].every((id) => this.#options.isOpen(id))
   }
 
-  /** Starts what is missing. Where a slot is free, a process is kept ready for whoever comes. */
+  /** Starts what is missing. Where a worker is free, a process is kept ready for any caller. */
   fill(): void {
     this.#startMissing()
-    if (this.#size.spares > 0 && this.#running < this.#size.slots) this.#keepClean()
+    if (this.#size.spares > 0 && this.#running < this.#size.workers) this.#keepClean()
   }
 
   /** Where every idle process has read what not everyone may, the one used longest ago is given up for a new one. */
@@ -329,10 +329,10 @@ export class ChildPool {
 
   #startMissing(): void {
     if (this.#closed) return
-    const { slots, spares } = this.#size
-    const wanted = Math.max(slots, this.#running) + spares
-    // Those that die in a row are replaced no faster than this: starting them must not take the machine from others.
-    const startingMost = Math.ceil(slots / 2)
+    const { workers, spares } = this.#size
+    const wanted = Math.max(workers, this.#running) + spares
+    // Processes that keep dying are replaced no faster than this: starting them must not take the machine from others.
+    const startingMost = Math.ceil(workers / 2)
     const usable = [...this.#children].filter((child) => child.usable).length
     for (let have = usable + this.#starting; have < wanted && this.#starting < startingMost; have++) void this.#start()
   }

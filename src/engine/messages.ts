@@ -88,7 +88,7 @@ export interface EngineJob {
   readonly limit: number
 }
 
-/** Who asks. */
+/** The caller of a query. */
 export interface EngineCaller {
   /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
   readonly key: readonly string[]

@@ -1,6 +1,7 @@
 // Between the rewritten tree and its text: constants that the engine's printer would turn into others are written as
-// casts of their text, deep JSON is checked, and the tree of the printed text is compared with the tree
-// that was printed. Pure.
+// casts of their text, and the tree of the printed text is compared with the tree that was printed. JSON that nests very
+// deep overflows the engine's stack in a few functions, and the process dies with all that it does for others: their
+// arguments are wrapped in a check of the nesting. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { names } from './functions.ts'
@@ -12,23 +13,18 @@ export interface Renamed {
   readonly written: JsonObject
 }
 
-/** What is on the way while a tree is rewritten. */
-interface Writing {
-  readonly jsonCheck: JsonObject
+/** What rewriting a tree finds out. */
+interface Findings {
+  /** Columns that the rewriting would rename. */
   readonly renamed: Renamed[]
+  /** A column over `*` or COLUMNS() that it would rename, and that no alias can name. */
   unnamed: JsonObject | undefined
+  /** Some argument is checked: nothing but this form of the statement may be planned. */
   checksJson: boolean
 }
 
-export interface Printable {
-  readonly node: JsonObject
-  /** Columns that the rewriting would rename. */
-  readonly renamed: readonly Renamed[]
-  /** A column over `*` or COLUMNS() that it would rename, and that no alias can name. */
-  readonly unnamed: JsonObject | undefined
-  /** Some argument is checked: nothing but this form of the statement may be planned. */
-  readonly checksJson: boolean
-}
+export type Printable = Readonly<Findings> & { readonly node: JsonObject }
+type Writing = Findings & { readonly jsonCheck: JsonObject }
 
 /** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see `jsonCheckStatement`). */
 export function printable(node: JsonObject, jsonCheck: JsonObject): Printable {

@@ -7,7 +7,7 @@ import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import { tooDeepJson } from './printable.ts'
 import { positionOfByte, positionOfCodePoint, type QuotedSql } from './sql-text.ts'
 
-/** An error as the engine tells it (setting errors_as_json). */
+/** An error as the engine reports it (setting errors_as_json). */
 export interface EngineMessage {
   readonly type: string
   readonly message: string

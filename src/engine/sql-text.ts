@@ -212,7 +212,7 @@ export function positionOfCodePoint(sql: QuotedSql, offset: number): TextPositio
   return originalPosition(sql, offset, () => 1)
 }
 
-/** `sizeOf` tells how much of the offset a code point takes. */
+/** `sizeOf`: how much of the offset a code point takes. */
 function originalPosition(sql: QuotedSql, offset: number, sizeOf: (codePoint: number) => number): TextPosition {
   let passed = 0
   let index = 0

@@ -1,6 +1,6 @@
 // The class of a statement: `exact`, its rows alone decide the answer, or `pinned`, the way in which rows lie in blocks may
 // show. Both are reproducible on the blocks that a proof names. Told from the tree and the columns' types alone, so that
-// anyone who has statement and schema can tell it; what is not known here is pinned. Pure.
+// anyone with the statement and the schema can derive it; what is not known here is pinned. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'

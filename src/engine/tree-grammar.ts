@@ -1,5 +1,5 @@
 // The grammar of the serialised tree that the gate lets through: per kind of node the members it may have, and what each
-// may hold. What is not here is refused: a new engine version, or a flag that nobody thought of, cannot add a way out.
+// may hold. What is not here is refused: a new engine version, or a flag unknown today, cannot add a way out.
 // Every line was judged by hand; tree-grammar.test.ts changes each part of real trees and expects a refusal.
 
 /** What a member may hold. */

@@ -1,5 +1,5 @@
-// What kind of value an expression gives, told from the syntax tree and the columns' types, so that the class of a
-// statement (stability.ts) can be told without running it. Errs on one side only: what is not known is blurred. Pure.
+// What kind of value an expression gives, derived from the syntax tree and the columns' types, so that the class of a
+// statement (stability.ts) is known without running it. Errs on one side only: what is not known is blurred. Pure.
 
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
@@ -79,7 +79,7 @@ export class NamedValues {
     for (const { fields } of schemas)
       for (const { name, type } of fields) this.#note(foldAscii(name), classOfType(type))
     this.#collect(statement, false)
-    this.#settle()
+    this.#resolve()
   }
 
   /** True when the statement itself gives this name to something. */
@@ -235,7 +235,7 @@ export class NamedValues {
   }
 
   /** Classes of names that stand for expressions over names, until none changes any more. */
-  #settle(): void {
+  #resolve(): void {
     for (let round = 0; round < maxRounds; round++) {
       let changed = false
       const namelessClass = this.#highestOf(this.#nameless)

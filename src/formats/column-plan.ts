@@ -1,6 +1,7 @@
 // The columns of a dataset as tables that the readers run over: made once per schema, shared by all its bodies.
 
 import { assert } from '../lib/assert.ts'
+import { sameValue } from '../lib/compare.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit, type Vocabulary } from '../model/schema.ts'
 
@@ -173,39 +174,19 @@ export function systemNames(vocabulary: Vocabulary): readonly string[] {
   return [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn]
 }
 
-interface CachedPlan {
-  readonly eventTimeType: DataType
-  readonly vocabulary: Vocabulary
-  readonly plan: TablePlan
-}
-
-const cache = new WeakMap<readonly Field[], CachedPlan>()
+const cache = new WeakMap<readonly Field[], { readonly input: TableInput; readonly plan: TablePlan }>()
 
 /** The tables of a schema; the last ones made for the same `fields` array are used again. */
 export function tablePlan(input: TableInput): TablePlan {
   const cached = cache.get(input.fields)
-  if (
-    cached !== undefined &&
-    (cached.vocabulary === input.vocabulary || sameVocabulary(cached.vocabulary, input.vocabulary)) &&
-    (cached.eventTimeType === input.eventTimeType || sameTimeType(cached.eventTimeType, input.eventTimeType))
-  ) {
-    return cached.plan
-  }
+  if (cached !== undefined && isSame(cached.input, input)) return cached.plan
+  const { fields, eventTimeType, vocabulary } = input
   const plan = makePlan(input)
-  cache.set(input.fields, { eventTimeType: input.eventTimeType, vocabulary: input.vocabulary, plan })
+  cache.set(fields, { input: { fields, eventTimeType, vocabulary }, plan })
   return plan
 }
 
-function sameVocabulary(a: Vocabulary, b: Vocabulary): boolean {
-  return (
-    a.eventTimeColumn === b.eventTimeColumn &&
-    a.offsetColumn === b.offsetColumn &&
-    a.operationTypeColumn === b.operationTypeColumn &&
-    a.systemTimeColumn === b.systemTimeColumn
-  )
-}
-
-function sameTimeType(a: DataType, b: DataType): boolean {
-  if (a.kind !== b.kind) return false
-  return a.kind !== 'Timestamp' || b.kind !== 'Timestamp' || a.unit === b.unit
+function isSame(a: TableInput, b: TableInput): boolean {
+  const isSameVocabulary = a.vocabulary === b.vocabulary || sameValue(a.vocabulary, b.vocabulary)
+  return isSameVocabulary && (a.eventTimeType === b.eventTimeType || sameValue(a.eventTimeType, b.eventTimeType))
 }

@@ -1,5 +1,5 @@
 // Removes what creations left that lost their name to another or were never committed: chains that no name leads to and
-// that hold no rows. Nobody can read them, and no message will come for them. Only what is a day old goes, and only from
+// that hold no rows. They cannot be reached, and no message will come for them. Only what is a day old goes, and only from
 // a store that is sound. A chain with rows stays: it had a name once, and its name may have been lost.
 
 import type { DatasetId } from '../model/events.ts'
@@ -40,7 +40,7 @@ async function holdsRows(store: ObjectStore, id: DatasetId): Promise<boolean> {
   return (await store.list(dataPrefix(id))).length > 0 || (await store.list(checkpointsPrefix(id))).length > 0
 }
 
-/** Time of the newest block among all that are stored, reached or not; undefined where none tells it. */
+/** Time of the newest block among all that are stored, reached or not; undefined if any cannot be read. */
 async function newestBlockMs(store: ObjectStore, id: DatasetId): Promise<number | undefined> {
   let newestMs: number | undefined
   for (const name of await store.list(blocksPrefix(id))) {

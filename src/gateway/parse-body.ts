@@ -58,7 +58,7 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
 
 /**
  * Reads the body against `target`; without a schema, or with `unknownFields=add`, columns are inferred first.
- * Throws NodeErrors of contract.md §6.
+ * Throws NodeErrors of docs/spec/http.md §6.
  */
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
   const head = new BodyHead(source.format.format.name)
@@ -79,13 +79,16 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const { contentEncoding, contentLength } = source.controls
   const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
   const body = isSmall ? await wholeBody(source.stream) : undefined
-  const reading = new Reading(source, shape, readerOf(source, shape, {}))
-  return reading.run(() => {
-    if (body === undefined) return readThrough(source, (chunk) => reading.push(chunk))
+  const reading = new Reading(source, shape)
+  try {
+    if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
     source.head.add(body)
     if (body.length > 0) reading.reader.push(body)
-    return { bodyHash: sha3Hash(body), bytes: body.length }
-  })
+    return await reading.end({ bodyHash: sha3Hash(body), bytes: body.length })
+  } catch (error) {
+    await reading.discard()
+    throw error
+  }
 }
 
 interface HeadedSource extends BodySource {
@@ -98,24 +101,43 @@ interface BodyFacts {
   readonly bytes: number
 }
 
-/** Keeps the body, because it is read twice where it has new columns: for its columns, then for its rows. */
+/**
+ * Reads a body that may have new columns: as if it had none while it arrives, and from the spool, first for its columns
+ * and then for its rows, where that does not fit.
+ */
 async function readInferred(source: HeadedSource, target: Target): Promise<TypedBody> {
+  const { shape } = target
   const spool = new Spool(source.spoolDir)
-  const attempt = new KnownColumns(source, target)
+  // Without user columns, a first line of CSV is judged otherwise.
+  let attempt = shape === undefined || shape.payloadFields.length < 2 ? undefined : new Reading(source, shape)
   try {
     const facts = await readThrough(source, async (chunk) => {
       await spool.append(chunk)
-      await attempt.push(chunk)
+      if (attempt !== undefined && (await whileItFits(attempt, attempt.push(chunk))) === undefined) attempt = undefined
     })
     const kept = new KeptBody(source, spool, facts)
-    const body = (await attempt.end(facts)) ?? (await kept.read(target))
-    return { ...body, kept }
+    const read = attempt === undefined ? undefined : await whileItFits(attempt, attempt.end(facts))
+    return { ...(read ?? (await kept.read(target))), kept }
   } catch (error) {
+    await attempt?.discard()
     await spool.discard()
     throw error
-  } finally {
-    await attempt.abandon()
   }
+}
+
+/**
+ * What `work` on a reading comes to; undefined, and the reading is given up, at the first thing that is no column or
+ * does not fit: reading the body again will find and tell it.
+ */
+async function whileItFits<T>(reading: Reading, work: Promise<T>): Promise<T | undefined> {
+  try {
+    const done = await work
+    if (reading.reader.fits) return done
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+  }
+  await reading.discard()
+  return undefined
 }
 
 /** The bytes of a body, for as long as it may have to be read against another schema. */
@@ -138,13 +160,16 @@ export class KeptBody {
     const isKnown = shape !== undefined && this.#source.controls.unknownFields !== 'add'
     const inferred = isKnown ? undefined : await infer(this.#source, target, this.#spool)
     const against = inferred === undefined ? must(shape, 'a schema') : shapeWith(inferred, target)
-    const reading = new Reading(this.#source, against, readerOf(this.#source, against, inferred ?? {}))
-    const body = await reading.run(async () => {
-      for await (const piece of this.#spool.pieces()) await reading.push(piece)
-      return this.#facts
-    })
-    this.#last = body.typed
-    return { ...body, kept: this }
+    const reading = new Reading(this.#source, against, inferred)
+    try {
+      for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
+      const body = await reading.end(this.#facts)
+      this.#last = body.typed
+      return { ...body, kept: this }
+    } catch (error) {
+      await reading.discard()
+      throw error
+    }
   }
 
   /** Frees memory and files. Idempotent. */
@@ -154,57 +179,10 @@ export class KeptBody {
   }
 }
 
-/**
- * Reads a body that may have new columns as if it had none, while it arrives. Gives up at the first thing that is
- * no column or does not fit: whoever reads the body again then finds and tells it.
- */
-class KnownColumns {
-  #reading: Reading | undefined
-
-  constructor(source: BodySource, { shape }: Target) {
-    // Without user columns, a first line of CSV is judged otherwise.
-    if (shape === undefined || shape.payloadFields.length < 2) return
-    this.#reading = new Reading(source, shape, readerOf(source, shape, {}))
-  }
-
-  async push(chunk: Uint8Array): Promise<void> {
-    const reading = this.#reading
-    if (reading === undefined) return
-    const pushed = await unlessRefused(async () => reading.push(chunk))
-    if (pushed === 'refused' || !reading.reader.fits) await this.abandon()
-  }
-
-  /** The body, or undefined where the attempt was given up. */
-  async end(facts: BodyFacts): Promise<TypedBody | undefined> {
-    const reading = this.#reading
-    if (reading === undefined) return undefined
-    const body = await unlessRefused(() => reading.run(() => facts))
-    if (body === 'refused' || !reading.reader.fits) return undefined
-    this.#reading = undefined
-    return body
-  }
-
-  /** Frees what the attempt holds, unless it has come to its end. Idempotent. */
-  async abandon(): Promise<void> {
-    const reading = this.#reading
-    this.#reading = undefined
-    await reading?.discard()
-  }
-}
-
-async function unlessRefused<T>(work: () => Promise<T>): Promise<T | 'refused'> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof NodeError) return 'refused'
-    throw error
-  }
-}
-
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
   { stream, controls, limits, onBytes, head }: HeadedSource,
-  take: (chunk: Uint8Array) => void | Promise<void>,
+  take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha3256()
   let bytes = 0
@@ -229,31 +207,35 @@ class Reading {
   readonly #shape: Shape
   readonly #typed: TypedRows
 
-  constructor(source: BodySource, shape: Shape, reader: RecordReader) {
-    this.reader = reader
+  /** Against `shape`, which `inferred` has made, if anything. */
+  constructor(source: BodySource, shape: Shape, inferred?: Inferred) {
+    const { spoolDir, limits, format, controls } = source
     this.#source = source
     this.#shape = shape
-    const { spoolDir, limits } = source
     this.#typed = new TypedRows({ fields: shape.payloadFields, spoolDir, mostBytes: limits.inflatedBytes })
+    this.reader = format.format.createReader({
+      ...formatOptions(source),
+      vocabulary: shape.vocabulary,
+      fields: shape.fields,
+      eventTimeType: shape.eventTimeType,
+      unknownFields: controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
+      ...(inferred === undefined ? {} : { valueless: inferred.valueless }),
+      ...(inferred?.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
+    })
   }
 
   /** Takes the next bytes, and lets go of the rows that are complete. */
-  async push(chunk: Uint8Array): Promise<void> {
+  async push(chunk: Uint8Array): Promise<true> {
     this.reader.push(chunk)
     await this.#add(this.reader.take())
+    return true
   }
 
-  /** Reads the body with `read`; nothing is left behind when that fails. */
-  async run(read: () => BodyFacts | Promise<BodyFacts>): Promise<TypedBody> {
-    try {
-      const { bodyHash, bytes } = await read()
-      const { records, batches, csvHeader } = this.reader.finish()
-      await this.#add(batches)
-      return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
-    } catch (error) {
-      await this.discard()
-      throw error
-    }
+  /** Takes the end of the body. */
+  async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
+    const { records, batches, csvHeader } = this.reader.finish()
+    await this.#add(batches)
+    return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
   }
 
   async discard(): Promise<void> {
@@ -275,7 +257,7 @@ async function infer(source: BodySource, { vocabulary, shape }: Target, spool: S
     ...(integers === undefined ? {} : { integers }),
     ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
   })
-  for await (const piece of spool.pieces()) if (!inferrer.push(piece)) break
+  for await (const piece of spool.chunks()) if (!inferrer.push(piece)) break
   return inferrer.finish()
 }
 
@@ -289,22 +271,6 @@ function shapeWith(inferred: Inferred, { vocabulary, shape }: Target): Shape {
       : { ...shape.schema, fields: [...shape.schema.fields, ...inferred.added] }
   demandReadBack(schema)
   return shapeOf(schema, shape?.schemaSequence ?? -1, vocabulary)
-}
-
-function readerOf(
-  source: BodySource,
-  shape: Shape,
-  inferred: Pick<Partial<Inferred>, 'valueless' | 'csvHeader'>,
-): RecordReader {
-  return source.format.format.createReader({
-    ...formatOptions(source),
-    vocabulary: shape.vocabulary,
-    fields: shape.fields,
-    eventTimeType: shape.eventTimeType,
-    unknownFields: source.controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
-    ...(inferred.valueless === undefined ? {} : { valueless: inferred.valueless }),
-    ...(inferred.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
-  })
 }
 
 function formatOptions({ controls, limits, format }: BodySource): Omit<FormatOptions, 'vocabulary'> {

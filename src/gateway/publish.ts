@@ -116,7 +116,7 @@ export class Publisher {
     let acceptedMs = Number.NEGATIVE_INFINITY
     try {
       for (let number = 1; number <= count; number++) {
-        const payload = await spool.read((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
+        const payload = await spool.at((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
         if (inFlight.length === partsInFlight) position = must(await inFlight.shift(), 'a part is in flight')
         const appending = this.#append(partition, (writer) => {
           const identity = this.#identity(writer)

@@ -89,7 +89,17 @@ const idBytes = 32
 /** Length byte and bytes of a text. */
 const maxTextBytes = 1 + 255
 const didPrefixChars = 'did:odf:f'.length
-const fixedBytes = 1 + didBytes + idBytes + hashBytes + 2 + 2 + 6 + 6 + 6 + 6 + 6
+/** Numbers of a note in their order, little-endian, with their bytes. */
+const numbers = [
+  ['partition', 2],
+  ['index', 2],
+  ['position', 6],
+  ['rows', 6],
+  ['bytes', 6],
+  ['receivedMs', 6],
+  ['acceptedMs', 6],
+] as const
+const fixedBytes = 1 + didBytes + idBytes + hashBytes + numbers.reduce((sum, [, size]) => sum + size, 0)
 
 /** What a receipt id carries. */
 export interface ReceiptNote {
@@ -123,13 +133,7 @@ export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
   at += out.write(note.batchId, at, 'base64url')
   at += out.write(note.bodyHash.slice(1), at, 'hex')
   assert(at === start + 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
-  at = out.writeUInt16LE(note.partition, at)
-  at = out.writeUInt16LE(note.index, at)
-  at = out.writeUIntLE(note.position, at, 6)
-  at = out.writeUIntLE(note.rows, at, 6)
-  at = out.writeUIntLE(note.bytes, at, 6)
-  at = out.writeUIntLE(note.receivedMs, at, 6)
-  at = out.writeUIntLE(note.acceptedMs, at, 6)
+  for (const [name, size] of numbers) at = out.writeUIntLE(note[name], at, size)
   for (const text of texts) {
     const length = out.write(text, at + 1)
     at = out.writeUInt8(length, at) + length
@@ -156,14 +160,10 @@ export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote |
 
 function readNote(body: Buffer): ReceiptNote {
   let at = 1 + didBytes + idBytes + hashBytes
-  const take = (size: 2 | 6): number => {
-    const value = body.readUIntLE(at, size)
+  const read = numbers.map(([name, size]) => {
     at += size
-    return value
-  }
-  const partition = take(2)
-  const index = take(2)
-  const [position, rows, bytes, receivedMs, acceptedMs] = [take(6), take(6), take(6), take(6), take(6)]
+    return [name, body.readUIntLE(at - size, size)]
+  })
   const text = (): string => {
     const length = body[at] ?? 0
     const value = decodeUtf8(body.subarray(at + 1, at + 1 + length))
@@ -175,13 +175,7 @@ function readNote(body: Buffer): ReceiptNote {
     dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
     batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
     bodyHash: multihashText(body.subarray(1 + didBytes + idBytes, 1 + didBytes + idBytes + hashBytes)),
-    partition,
-    index,
-    position,
-    rows,
-    bytes,
-    receivedMs,
-    acceptedMs,
+    ...(Object.fromEntries(read) as Record<(typeof numbers)[number][0], number>), // each name of the table
     mediaType,
     tokenId: tokenId === '' ? undefined : tokenId,
     key: key === '' ? undefined : key,

@@ -54,7 +54,7 @@ export class Spool {
   }
 
   /** Bytes [start, end). */
-  async read(start: number, end: number): Promise<Uint8Array> {
+  async at(start: number, end: number): Promise<Uint8Array> {
     if (this.#file === undefined) return concatBytes(this.#chunks).subarray(start, end)
     const out = new Uint8Array(end - start)
     let filled = 0
@@ -66,10 +66,9 @@ export class Spool {
     return out.subarray(0, filled)
   }
 
-  /** The bytes in order, in pieces of at most `pieceBytes`. */
-  async *pieces(pieceBytes = 256 * 1024): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < this.#bytes; at += pieceBytes)
-      yield await this.read(at, Math.min(at + pieceBytes, this.#bytes))
+  /** The bytes in order, in chunks of at most `chunkBytes`. */
+  async *chunks(chunkBytes = 256 * 1024): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < this.#bytes; at += chunkBytes) yield await this.at(at, Math.min(at + chunkBytes, this.#bytes))
   }
 
   /** Frees memory and file. Idempotent. */

@@ -11,19 +11,16 @@ import { checkStore, type StoreReport, systemClock } from '../index.ts'
 import { type History, isAcknowledged, judge, type StoredDataset, type Verdict } from './history.ts'
 import {
   type Address,
+  aliasesOf,
   checkProof,
-  creatingPosts,
   drained,
-  largePosts,
-  produce,
   type Random,
   randomOf,
   readBack,
   receiptFaults,
   Seen,
-  smallPosts,
+  startLoad,
   type Target,
-  watch,
 } from './load.ts'
 
 export interface ChaosSpec {
@@ -51,8 +48,7 @@ const checkEvery = 25
 const longestLifeMs = 2_000
 /** Receipts that are asked for again in the end. */
 const receiptsAsked = 200
-const accounts = 'chaos'
-const aliases = ['small', 'mixed', 'large'].map((name) => `${accounts}/${name}`)
+const account = 'chaos'
 
 /** Quick cuts, so that a short life commits; one query process, so that a restart is quick. */
 const quick = {
@@ -120,19 +116,7 @@ class Run {
       replica: () => this.#address,
       isOver: () => this.isOver,
     }
-    const { seen } = this
-    const next = (): Random => randomOf(this.#random.between(0, 2 ** 31))
-    // Two producers with one seed create the same datasets at the same time.
-    const raced = this.#random.between(0, 2 ** 31)
-    const [small = '', mixed = '', large = ''] = aliases
-    return Promise.all([
-      ...[0, 1, 2].map((n) => produce(`keyed${n}`, smallPosts(next(), small, true), target, seen)),
-      ...[0, 1].map((n) => produce(`bare${n}`, smallPosts(next(), small, false), target, seen)),
-      ...[true, false].map((keyed) => produce(`mixed-${keyed}`, smallPosts(next(), mixed, keyed), target, seen)),
-      produce('large', largePosts(next(), large), target, seen),
-      ...[0, 1].map((n) => produce(`maker${n}`, creatingPosts(randomOf(raced), accounts), target, seen)),
-      watch(aliases, next(), target, seen),
-    ])
+    return startLoad({ account, keyed: 3, bare: 2, random: this.#random }, target, this.seen)
   }
 
   /** Starts the node and waits until it is ready. */
@@ -187,7 +171,7 @@ class Run {
   async judgeAll(at: Address): Promise<ChaosReport> {
     const { seen, problems } = this
     const tookMs = await drained(at, seen, drainWithinMs)
-    const stored = await readBack(at, new Set([...aliases, ...seen.batches.map(({ dataset }) => dataset)]))
+    const stored = await readBack(at, new Set([...aliasesOf(account), ...seen.batches.map(({ dataset }) => dataset)]))
     const share = receiptsAsked / Math.max(1, seen.batches.length)
     const sample = seen.batches.filter(() => this.#random.next() < share)
     problems.push(...(await receiptFaults(at, sample, stored)))

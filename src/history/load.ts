@@ -47,7 +47,7 @@ export interface Target {
   isOver(): boolean
 }
 
-export interface Post {
+interface Post {
   readonly alias: string
   readonly rows: number
   /** Bytes of filling in each row. */
@@ -62,8 +62,39 @@ export interface Post {
 const passing = new Set([429, 503])
 const pauseMs = 20
 
+/** The datasets that get most of the load. */
+export function aliasesOf(account: string): readonly [small: string, mixed: string, large: string] {
+  return [`${account}/small`, `${account}/mixed`, `${account}/large`]
+}
+
+export interface LoadSpec {
+  readonly account: string
+  /** Producers of small batches with a key, and without one. */
+  readonly keyed: number
+  readonly bare: number
+  readonly random: Random
+}
+
+/** Producers and a reader; resolves when the run is over and each has finished what it had in flight. */
+export function startLoad({ account, keyed, bare, random }: LoadSpec, target: Target, seen: Seen): Promise<unknown> {
+  const next = (): Random => randomOf(random.between(0, 2 ** 31))
+  // Two producers with one seed create the same datasets at the same time.
+  const raced = random.between(0, 2 ** 31)
+  const aliases = aliasesOf(account)
+  const [small, mixed, large] = aliases
+  const times = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
+  return Promise.all([
+    ...times(keyed).map((n) => produce(`keyed${n}`, smallPosts(next(), small, true), target, seen)),
+    ...times(bare).map((n) => produce(`bare${n}`, smallPosts(next(), small, false), target, seen)),
+    ...[true, false].map((isKeyed) => produce(`mixed-${isKeyed}`, smallPosts(next(), mixed, isKeyed), target, seen)),
+    produce('large', largePosts(next(), large), target, seen),
+    ...times(2).map((n) => produce(`maker${n}`, creatingPosts(randomOf(raced), account), target, seen)),
+    watch(aliases, next(), target, seen),
+  ])
+}
+
 /** Posts batches that `choose` describes until the run is over, then finishes the one in flight. */
-export async function produce(name: string, choose: () => Post, target: Target, seen: Seen): Promise<void> {
+async function produce(name: string, choose: () => Post, target: Target, seen: Seen): Promise<void> {
   for (let number = 0; !target.isOver(); number++) {
     const post = choose()
     const id = `${name}-${number}`
@@ -142,7 +173,7 @@ function bodyOf(batch: BatchSent, fillBytes: number): string {
 const prefers = [undefined, 'respond-async', 'respond-async', 'wait=10']
 
 /** Small posts to one dataset. */
-export function smallPosts(random: Random, alias: string, keyed: boolean): () => Post {
+function smallPosts(random: Random, alias: string, keyed: boolean): () => Post {
   return () => ({
     alias,
     rows: random.between(1, 12),
@@ -154,7 +185,7 @@ export function smallPosts(random: Random, alias: string, keyed: boolean): () =>
 }
 
 /** Batches of several parts in the log. */
-export function largePosts(random: Random, alias: string): () => Post {
+function largePosts(random: Random, alias: string): () => Post {
   return () => ({
     alias,
     rows: random.between(360, 500),
@@ -166,7 +197,7 @@ export function largePosts(random: Random, alias: string): () => Post {
 }
 
 /** Posts that make their dataset; producers whose chance has one seed race for the same names. */
-export function creatingPosts(random: Random, account: string): () => Post {
+function creatingPosts(random: Random, account: string): () => Post {
   let number = 0
   return () => ({
     alias: `${account}/made-${number++}`,
@@ -179,7 +210,7 @@ export function creatingPosts(random: Random, account: string): () => Post {
 }
 
 /** Looks at heads of `aliases`, and now and then keeps a proof, until the run is over. */
-export async function watch(aliases: readonly string[], random: Random, target: Target, seen: Seen): Promise<void> {
+async function watch(aliases: readonly string[], random: Random, target: Target, seen: Seen): Promise<void> {
   while (!target.isOver()) {
     await systemClock.sleep(random.between(50, 250))
     const at = target.replica()

@@ -8,8 +8,7 @@ import { formats } from '../formats/registry.ts'
 import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { HttpContext } from './context.ts'
-import { errorCatalogue } from './error-pages.ts'
-import { type AnswerText, errorsOf, type OperationText, routeTexts } from './texts.ts'
+import { type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
 const swaggerPolicy = [
@@ -181,12 +180,14 @@ function headerRefs(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const ingestExamples = Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+function ingestExamples(): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+}
 
 /** The body as a route validates or describes it, else as the texts do, with the examples of the texts. */
 function requestBody(made: unknown, { id, body, bodyExample }: OperationText): Json {
   const examples: Readonly<Record<string, unknown>> =
-    id === 'ingest' ? ingestExamples : { 'application/json': bodyExample }
+    id === 'ingest' ? ingestExamples() : { 'application/json': bodyExample }
   const ofText = { required: true, content: { 'application/json': { schema: schemaOf(body) } } }
   const described = made ?? (body === undefined ? undefined : ofText)
   if (described === undefined) return {}

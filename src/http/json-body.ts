@@ -10,7 +10,7 @@ import type { LimitName, Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { inlineBytes } from '../work/thread-pool.ts'
 import type { HttpContext } from './context.ts'
-import { unsupportedType } from './media-types.ts'
+import { unsupportedType } from './problem.ts'
 
 type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
 

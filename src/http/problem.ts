@@ -10,7 +10,6 @@ import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/erro
 import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext } from './context.ts'
-import { unsupportedType } from './media-types.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
@@ -218,4 +217,18 @@ function brokenRequest(code: string): NodeError {
     return new NodeError('MalformedBody', 'The body does not follow its Content-Length or Transfer-Encoding.')
   }
   return new NodeError('InvalidParameter', 'The request is not well-formed HTTP.')
+}
+
+export function unsupportedType(request: FastifyRequest): NodeError {
+  const type = request.headers['content-type']
+  const { stream, describes } = request.routeOptions.config
+  const taken = stream === true && describes?.consumes !== undefined ? describes.consumes : ['application/json']
+  const what = stream === true ? 'one of the types below' : 'JSON'
+  return new NodeError(
+    'UnsupportedMediaType',
+    type === undefined
+      ? `The request has no Content-Type; this route takes ${what}.`
+      : `This route takes ${what}, not '${type.slice(0, 100)}'.`,
+    { hint: `Send -H 'Content-Type: ${taken[0] ?? ''}'.`, candidates: taken },
+  )
 }

@@ -1,10 +1,13 @@
 // Path, method and query string of a request. An unknown path is 404, another method 405 with Allow (fastify says 404 to
 // both). Query strings are strict unless a route says otherwise: unknown, repeated and ill-escaped parameters are errors,
-// because a misspelt `limit` that is ignored answers another question than the one asked.
+// because a misspelt `limit` that is ignored answers another question than the one asked. At the end, the schemas of
+// parameters that more than one route takes: they validate, and describe the parameters in the OpenAPI document.
 
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
+import { schemaFormats } from '../model/query.ts'
+import { outputFormatNames } from '../outputs/formats.ts'
 
 interface KnownPath {
   readonly pattern: RegExp
@@ -93,5 +96,37 @@ function isWellEscaped(url: string): boolean {
 function illEscaped(): NodeError {
   return new NodeError('InvalidParameter', 'The query string has a percent sign that begins no UTF-8 escape.', {
     hint: "Write % as %25; curl does it with -G --data-urlencode 'query=…'.",
+  })
+}
+
+const nameText = { maxLength: 100, description: 'Labels of letters, digits and inner hyphens, joined by dots.' }
+
+export const DatasetParams = Type.Object({ account: Type.String(nameText), dataset: Type.String(nameText) })
+
+export const DecimalText = (description: string): ReturnType<typeof Type.String> =>
+  Type.String({ pattern: '^[0-9]{1,15}$', description })
+
+/** `A, B or C.` */
+function oneOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`
+}
+
+export const SchemaFormatText = Type.String({ description: oneOf(schemaFormats), maxLength: 20 })
+
+const [defaultFormat, ...otherFormats] = outputFormatNames
+export const DataFormatText = Type.String({
+  description: oneOf([`${defaultFormat} (default)`, ...otherFormats]),
+  maxLength: 20,
+})
+
+const defaultItems = 100
+const maxItems = 1000
+
+/** Items of one page. Throws NodeError `InvalidParameter` outside 1 to 1,000. */
+export function pageSize(text: string | undefined): number {
+  const items = text === undefined ? defaultItems : Number(text)
+  if (items >= 1 && items <= maxItems) return items
+  throw new NodeError('InvalidParameter', `limit is ${items}; pages hold 1 to ${maxItems} items.`, {
+    hint: 'Follow next for more.',
   })
 }

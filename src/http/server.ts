@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'
 import { assert } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
 import { registerAuthentication } from './access.ts'
 import { AnswerBudget, registerCompression } from './answer.ts'
 import { closeGently, registerConnections } from './connections.ts'
@@ -13,7 +14,6 @@ import { registerJsonBodies } from './json-body.ts'
 import { registerOriginRules } from './origin-rules.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { registerParameterRules, registerPaths } from './request-target.ts'
-import { registerAbsent } from './routes/absent.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
@@ -23,6 +23,7 @@ import { registerQuery } from './routes/query.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerVerify } from './routes/verify.ts'
 import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
+import { type OperationText, routeTexts } from './texts.ts'
 
 const maxParamChars = 1500
 
@@ -116,4 +117,27 @@ function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): v
     done()
   })
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
+}
+
+const answeredBy = { gateway: 'gateway', replica: 'replica', catalog: 'gateway or replica' } as const
+
+/** Registers the routes of a role that this process has not: each throws NodeError `RouteNotFound`. */
+function registerAbsent(app: FastifyInstance, role: NonNullable<OperationText['role']>): void {
+  for (const [key, operation] of Object.entries(routeTexts.operations)) {
+    if (operation.role !== role) continue
+    const [method = '', path = ''] = key.split(' ')
+    const url = path.replace(/\{(\w+)\}/g, ':$1')
+    app.route({
+      method: method.toUpperCase(),
+      url,
+      schema: { hide: true },
+      // Before any body is read.
+      onRequest: async () => {
+        throw new NodeError('RouteNotFound', `This node does not answer ${method.toUpperCase()} ${url}.`, {
+          hint: `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`,
+        })
+      },
+      handler: () => undefined,
+    })
+  }
 }

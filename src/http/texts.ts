@@ -1,9 +1,11 @@
-// What the node says of its errors and of its routes: the files of `texts/`, read once at start. They hold words,
-// examples and lists; what they name (kinds, routes, headers) is held against the code by test/docs/texts.test.ts.
+// What the node says of its errors and of its routes: the files of `texts/`, read once at start, and the pages that are
+// made of them. They hold words, examples and lists; what they name (kinds, routes, headers) is held against the code by
+// test/docs/texts.test.ts.
 
 import { readFileSync } from 'node:fs'
-import type { ErrorKind } from '../model/error-table.ts'
-import type { ErrorDetails } from '../model/errors.ts'
+import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
+import { type ErrorDetails, NodeError } from '../model/errors.ts'
+import { problemOf } from './problem.ts'
 
 interface ErrorText {
   /** When it is given, and what is true then. */
@@ -73,4 +75,61 @@ export function errorsOf({ errors }: Pick<OperationText, 'errors'>): readonly Er
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../texts/${name}`, import.meta.url), 'utf8'))
+}
+
+/** What `GET /errors/{kind}` says of one kind. */
+export interface ErrorEntry {
+  readonly kind: ErrorKind
+  readonly status: number
+  readonly title: string
+  readonly meaning: string
+  readonly fix: string
+  readonly retryable: boolean
+  /** Path of the page. */
+  readonly page: string
+  readonly example: { readonly mediaType: string; readonly body: Readonly<Record<string, unknown>> }
+}
+
+const exampleRequestId = '7d3f7f0e-5a0c-4c3e-9a51-0d9f4c1c2b3a'
+
+/** Every kind, by status as the table has them. */
+// the keys of the table are its kinds
+export const errorCatalogue: readonly ErrorEntry[] = (Object.keys(errorTable) as ErrorKind[]).map((kind) => {
+  const { meaning, fix, example } = errorTexts[kind]
+  const { message, ...details } = example
+  const problem = problemOf(new NodeError(kind, message, details), exampleRequestId)
+  return {
+    kind,
+    status: errorTable[kind].status,
+    title: errorTable[kind].title,
+    meaning,
+    fix,
+    retryable: isRetryable(kind),
+    page: `/errors/${kindSlug(kind)}`,
+    example: { mediaType: problem.mediaType, body: problem.body },
+  }
+})
+
+/** The page of one kind for a browser, as the inside of an HTML body. */
+export function errorPageHtml(entry: ErrorEntry): string {
+  return [
+    `<h1>${entry.kind}</h1>`,
+    `<p>${escapeHtml(entry.title)}. Status ${entry.status}${entry.retryable ? ', may succeed when repeated' : ''}.</p>`,
+    `<p>${escapeHtml(entry.meaning)}</p>`,
+    `<p>What to do: ${escapeHtml(entry.fix)}</p>`,
+    `<pre>${escapeHtml(JSON.stringify(entry.example.body, undefined, 2))}</pre>`,
+    '<p><a href="/errors">All kinds</a></p>',
+  ].join('\n')
+}
+
+/** The list of all kinds for a browser, as the inside of an HTML body. */
+export function errorListHtml(): string {
+  const items = errorCatalogue.map(
+    (entry) => `<li><a href="${entry.page}">${entry.kind}</a> (${entry.status}): ${escapeHtml(entry.title)}</li>`,
+  )
+  return `<h1>Errors</h1>\n<ul>\n${items.join('\n')}\n</ul>`
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

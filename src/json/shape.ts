@@ -103,7 +103,10 @@ export function tuple<const S extends readonly (Shape<unknown> | OptionalShape<u
     let at = 0
     try {
       const items: unknown[] = []
-      for (const shape of shapes) items.push(member(shape, value[at++]))
+      for (const shape of shapes) {
+        items.push(member(shape, value[at]))
+        at++
+      }
       return items as unknown as TupleOf<S> // item by item what the shapes read
     } catch (error) {
       throw within(at, error)

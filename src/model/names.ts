@@ -26,7 +26,7 @@ export interface Alias {
 
 /** Lower-cases ASCII letters only, as names are compared. */
 export function foldAscii(text: string): string {
-  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** True for an account name that is a route of the node, or may become one. */

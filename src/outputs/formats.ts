@@ -4,8 +4,8 @@
 /** Rows of an answer that follow one another. */
 export interface OutputRows {
   readonly count: number
-  /** JSON tokens: by column, in the order of the keys, then by row. */
-  readonly cells: readonly (readonly string[])[]
+  /** JSON tokens of a column (in the order of the keys), made when they are asked for. */
+  cells(column: number): readonly string[]
 }
 
 /** Where the text of an answer goes. Both methods throw once it is too large. */
@@ -37,17 +37,22 @@ export interface OutputFormat {
 
 const json = ['application/json; charset=utf-8']
 
-/** An array of rows, each between two brackets. */
-function beginRows(sink: OutputSink, keys: readonly string[], [open, close]: readonly [string, string]): OutputWriter {
+/** An array of rows, each between two brackets, with a text before each value. */
+function beginRows(
+  sink: OutputSink,
+  prefixes: readonly string[],
+  [open, close]: readonly [string, string],
+): OutputWriter {
   let separator = open
   sink.write('[')
   return {
     rows: ({ count, cells }) => {
+      const columns = prefixes.map((_, column) => cells(column))
       let out = ''
       for (let row = 0; row < count; row++) {
         out += separator
-        for (let column = 0; column < cells.length; column++) {
-          out += (column === 0 ? '' : ',') + (keys[column] ?? '') + (cells[column]?.[row] ?? '')
+        for (let column = 0; column < columns.length; column++) {
+          out += (column === 0 ? '' : ',') + (prefixes[column] ?? '') + (columns[column]?.[row] ?? '')
         }
         out += close
         separator = `,${open}`
@@ -65,7 +70,10 @@ const jsonAoa: OutputFormat = {
   mediaTypes: json,
   isKeyed: false,
   structsAsArrays: true,
-  begin: (sink) => beginRows(sink, [], ['[', ']']),
+  begin: (sink, keys) => {
+    const prefixes = keys.map(() => '')
+    return beginRows(sink, prefixes, ['[', ']'])
+  },
 }
 
 /** An array of objects. */
@@ -91,7 +99,7 @@ const jsonSoa: OutputFormat = {
       rows: ({ count, cells }) => {
         if (count === 0) return
         for (const [at, column] of columns.entries()) {
-          const text = (cells[at] ?? []).join(',')
+          const text = cells(at).join(',')
           sink.reserve(text.length)
           column.push(text)
         }

@@ -1,6 +1,6 @@
 // How our fields stand in a Parquet schema: physical types, annotations, levels. The same annotations as arrow-rs
 // writes, so that readers see equal types in our slices and in those of other ODF software.
-// Source: Apache Parquet, parquet.thrift and LogicalTypes.md.
+// Source: Apache Parquet, parquet.thrift and LogicalTypes.
 
 import { columnLayout, itemName } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'

@@ -1,5 +1,5 @@
 // A column in Parquet's physical form: values as they stand in a page, and the levels of lists.
-// Source: Apache Parquet, Encodings.md; levels as in the Dremel paper.
+// Source: Apache Parquet, Encodings; levels as in the Dremel paper.
 
 import { concatColumns, fixedWidth, isPresent, sliceColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'

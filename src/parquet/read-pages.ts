@@ -1,7 +1,7 @@
 // The pages of a column chunk, decoded: levels, and where the values present stand. Everything is bounded by what the
 // footer says, so that damaged pages cost neither memory nor time; the library, which is not so bounded, reads page
 // headers and undoes Snappy only. Source: Apache Parquet, parquet.thrift (PageHeader, data pages of version 1 and 2)
-// and Encodings.md (PLAIN, RLE_DICTIONARY, RLE).
+// and Encodings (PLAIN, RLE_DICTIONARY, RLE).
 
 import { type ColumnMetaData, type PageHeader, snappyUncompress } from 'hyparquet'
 import { parquetHeader } from 'hyparquet/src/column.js'

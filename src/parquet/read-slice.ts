@@ -1,6 +1,6 @@
 // Reads slices back into columns, ours and those of other ODF software: for checking what was written and for fsck. The
 // library reads the footer; read-pages.ts the chunks; here levels become nulls and lists, physical values those of the
-// type. Source: Apache Parquet, parquet.thrift and LogicalTypes.md; levels as in the Dremel paper.
+// type. Source: Apache Parquet, parquet.thrift and LogicalTypes; levels as in the Dremel paper.
 
 import { type FileMetaData, parquetMetadata, type SchemaElement } from 'hyparquet'
 import { copyRange, isText, setBit } from '../arrow/buffers.ts'

@@ -1,5 +1,5 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
-// Source: Apache Parquet, Encodings.md (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
+// Source: Apache Parquet, Encodings (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
 import { bitAt, copyRange, setBit } from '../arrow/buffers.ts'
 import type { LeafValues } from './leaf.ts'

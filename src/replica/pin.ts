@@ -14,18 +14,18 @@ import type { ObjectStore } from '../store/object-store.ts'
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
 
-/** Who asks. */
+/** The caller of a query, a tail or a verification. */
 export interface Caller {
   /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
   readonly key: readonly string[]
   readonly mayRead: MayRead
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller has gone. */
   readonly signal: AbortSignal
   /** Where the bytes of the answer are counted. */
   readonly room: AnswerRoom
 }
 
-/** A dataset whose name is not known any more is read by nobody. */
+/** The caller in the engine's terms. A dataset whose name is no longer known may not be read. */
 export function askingOf(catalog: Catalog, { key, mayRead, signal, room }: Caller): Asking {
   const mayReadId = (dataset: string): boolean => {
     const name = catalog.heldName(dataset)
@@ -59,7 +59,7 @@ export class Reader {
 
   /**
    * The readable dataset with this alias or DID text, or undefined. Throws HaltError `ChainBroken` when it is damaged;
-   * who may not read it does not learn that.
+   * a caller that may not read it does not learn that.
    */
   async find(text: string): Promise<DatasetChain | undefined> {
     const name = text.startsWith('did:') ? await this.catalog.nameOfId(text) : await this.#nameOf(text)

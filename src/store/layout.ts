@@ -155,7 +155,7 @@ export interface DataPaths {
   readonly cache: string
 }
 
-/** Paths inside the data directory `dir`; the store may lie elsewhere. */
+/** Paths inside the data directory `dir`; the store may be elsewhere. */
 export function dataPaths(dir: string, store: string = join(dir, 'store')): DataPaths {
   return {
     nodeKey: join(dir, 'keys', 'node.json'),

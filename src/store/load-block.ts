@@ -1,5 +1,5 @@
-// Objects of a chain read by hash: fetched, hashed, decoded. Everyone who goes on from an object reads it here, so that
-// bytes are taken for nothing but what their hash names.
+// Objects of a chain read by hash: fetched, hashed, decoded. All readers of chains go through here, so that bytes are
+// never trusted beyond what their hash names.
 
 import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
 import { hashText, sha3Hash } from '../ids/multihash.ts'
@@ -17,7 +17,7 @@ export interface ChainOwner {
   readonly alias?: string
 }
 
-/** An object of a chain that cannot be used: a HaltError `ChainBroken` that tells what is wrong with the object. */
+/** An object of a chain that cannot be used: a HaltError `ChainBroken` that says what is wrong with it. */
 export class ObjectFault extends HaltError {
   /** `damaged`: its bytes have another hash; `malformed`: they have the right one and cannot be read. */
   readonly fault: 'missing' | 'damaged' | 'malformed'
@@ -36,7 +36,7 @@ interface Named {
   readonly hash: Hash
 }
 
-/** An object to read; `sizeBytes` is the size that its block tells, where it does. */
+/** An object to read; `sizeBytes` is the size that its block states, if it does. */
 interface NamedObject extends Named {
   readonly key: string
   readonly sizeBytes?: number
@@ -89,7 +89,7 @@ export async function readPieces(
   { pieceBytes, take = () => {} }: { readonly pieceBytes: number; readonly take?: (piece: Uint8Array) => void },
 ): Promise<void> {
   const { key, hash, sizeBytes } = object
-  // Chains may have thousands of small slices: of each, one read tells size and bytes.
+  // Chains may have thousands of small slices: one read gives the size and the bytes of each.
   let whole = sizeBytes !== undefined && sizeBytes <= pieceBytes ? await store.get(key) : undefined
   const foundBytes = whole?.length ?? (await store.size(key))
   if (foundBytes === undefined) throw missing(object)

@@ -1,12 +1,9 @@
-// The port of the object store: immutable objects under keys. Adapters: memory, directory (S3 later).
+// The port of the object store: immutable objects under keys. Adapters: the directory here, memory in tests.
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
 import type { FreeSpace } from '../disk/space.ts'
 
 export interface ObjectStore {
-  /** Adapter: `memory`, `directory`. */
-  readonly kind: string
-
   /**
    * Stores `bytes` (one array or chunks in order) under `key` if nothing is there.
    * Durable when it resolves, for both answers: an existing object's directory is fsynced before `exists` is said.
@@ -54,7 +51,7 @@ export interface ObjectStore {
   close(): Promise<void>
 }
 
-/** Throws `RangeError` unless [start, end) lies inside an object of `size` bytes. */
+/** Throws `RangeError` unless [start, end) is inside an object of `size` bytes. */
 export function checkRange(start: number, end: number, size: number): void {
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > size) {
     throw new RangeError(`bytes [${start}, ${end}) lie outside an object of ${size} bytes`)

@@ -1,6 +1,6 @@
-// Records of which the first one written stands, whoever writes it: commits, names, logs, floors, adoptions, rejections,
-// secrets, signers. Each is one put-if-absent; a writer that finds its own bytes there has won too, so a repeat after a
-// crash is no conflict.
+// Records of which the first one written stands, whichever process writes it: commits, names, logs, floors, adoptions,
+// rejections, secrets, signers. Each is one put-if-absent; a writer that finds its own bytes there has won too, so a
+// repeat after a crash is no conflict.
 
 import {
   type AdoptionRecord,
@@ -219,7 +219,7 @@ export async function readRejects(
   return rejects
 }
 
-/** Why an operator has rejected rows of `dataset` that lie at `positions`, as their outcome says it; or undefined. */
+/** Why an operator has rejected rows of `dataset` at `positions`, in the words of their outcome; undefined if none has. */
 export function rejectionOf(rejects: Rejects, dataset: DatasetId, positions: readonly number[]): string | undefined {
   if (rejects.size === 0) return undefined
   for (const position of positions) {
@@ -229,7 +229,7 @@ export function rejectionOf(rejects: Rejects, dataset: DatasetId, positions: rea
   return undefined
 }
 
-/** 32 bytes that are the same for all who ask `store` for `name`: the first to ask makes them. */
+/** 32 bytes that are the same for every process that asks `store` for `name`; the first to ask makes them. */
 export async function sharedSecret(store: ObjectStore, name: string): Promise<Uint8Array> {
   await store.put(secretKey(name), randomBytes(32))
   return must(await store.get(secretKey(name)), 'a secret that was put is there')

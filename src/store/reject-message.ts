@@ -1,5 +1,5 @@
-// An operator's rejection of one message, checked before it is written for ever: only the very message that a builder
-// says is at fault, or one that nobody can read.
+// An operator's rejection of one message, checked before it is written, for it cannot be taken back: only the very message
+// that a builder names as the cause of a halt, or one that cannot be read.
 
 import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
@@ -84,10 +84,9 @@ export async function rejectUnreadable(
 }
 
 async function put(store: ObjectStore, place: MessagePlace, record: RejectRecord): Promise<Rejection> {
-  const claim = await putReject(store, place, record)
-  if (claim.outcome === 'won') return { ...place, outcome: 'rejected', record }
-  if (claim.inForce.dataset === record.dataset)
-    return { ...place, outcome: 'was rejected before', record: claim.inForce }
+  const done = await putReject(store, place, record)
+  if (done.outcome === 'won') return { ...place, outcome: 'rejected', record }
+  if (done.inForce.dataset === record.dataset) return { ...place, outcome: 'was rejected before', record: done.inForce }
   throw new NodeError('InvalidParameter', `Message ${place.position} was rejected as one of another dataset.`, {
     hint: 'What was rejected stays so.',
   })

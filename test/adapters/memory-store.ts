@@ -31,7 +31,6 @@ export function openMemoryStore(): ObjectStore {
   }
 
   return {
-    kind: 'memory',
     async put(key, bytes) {
       checkKey(key)
       if (objects.has(key)) return 'exists'

@@ -3,7 +3,6 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type AdoptionRequest, adoptLog } from '../../src/builder/adopt-log.ts'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { declareLog, otherLogs } from '../../src/builder/resume.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
@@ -21,7 +20,7 @@ import { adoptionKey, blockKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { batchId, buildAll, compressor, datasetId, dump, fastClock, TestWriter } from './support.ts'
+import { batchId, buildAll, compressor, datasetId, dump, fastClock, rowCount, TestWriter } from './support.ts'
 
 const [a, b] = [datasetId('a'), datasetId('b')]
 let store: ObjectStore
@@ -70,10 +69,6 @@ function adopt(
   return adoptLog(deps, { acceptLoss: false, ...request })
 }
 
-async function rowsOf(id: string): Promise<number | undefined> {
-  return (await loadDataset(store, id))?.state.nextOffset
-}
-
 /** What the head says of the log. */
 async function positionAtHead(id: string) {
   const { hash } = must(await readHead(store, id), 'a head')
@@ -106,9 +101,9 @@ describe('a log that can be read to its end', () => {
   test('is built to its end first, so that nothing is given up; chains, keys and rows go on in the other', async () => {
     const [old, next] = [await logOf('old', beginning()), await logOf('new', [], 3)]
     await buildAll(old, store)
-    expect(await rowsOf(a)).toBe(2)
+    expect(await rowCount(store, a)).toBe(2)
     expect(await adopt({ old, next })).toEqual({ outcome: 'adopted', old: 'old', new: 'new', givenUp: [] })
-    expect(await rowsOf(a)).toBe(6)
+    expect(await rowCount(store, a)).toBe(6)
     const before = must(await readHead(store, a), 'a head')
     await append(next, 'acme/a', [
       writer.rows(a, [{ rows: 2, key: 'first' }]),
@@ -117,7 +112,7 @@ describe('a log that can be read to its end', () => {
     ])
     const { builder } = await buildAll(next, store)
     expect(builder.status().halted).toEqual([])
-    expect(await rowsOf(a)).toBe(11)
+    expect(await rowCount(store, a)).toBe(11)
     const place = { log: 'new', partition: partitionOf('acme/a', 3), next: 3 }
     expect(await positionAtHead(a)).toMatchObject({ ...place, adopted: [{ log: 'old', partition: 0 }] })
     await append(next, 'acme/a', [writer.rows(a, [{}]), writer.cut([{ dataset: a, sequence: before.sequence + 2 }])])
@@ -135,7 +130,7 @@ describe('a log that can be read to its end', () => {
     const { sequence } = must(await readHead(store, a), 'a head')
     await next.append(0, [large.part(1), writer.rows(a, [{}]), writer.cut([{ dataset: a, sequence: sequence + 1 }])])
     expect((await buildAll(next, store)).builder.status().halted).toEqual([])
-    expect(await rowsOf(a)).toBe(7)
+    expect(await rowCount(store, a)).toBe(7)
     await expectSound()
   })
 
@@ -182,7 +177,7 @@ describe('a log that can be read to its end', () => {
       await append(three, alias, [writer.rows(id, [{}]), writer.cut([{ dataset: id, sequence: sequence + 1 }])])
     }
     expect((await buildAll(three, store)).builder.status().halted).toEqual([])
-    expect([await rowsOf(a), await rowsOf(c)]).toEqual([7, 2])
+    expect([await rowCount(store, a), await rowCount(store, c)]).toEqual([7, 2])
     expect((await positionAtHead(a))?.adopted?.map(({ log }) => log)).toEqual(['one', 'two'])
     expect((await positionAtHead(c))?.adopted?.map(({ log }) => log)).toEqual(['two'])
     await expectSound()
@@ -227,7 +222,7 @@ describe('a log that cannot be read to its end', () => {
     await next.append(0, [writer.rows(a, [{}]), writer.cut([{ dataset: a, sequence: 4 }])])
     await buildAll(next, store)
     expect(await positionAtHead(a)).toMatchObject({ adopted: [{ log: 'old', partition: 0, givenUp: { from: 5 } }] })
-    expect(await rowsOf(a)).toBe(3)
+    expect(await rowCount(store, a)).toBe(3)
     await expectSound()
   })
 
@@ -281,7 +276,7 @@ describe('a log that cannot be read to its end', () => {
       ]),
     ])
     expect((await buildAll(next, store)).builder.status().halted).toEqual([])
-    expect([await rowsOf(a), await rowsOf(b)]).toEqual([7, 4])
+    expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([7, 4])
     const range = { from: answer.givenUp[0]?.from, to: (await old.range(0)).end }
     expect((await positionAtHead(a))?.adopted).toEqual([{ log: 'old', partition: 0 }])
     expect((await positionAtHead(b))?.adopted).toEqual([{ log: 'old', partition: 0, givenUp: range }])
@@ -348,7 +343,6 @@ test('a process that ends anywhere in between leaves either log in force, and a 
     let puts = 0
     const dying: ObjectStore = {
       ...store,
-      kind: store.kind,
       put: async (key, bytes) => {
         if (/^(?:logs|adoptions)/.test(key) && puts++ >= survived) throw new Error('killed')
         return store.put(key, bytes)
@@ -360,7 +354,7 @@ test('a process that ends anywhere in between leaves either log in force, and a 
     )
     const isOver = (await readAdoption(store, 'old')) !== undefined
     expect(await adopt({ old, next })).toMatchObject({ outcome: isOver ? 'was adopted before' : 'adopted' })
-    expect(await rowsOf(a)).toBe(6)
+    expect(await rowCount(store, a)).toBe(6)
     expect((await newestFloor(store, 'old', 0))?.position).toBe((await old.range(0)).end)
     await expectSound()
     if (!died) break

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { BuildTurns } from '../../src/builder/committer.ts'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { type BuildNotes, notedBytes, openBuildNotes } from '../../src/builder/poison.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -18,7 +17,7 @@ import { newestFloor } from '../../src/store/records.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { baseMs, buildAll, datasetId, start, TestWriter, until, userFields } from './support.ts'
+import { baseMs, buildAll, datasetId, rowCount, start, TestWriter, until, userFields } from './support.ts'
 
 const large = datasetId('large')
 const small = datasetId('small')
@@ -65,7 +64,6 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
 const left = (): Promise<string[]> => readdir(join(dir, 'builds'))
-const rowCount = async (id: string): Promise<number | undefined> => (await loadDataset(store, id))?.state.nextOffset
 
 /** A life that ends in the midst of building the large block. */
 async function die(): Promise<void> {
@@ -96,7 +94,7 @@ async function die(): Promise<void> {
 describe('a large block', () => {
   test('leaves no note once it is built', async () => {
     await buildAll(log, store, { notes })
-    expect(await rowCount(large)).toBe(rows)
+    expect(await rowCount(store, large)).toBe(rows)
     expect(await left()).toEqual([])
   })
 
@@ -110,18 +108,18 @@ describe('a large block', () => {
       halted: [{ dataset: large, reason: 'PoisonBlock', message: 2 }],
     })
     expect(builder.status().halted[0]?.what).toMatch(/ended twice .* more memory, or reject its message/)
-    expect([await rowCount(large), await rowCount(small)]).toEqual([0, 3])
+    expect([await rowCount(store, large), await rowCount(store, small)]).toEqual([0, 3])
     expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ halted: [{ dataset: large, message: 2 }] })
     expect(await left()).toEqual([])
     const after = await buildAll(log, store, { notes })
     expect(after.builder.status().halted).toEqual([])
-    expect(await rowCount(large)).toBe(rows)
+    expect(await rowCount(store, large)).toBe(rows)
   })
 
   test('of which the process died once is built by the next', async () => {
     await die()
     await buildAll(log, store, { notes })
-    expect(await rowCount(large)).toBe(rows)
+    expect(await rowCount(store, large)).toBe(rows)
     expect(await left()).toEqual([])
   })
 })

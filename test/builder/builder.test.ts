@@ -2,34 +2,32 @@
 
 import { describe, expect, test } from 'vitest'
 import { decodeCheckpoint } from '../../src/chain/checkpoint.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
 import { assert, must } from '../../src/lib/assert.ts'
-import type { AddData, MetadataBlock } from '../../src/model/events.ts'
-import { decodeBlock } from '../../src/odf/block.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { decodeMessage } from '../../src/log/messages.ts'
+import type { AddData } from '../../src/model/events.ts'
 import { readName } from '../../src/store/records.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, datasetId, quickCuts, schemaOf, start, TestWriter, until, userFields } from './support.ts'
+import {
+  buildAll,
+  type ChainBlock,
+  chainOf,
+  datasetId,
+  drained,
+  quickCuts,
+  schemaOf,
+  start,
+  TestWriter,
+  until,
+  userFields,
+} from './support.ts'
 
 const dataset = datasetId('a')
 
-async function chainOf(store: ObjectStore, id: string): Promise<{ hash: string; block: MetadataBlock }[]> {
-  const blocks: { hash: string; block: MetadataBlock }[] = []
-  let hash = (await readHead(store, id))?.hash
-  while (hash !== undefined) {
-    const bytes = must(await store.get(blockKey(id, hash)), 'a block')
-    expect(sha3Hash(bytes)).toBe(hash)
-    const { block } = decodeBlock(bytes)
-    blocks.unshift({ hash, block })
-    hash = block.prevBlockHash
-  }
-  return blocks
-}
-
-function lastData(chain: readonly { block: MetadataBlock }[]): AddData {
+function lastData(chain: readonly ChainBlock[]): AddData {
   const event = must(chain.at(-1), 'a head').block.event
   assert(event.kind === 'AddData', 'the head has data')
   return event
@@ -113,4 +111,88 @@ describe('a builder', () => {
     const chain = await chainOf(store, dataset)
     expect(chain.map(({ block }) => block.event.kind).slice(3)).toEqual(['SetDataSchema', 'AddPushSource', 'AddData'])
   })
+})
+
+function payloadBytes(message: Uint8Array): number {
+  const decoded = decodeMessage(message)
+  return decoded.kind === 'message' ? decoded.payload.length : 0
+}
+
+describe('the open bytes of a builder', () => {
+  test('rise with rows and with parts of a large batch, and fall when the block is committed', async () => {
+    const log = openMemoryLog()
+    let monotonicMs = 0
+    const clock = { ...systemClock, monotonicMs: () => monotonicMs++ * 1000 }
+    const writer = new TestWriter('w')
+    const running = await start(log, openMemoryStore(), { clock })
+    await log.append(0, [writer.create(dataset, 'acme/open')])
+    await drained(log, running)
+    expect(running.builder.openBytes()).toBe(0)
+
+    const rows = [writer.rows(dataset, [{ rows: 100 }]), writer.rows(dataset, [{ rows: 7 }])]
+    await log.append(0, rows)
+    await drained(log, running)
+    const logged = rows.reduce((sum, message) => sum + payloadBytes(message), 0)
+    expect(running.builder.openBytes()).toBe(logged)
+
+    const large = writer.large(dataset, { rows: 300 }, 2)
+    await log.append(0, [large.part(0)])
+    await drained(log, running)
+    expect(running.builder.openBytes()).toBeGreaterThan(logged + 512 * 1024 - 1)
+    const last = large.part(1)
+    await log.append(0, [last, writer.cut([{ dataset, sequence: 3 }])])
+    await drained(log, running)
+    await until('the block is committed', () => running.builder.openBytes() === 0)
+    await running.builder.stop()
+  })
+})
+
+test('a restart reads the chains behind the floor many at once', async () => {
+  const log = openMemoryLog()
+  const store = openMemoryStore()
+  const writer = new TestWriter('w')
+  const ids = Array.from({ length: 60 }, (_, i) => datasetId(`d${i}`))
+  await log.append(
+    0,
+    ids.map((id, i) => writer.create(id, `acme/d${i}`)),
+  )
+  await (await buildAll(log, store)).builder.stop()
+  await log.append(
+    0,
+    ids.map((id) => writer.rows(id, [{ rows: 3 }])),
+  )
+  let inFlight = 0
+  let most = 0
+  const slow = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (name !== 'get') return typeof member === 'function' ? (member.bind(target) as unknown) : member
+      return async (key: string) => {
+        most = Math.max(most, ++inFlight)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        inFlight--
+        return target.get(key)
+      }
+    },
+  })
+  const { builder } = await start(log, slow)
+  await until('the log has been read', () => builder.status().partitions[0]?.caughtUp === true)
+  expect(builder.openRows()).toBe(180)
+  await builder.stop()
+  expect(most).toBeGreaterThan(8)
+})
+
+test('a chain that cannot be read ahead halts its dataset, and no other', async () => {
+  const log = openMemoryLog()
+  const store = openMemoryStore()
+  const writer = new TestWriter('w')
+  const [good = '', bad = ''] = ['good', 'bad'].map(datasetId)
+  await log.append(0, [writer.create(good, 'acme/good'), writer.create(bad, 'acme/bad')])
+  await buildAll(log, store)
+  await store.delete(blockKey(bad, must(await readHead(store, bad), 'a head').hash))
+  await log.append(0, [writer.rows(bad, [{ rows: 2 }]), writer.rows(good, [{ rows: 3 }])])
+  const { builder } = await start(log, store)
+  await until('the log has been read', () => builder.openRows() === 3)
+  expect(builder.status().halted).toMatchObject([{ dataset: bad, reason: 'ChainBroken' }])
+  await builder.stop()
 })

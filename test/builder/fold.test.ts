@@ -6,7 +6,7 @@ import { encodeMessage } from '../../src/log/messages.ts'
 import { HaltError } from '../../src/model/errors.ts'
 import { type Field, optional } from '../../src/model/schema.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
-import { baseMs, datasetId, rowsPayload, schemaOf, TestWriter, userFields } from './support.ts'
+import { baseMs, batchOf, datasetId, rowsPayload, schemaOf, TestWriter, userFields } from './support.ts'
 
 const dataset = datasetId('a')
 const zone: Field = { name: 'zone', type: optional({ kind: 'String' }) }
@@ -18,6 +18,13 @@ beforeEach(async () => {
   writer = new TestWriter('w')
   await fold.take(writer.create(dataset, 'acme/trips'))
 })
+
+/** A message with one batch of so many rows, as its header says, and any payload. */
+function message(payload: Uint8Array, rows: number): Uint8Array {
+  const at = '2026-03-01T00:00:00.000Z'
+  const header = { kind: 'rows', writer: writer.writer, n: ++writer.n, at, dataset, schemaSequence: 1 } as const
+  return encodeMessage({ ...header, batches: [batchOf({ rows }, dataset)] }, payload)
+}
 
 const cut = (sequence: number, timeMs?: number): Uint8Array => writer.cut([{ dataset, sequence }], timeMs)
 
@@ -168,28 +175,11 @@ describe('an outcome', () => {
   })
 
   test('is rejected when the payload is not what the header says', async () => {
-    const message = (payload: Uint8Array, rows: number): Uint8Array => {
-      const { writer: name } = writer
-      const common = { writer: name, n: ++writer.n, at: '2026-03-01T00:00:00.000Z', dataset, schemaSequence: 1 }
-      const batch = {
-        id: 'A'.repeat(43),
-        rows,
-        bodyHash: `f1620${'0'.repeat(64)}`,
-        mediaType: 'text/csv',
-        receivedAt: common.at,
-        wait: false,
-      }
-      return encodeMessage({ kind: 'rows', ...common, batches: [batch] }, payload)
-    }
     const good = rowsPayload(3, 0)
     await fold.take(message(good.subarray(0, good.length - 9), 3))
     await fold.take(message(good, 4))
     await fold.take(message(new Uint8Array(0), 1))
-    expect(fold.statuses().map((status) => (status.kind === 'rejected' ? status.error : 'ok'))).toEqual([
-      'MalformedBody',
-      'MalformedBody',
-      'MalformedBody',
-    ])
+    expect(fold.statuses()).toMatchObject(Array.from({ length: 3 }, () => ({ error: 'MalformedBody' })))
     expect(fold.state.nextOffset).toBe(0)
   })
 
@@ -207,22 +197,7 @@ describe('an outcome', () => {
 
   test('is rejected without the event time', async () => {
     const fields = userFields.slice(1)
-    const payload = encodeArrowStream(fields, [])
-    const at = '2026-03-01T00:00:00.000Z'
-    const batch = {
-      id: 'A'.repeat(43),
-      rows: 1,
-      bodyHash: `f1620${'0'.repeat(64)}`,
-      mediaType: 'text/csv',
-      receivedAt: at,
-      wait: false,
-    }
-    await fold.take(
-      encodeMessage(
-        { kind: 'rows', writer: writer.writer, n: 9, at, dataset, schemaSequence: 1, batches: [batch] },
-        payload,
-      ),
-    )
+    await fold.take(message(encodeArrowStream(fields, []), 1))
     expect(fold.statuses().map(({ kind }) => kind)).toEqual(['rejected'])
   })
 })

@@ -4,15 +4,12 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { type BatchOutcome, decodeCheckpoint } from '../../src/chain/checkpoint.ts'
-import { must } from '../../src/lib/assert.ts'
+import type { BatchOutcome } from '../../src/chain/checkpoint.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { optional } from '../../src/model/schema.ts'
-import { decodeBlock } from '../../src/odf/block.ts'
-import { blockKey, checkpointKey } from '../../src/store/layout.ts'
+import { loadCheckpoint } from '../../src/store/load-block.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { newestFloor, putReject, readCommit } from '../../src/store/records.ts'
+import { newestFloor, putReject } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import {
@@ -22,12 +19,14 @@ import {
   drained,
   dump,
   fastClock,
+  rowCount,
   type Running,
   schemaOf,
   start,
   TestWriter,
   until,
   userFields,
+  chainOf,
 } from './support.ts'
 
 const a = datasetId('a')
@@ -82,19 +81,11 @@ async function reject(position: number, dataset: string | null = a): Promise<voi
 /** All outcomes of the chain, oldest first. */
 async function outcomesOf(id: string, of = store): Promise<BatchOutcome[]> {
   const outcomes: BatchOutcome[] = []
-  for (let sequence = 0; ; ) {
-    const commit = await readCommit(of, id, sequence)
-    if (commit === undefined) return outcomes
-    sequence += commit.blocks.length
-    const { block } = decodeBlock(must(await of.get(blockKey(id, must(commit.blocks.at(-1), 'a block'))), 'a block'))
+  for (const { block } of await chainOf(of, id)) {
     const hash = block.event.kind === 'AddData' ? block.event.newCheckpoint?.physicalHash : undefined
-    if (hash === undefined) continue
-    outcomes.push(...decodeCheckpoint(must(await of.get(checkpointKey(id, hash)), 'a checkpoint')).outcomes)
+    if (hash !== undefined) outcomes.push(...(await loadCheckpoint(of, { id }, hash)).outcomes)
   }
-}
-
-async function rowCount(id: string): Promise<number | undefined> {
-  return (await loadDataset(store, id))?.state.nextOffset
+  return outcomes
 }
 
 /** What a stranger with the log and the rejections makes. */
@@ -133,7 +124,7 @@ describe('a message whose block cannot be built', () => {
         expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ halted: [listed] })
         await reject(at)
         await until('it goes on', () => running.builder.status().halted.length === 0)
-        await until('the rest is committed', async () => (await rowCount(a)) === 3 * (before + after))
+        await until('the rest is committed', async () => (await rowCount(store, a)) === 3 * (before + after))
         await until(
           'the floor names it no more',
           async () => (await newestFloor(store, 'log-1', 0))?.halted.length === 0,
@@ -144,7 +135,7 @@ describe('a message whose block cannot be built', () => {
           [0, 1].map((index) => expect.objectContaining({ position: at, index, status: operatorsWord })),
         )
         expect(outcomes.length).toBe(before + after + 2)
-        expect(await rowCount(b)).toBe(hasOther ? 5 : 0)
+        expect(await rowCount(store, b)).toBe(hasOther ? 5 : 0)
         const other = await replayed(log)
         expect(await dump(other, 'datasets')).toEqual(await dump(store, 'datasets'))
       }),
@@ -172,7 +163,7 @@ describe('a message whose block cannot be built', () => {
       await reject(2)
       for (const { builder } of [first, second]) await until('it goes on', () => builder.status().halted.length === 0)
       await log.append(0, [healthy(), writer.cut([{ dataset: a, sequence: canBuild ? 6 : 4 }])])
-      await until('both go on', async () => (await rowCount(a)) === (canBuild ? 410 : 9))
+      await until('both go on', async () => (await rowCount(store, a)) === (canBuild ? 410 : 9))
       for (const { builder } of [first, second]) await builder.stop()
       expect((await outcomesOf(a)).filter(({ status }) => status.kind === 'rejected')).toHaveLength(canBuild ? 0 : 2)
     }
@@ -195,7 +186,7 @@ describe('a message whose block cannot be built', () => {
     await log.append(0, [writer.create(a, 'acme/a'), healthy(), writer.cut([{ dataset: a, sequence: 3 }])])
     await reject(1, b)
     await buildAll(keeping(log), store)
-    expect(await rowCount(a)).toBe(3)
+    expect(await rowCount(store, a)).toBe(3)
     const before = await dump(store, 'datasets')
     await store.delete('rejects/log-1/0/1')
     await reject(1)
@@ -223,7 +214,7 @@ describe('a message whose block cannot be built', () => {
         { position: 3, status: operatorsWord },
         { position: 4, status: { kind: 'committed' } },
       ])
-      expect(await rowCount(a)).toBe(3)
+      expect(await rowCount(store, a)).toBe(3)
     }
   })
 
@@ -232,7 +223,7 @@ describe('a message whose block cannot be built', () => {
     await reject(0)
     const { builder } = await buildAll(log, store)
     expect(builder.status().halted).toEqual([])
-    expect([await rowCount(a), await rowCount(b)]).toEqual([undefined, 0])
+    expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([undefined, 0])
   })
 })
 
@@ -256,7 +247,7 @@ test('a message that breaks the fold halts its dataset alone, and can be rejecte
     return push.call(this, bytes)
   })
   const running = await run(compressor, keeping(log))
-  await until('b is built', async () => (await rowCount(b)) === 4)
+  await until('b is built', async () => (await rowCount(store, b)) === 4)
   await until('a is halted', () => running.builder.status().halted.length === 1)
   expect(running.builder.status()).toMatchObject({
     ready: true,
@@ -289,7 +280,7 @@ describe('a message that cannot be read', () => {
     await until('it is halted', () => running.builder.status().halted.length === 1)
     expect(running.builder.status().halted).toMatchObject([{ partition: 0, reason: 'LogDamaged', message: 1 }])
     await reject(1, null)
-    await until('the rest is built', async () => (await rowCount(a)) === 2)
+    await until('the rest is built', async () => (await rowCount(store, a)) === 2)
     expect(running.builder.status()).toMatchObject({ ready: true, halted: [] })
     await running.builder.stop()
     expect(await dump(await replayed(log), 'datasets')).toEqual(await dump(store, 'datasets'))
@@ -303,6 +294,6 @@ describe('a message that cannot be read', () => {
     ])
     await reject(1, null)
     await buildAll(log, store)
-    expect(await rowCount(a)).toBe(2)
+    expect(await rowCount(store, a)).toBe(2)
   })
 })

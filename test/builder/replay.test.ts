@@ -8,16 +8,14 @@ import { fsck } from '../../src/fsck/fsck.ts'
 import { must } from '../../src/lib/assert.ts'
 import { nextTurn } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { decodeBlock } from '../../src/odf/block.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { blockKey, dataKey } from '../../src/store/layout.ts'
+import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { readSlice } from '../helpers/slices.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { actions, type Script, scriptOf } from './script.ts'
-import { buildAll, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
+import { buildAll, chainOf, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
 
 async function logOf(messages: readonly Uint8Array[], id = 'log-1'): Promise<EventLog> {
   const log = openMemoryLog({ id })
@@ -33,17 +31,10 @@ async function contents(store: ObjectStore): Promise<Record<string, string>> {
 
 /** Values of column `n` in chain order. */
 async function rowsOf(store: ObjectStore, id: string): Promise<number[]> {
-  const slices: string[] = []
-  let hash = (await readHead(store, id))?.hash
-  while (hash !== undefined) {
-    const { block } = decodeBlock(must(await store.get(blockKey(id, hash)), 'a block'))
-    if (block.event.kind === 'AddData' && block.event.newData !== undefined)
-      slices.unshift(block.event.newData.physicalHash)
-    hash = block.prevBlockHash
-  }
   const values: number[] = []
-  for (const slice of slices) {
-    const bytes = must(await store.get(dataKey(id, slice)), 'a slice')
+  for (const { block } of await chainOf(store, id)) {
+    if (block.event.kind !== 'AddData' || block.event.newData === undefined) continue
+    const bytes = must(await store.get(dataKey(id, block.event.newData.physicalHash)), 'a slice')
     const batch = await readSlice(bytes)
     const column = must(
       batch.columns.find(({ name }) => name === 'n'),
@@ -213,13 +204,10 @@ test('a builder with another slice writer takes the chain that stands, and goes 
 async function meaning(store: ObjectStore): Promise<unknown> {
   const chains: unknown[] = []
   for (const id of ['a', 'b', 'c'].map(datasetId)) {
-    let hash = (await readHead(store, id))?.hash
-    while (hash !== undefined) {
-      const { block } = decodeBlock(must(await store.get(blockKey(id, hash)), 'a block'))
+    for (const { block } of await chainOf(store, id)) {
       const { event } = block
       const data = event.kind === 'AddData' ? event.newData : undefined
       chains.push([block.sequenceNumber, block.systemTime, event.kind, data?.logicalHash, data?.offsetInterval])
-      hash = block.prevBlockHash
     }
   }
   return chains
@@ -276,7 +264,6 @@ function crashingStore(
     }
   const wrapped: ObjectStore = {
     ...store,
-    kind: store.kind,
     put: guard((key: string, bytes: Uint8Array | readonly Uint8Array[]) => store.put(key, bytes), true),
     replace: guard((key: string, bytes: Uint8Array) => store.replace(key, bytes), true),
     get: guard((key: string) => store.get(key), false),

@@ -18,6 +18,7 @@ import {
   dump,
   fastClock,
   quickCuts,
+  rowCount,
   start,
   TestWriter,
   until,
@@ -51,10 +52,6 @@ function beginning(from = writer): Uint8Array[] {
       { dataset: b, sequence: 3 },
     ]),
   ]
-}
-
-async function rowCount(id: string): Promise<number | undefined> {
-  return (await loadDataset(store, id))?.state.nextOffset
 }
 
 async function dropFloors(): Promise<void> {
@@ -95,7 +92,7 @@ describe('a floor', () => {
     await log.append(0, [writer.cut([{ dataset: a, sequence: 5 }])])
     await buildAll(log, store)
     expect((await newestFloor(store, 'log-1', 0))?.position).toBe(10)
-    expect(await rowCount(a)).toBe(53)
+    expect(await rowCount(store, a)).toBe(53)
   })
 
   test('that another builder has put meanwhile is where reading begins again', async () => {
@@ -105,7 +102,6 @@ describe('a floor', () => {
     let lists = 0
     const stale: ObjectStore = {
       ...store,
-      kind: store.kind,
       list: async (prefix) => (prefix.startsWith('progress') && ++lists === 1 ? [] : store.list(prefix)),
     }
     const { builder } = await buildAll(log, stale, { clock: fastClock(100) })
@@ -141,7 +137,7 @@ describe('a log that does not fit the store halts the partition', () => {
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1
     store = openMemoryStore()
     expect(await reasons(await logOf([...beginning(), damaged]))).toEqual([[undefined, 'LogDamaged']])
-    expect(await rowCount(a)).toBe(2)
+    expect(await rowCount(store, a)).toBe(2)
   })
 
   test('a partition count other than the declared one refuses to start', async () => {
@@ -213,14 +209,14 @@ describe('a chain that does not fit the log halts its dataset', () => {
       ]),
     ])
     expect(await reasons(log)).toEqual([[a, 'ChainBroken']])
-    expect(await rowCount(b)).toBe(10)
+    expect(await rowCount(store, b)).toBe(10)
     const floor = await newestFloor(store, 'log-1', 0)
     expect(floor).toMatchObject({ position: 8, halted: [{ dataset: a, position: 5, reason: 'ChainBroken' }] })
     expect((await log.range(0)).start).toBeLessThanOrEqual(5)
     await store.replace(key, good)
     expect(await reasons(log)).toEqual([])
-    expect(await rowCount(a)).toBe(9)
-    expect(await rowCount(b)).toBe(10)
+    expect(await rowCount(store, a)).toBe(9)
+    expect(await rowCount(store, b)).toBe(10)
   })
 
   test('PoisonBlock: a block that cannot be built; a builder that can goes on', async () => {
@@ -243,7 +239,7 @@ describe('a chain that does not fit the log halts its dataset', () => {
     ])
     expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ position: 4, halted: [{ dataset: a, position: 2 }] })
     await buildAll(log, store)
-    expect([await rowCount(a), await rowCount(b)]).toEqual([5_000, 0])
+    expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([5_000, 0])
   })
 })
 
@@ -273,7 +269,6 @@ describe('a builder', () => {
     let failures = 20
     const failing: ObjectStore = {
       ...store,
-      kind: store.kind,
       put: (key, bytes) => (failures-- > 0 ? Promise.reject(new Error('EIO')) : store.put(key, bytes)),
     }
     const log = await logOf(beginning())
@@ -282,7 +277,7 @@ describe('a builder', () => {
     failures = 20
     await drained(log, running)
     await running.builder.stop()
-    expect([await rowCount(a), await rowCount(b)]).toEqual([2, 3])
+    expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([2, 3])
   })
 
   test('writes no cuts while the wall clock is off by more than 10 minutes', async () => {
@@ -299,7 +294,7 @@ describe('a builder', () => {
     expect((await log.range(0)).end).toBe(2)
     offMs = 0
     await log.append(0, [writer.rows(a, [{ wait: true }])])
-    await until('a block', async () => (await rowCount(a)) === 2)
+    await until('a block', async () => (await rowCount(store, a)) === 2)
     await running.builder.stop()
   })
 
@@ -314,7 +309,7 @@ describe('a builder', () => {
     await until('it has noticed', () => running.builder.status().halted.length === 1)
     const jumpedMs = clock.monotonicMs()
     await log.append(0, [writer.rows(a, [{ rows: 2 }])])
-    await until('a block', async () => (await rowCount(a)) === 2)
+    await until('a block', async () => (await rowCount(store, a)) === 2)
     expect(clock.monotonicMs() - jumpedMs).toBeGreaterThan(40_000)
     expect(running.builder.status()).toMatchObject({ ready: true, halted: [] })
     await running.builder.stop()
@@ -330,14 +325,14 @@ describe('a builder', () => {
     )
     await running.builder.stop()
     expect(await log.range(0)).toMatchObject({ end: 4 })
-    expect(await rowCount(a)).toBe(0)
+    expect(await rowCount(store, a)).toBe(0)
   })
 
   test('works off a backlog far larger than a block by count, then cuts what is left', async () => {
     const log = await logOf([writer.create(a, 'acme/a')])
     for (let i = 0; i < 9; i++) await log.append(0, [writer.rows(a, [{ rows: 100_000 }])])
     const running = await start(log, store, { options: quickCuts })
-    await until('all rows are in blocks', async () => (await rowCount(a)) === 900_000)
+    await until('all rows are in blocks', async () => (await rowCount(store, a)) === 900_000)
     await running.builder.stop()
     const head = must(await loadDataset(store, a), 'a chain')
     expect(head.state.nextSequence).toBe(3 + 5)
@@ -353,7 +348,7 @@ describe('a builder', () => {
       writer.cut([{ dataset: b, sequence: 3 }]),
     ])
     await buildAll(log, store)
-    expect([await rowCount(a), await rowCount(b)]).toEqual([0, 4])
+    expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([0, 4])
     expect((await newestFloor(store, 'log-1', 1))?.position).toBe(3)
   })
 })

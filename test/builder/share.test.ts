@@ -1,14 +1,13 @@
 // Builders that are told which partitions to build: they come and go, and nobody's rows are left lying.
 
 import { describe, expect, test } from 'vitest'
-import type { Clock } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import type { PartitionShare } from '../../src/log/partitions.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { newestFloor } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, datasetId, dump, quickCuts, start, TestWriter, until } from './support.ts'
+import { buildAll, datasetId, dump, fastClock, quickCuts, start, TestWriter, until } from './support.ts'
 
 /** A share whose word is given by hand. */
 function shareByHand(): PartitionShare & { give(numbers: readonly number[]): void; readonly hasLeft: () => boolean } {
@@ -37,21 +36,6 @@ function shareByHand(): PartitionShare & { give(numbers: readonly number[]): voi
       hasLeft = true
     },
   }
-}
-
-/** Time that passes a hundred times as fast. */
-const fastClock: Clock = {
-  nowMs: () => 100 * performance.now(),
-  monotonicMs: () => 100 * performance.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted === true) return resolve()
-      const timer = setTimeout(resolve, ms / 100)
-      signal?.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    }),
 }
 
 /** A log of two partitions, of which nothing is let go, with one dataset of `rows` batches in each, and who goes on writing. */
@@ -139,7 +123,7 @@ describe('a builder that shares partitions', () => {
     const { log, sides } = await twoPartitions(3)
     const store = openMemoryStore()
     const share = shareByHand()
-    const { builder } = await start(log, store, { share, options: quickCuts, clock: fastClock })
+    const { builder } = await start(log, store, { share, options: quickCuts, clock: fastClock(100) })
     share.give([0])
     await until('the dataset that nobody builds has rows', async () => {
       return ((await readHead(store, sides[1]?.dataset ?? ''))?.sequence ?? 0) > 1

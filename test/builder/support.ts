@@ -6,6 +6,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { type Builder, type BuilderDeps, startBuilder } from '../../src/builder/builder.ts'
+import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { datasetIdFromKey } from '../../src/ids/did.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { sha3256 } from '../../src/ids/native-crypto.ts'
@@ -25,6 +26,9 @@ import {
   systemFields,
   timestampMs,
 } from '../../src/model/schema.ts'
+import type { MetadataBlock } from '../../src/model/events.ts'
+import { readHead } from '../../src/store/heads.ts'
+import { loadBlock } from '../../src/store/load-block.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 
 export const compressor = {
@@ -277,4 +281,23 @@ export async function dump(store: ObjectStore, prefix: string): Promise<Map<stri
   }
   await walk(prefix)
   return objects
+}
+
+/** Rows of a dataset that are in blocks; undefined while there is no chain. */
+export async function rowCount(store: ObjectStore, id: string): Promise<number | undefined> {
+  return (await loadDataset(store, id))?.state.nextOffset
+}
+
+export interface ChainBlock {
+  readonly hash: string
+  readonly block: MetadataBlock
+}
+
+/** The blocks of a chain, oldest first; their bytes are what their hashes say. */
+export async function chainOf(store: ObjectStore, id: string): Promise<ChainBlock[]> {
+  const blocks: ChainBlock[] = []
+  for (let hash = (await readHead(store, id))?.hash; hash !== undefined; hash = blocks[0]?.block.prevBlockHash) {
+    blocks.unshift({ hash, block: await loadBlock(store, { id }, hash) })
+  }
+  return blocks
 }

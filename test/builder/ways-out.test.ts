@@ -17,7 +17,7 @@ import { blockKey, commitsPrefix, headKey } from '../../src/store/layout.ts'
 import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, compressor, datasetId, dump, fastClock, TestWriter } from './support.ts'
+import { buildAll, compressor, datasetId, dump, fastClock, rowCount, TestWriter } from './support.ts'
 
 const a = datasetId('a')
 const word = { reason: 'why', by: 'ada', at: '2026-03-02T00:00:00.000Z' }
@@ -49,10 +49,6 @@ class Place {
   async halts(building: Building = {}): Promise<readonly string[]> {
     const { builder } = await buildAll(this.log, this.store, building)
     return builder.status().halted.map(({ reason }) => reason)
-  }
-
-  async rows(): Promise<number | undefined> {
-    return (await loadDataset(this.store, a))?.state.nextOffset
   }
 
   async copyStore(): Promise<void> {
@@ -235,11 +231,11 @@ test.each(cases)('$reason ends when $what', async ({ reason, way }) => {
   expect(await place.halts(way.building)).toEqual([reason])
   await way.end(place)
   expect(await place.halts()).toEqual([])
-  expect(await place.rows()).toBe(way.left)
+  expect(await rowCount(place.store, a)).toBe(way.left)
   place.sequence = must(await loadDataset(place.store, a), 'a chain').state.nextSequence
   await place.add(7)
   expect(await place.halts()).toEqual([])
-  expect(await place.rows()).toBe(way.left + 7)
+  expect(await rowCount(place.store, a)).toBe(way.left + 7)
 })
 
 test('the page has a row for each', () => {

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Finished, type RunOptions, runCommand } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
-import { problem, type Replies, receipt, startStub } from './stub-node.ts'
+import { type Asked, problem, type Replies, type Reply, receipt, startStub, type StubNode } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-ingest-'))
 const there = { 'GET /me/lab/metadata': { body: { output: {} } } } satisfies Replies
@@ -19,13 +19,22 @@ function ingest(url: string, args: readonly string[], options: RunOptions = { in
   return runCommand(['ingest', 'me/lab', ...args, '--server', url], { cwd: folder, ...options })
 }
 
+/** A node that has the dataset and answers posts to it. */
+function taking(reply: Replies[string]): Promise<StubNode> {
+  return startStub({ ...there, 'POST /me/lab/ingest': reply })
+}
+
+function posted(stub: StubNode): readonly Asked[] {
+  return stub.of('POST', '/me/lab/ingest')
+}
+
 describe.concurrent('ingest', () => {
   test('sends stdin as NDJSON, waits for the block and prints the receipt', async () => {
-    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await using stub = await taking({ body: receipt() })
     const { code, stdout, stderr } = await ingest(stub.url, [])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toEqual(receipt())
-    const [sent] = stub.of('POST', '/me/lab/ingest')
+    const [sent] = posted(stub)
     expect(sent?.body).toBe(rows)
     expect(sent?.headers).toMatchObject({
       'content-type': 'application/x-ndjson',
@@ -37,43 +46,34 @@ describe.concurrent('ingest', () => {
   })
 
   test('repeats what may succeed later, under one key, and says so', async () => {
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': [
-        { ...problem(503, 'Saturated', 'The node is busy.'), headers: { 'retry-after': '0' } },
-        'lost',
-        problem(500, 'OutcomeUnknown', 'The outcome is unknown.'),
-        { body: receipt(), headers: { 'idempotent-replayed': 'true' } },
-      ],
-    })
+    await using stub = await taking([
+      { ...problem(503, 'Saturated', 'The node is busy.'), headers: { 'retry-after': '0' } },
+      'lost',
+      problem(500, 'OutcomeUnknown', 'The outcome is unknown.'),
+      { body: receipt(), headers: { 'idempotent-replayed': 'true' } },
+    ])
     const { code, stdout, stderr } = await ingest(stub.url, ['-o', 'table'])
     expect(code).toBe(0)
     expect(stdout).toContain('stdin: 2 rows committed in block 3 (f1620aaaaaaaaaaa…), offsets 5–6 (an earlier try')
     expect(stderr.match(/Trying again/g)).toHaveLength(3)
-    const sent = stub.of('POST', '/me/lab/ingest')
+    const sent = posted(stub)
     expect(sent.map(({ body }) => body)).toEqual([rows, rows, rows, rows])
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
   })
 
   test('gives up after the tries it has, and names the key that makes another one safe', async () => {
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': { ...problem(429, 'QuotaExceeded', 'Enough.'), headers: { 'retry-after': '0' } },
-    })
+    await using stub = await taking({ ...problem(429, 'QuotaExceeded', 'Enough.'), headers: { 'retry-after': '0' } })
     const { code, stderr } = await ingest(stub.url, ['--retries', '2'])
-    const sent = stub.of('POST', '/me/lab/ingest')
+    const sent = posted(stub)
     expect({ code, tries: sent.length }).toEqual({ code: 6, tries: 3 })
     expect(stderr).toContain(`--key ${String(sent[0]?.headers['idempotency-key'])}`)
   })
 
   test('does not repeat what was refused', async () => {
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': problem(409, 'IdempotencyKeyReused', 'The key was used for another body.'),
-    })
+    await using stub = await taking(problem(409, 'IdempotencyKeyReused', 'The key was used for another body.'))
     const { code } = await ingest(stub.url, ['--key', 'k1'])
     expect(code).toBe(8)
-    expect(stub.of('POST', '/me/lab/ingest').map(({ headers }) => headers['idempotency-key'])).toEqual(['k1'])
+    expect(posted(stub).map(({ headers }) => headers['idempotency-key'])).toEqual(['k1'])
   })
 
   test('makes a missing dataset, and says with which columns', async () => {
@@ -93,7 +93,7 @@ describe.concurrent('ingest', () => {
     const { code, stderr } = await ingest(stub.url, ['a.csv', 'b.json'])
     expect(code).toBe(0)
     expect(stderr).toBe('created dataset me/lab: temp Float64?, at Timestamp(Millisecond, UTC)\n')
-    const sent = stub.of('POST', '/me/lab/ingest')
+    const sent = posted(stub)
     expect(sent.map(({ query }) => query.get('create'))).toEqual(['true', null])
     expect(sent.map(({ headers }) => headers['content-type'])).toEqual(['text/csv', 'application/json'])
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
@@ -102,7 +102,7 @@ describe.concurrent('ingest', () => {
   test('with --no-create makes nothing', async () => {
     await using stub = await startStub({ 'GET /me/lab/metadata': problem(404, 'DatasetNotFound', 'There is none.') })
     const { code } = await ingest(stub.url, ['--no-create'])
-    expect({ code, sent: stub.of('POST', '/me/lab/ingest').length }).toEqual({ code: 3, sent: 0 })
+    expect({ code, sent: posted(stub).length }).toEqual({ code: 3, sent: 0 })
   })
 
   test('sends although the token may not read, as long as it may write', async () => {
@@ -114,21 +114,12 @@ describe.concurrent('ingest', () => {
   })
 
   test('takes format and encoding from the name, and the parameters from the options', async () => {
-    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await using stub = await taking({ body: receipt() })
     await writeFile(join(folder, 'c.CSV.gz'), gzipSync('1\n2\n'))
-    const options = [
-      '--header',
-      'absent',
-      '--unknown-fields',
-      'ignore',
-      '--time-zone',
-      'UTC',
-      '--event-time-unit',
-      'ms',
-    ]
+    const options = '--header absent --unknown-fields ignore --time-zone UTC --event-time-unit ms'.split(' ')
     const { code } = await ingest(stub.url, ['c.CSV.gz', '--no-wait', ...options])
     expect(code).toBe(0)
-    const [sent] = stub.of('POST', '/me/lab/ingest')
+    const [sent] = posted(stub)
     expect(sent?.headers).toMatchObject({
       'content-type': 'text/csv; header=absent',
       'content-encoding': 'gzip',
@@ -144,12 +135,13 @@ describe.concurrent('ingest', () => {
   test('asks after batches that were not in a block yet, and ends with 8 when one was rejected', async () => {
     const [first, second] = ['A'.repeat(40), 'B'.repeat(40)]
     await writeFile(join(folder, 'd.ndjson'), rows)
+    const accepted = (receiptId: string): Reply => ({
+      status: 202,
+      body: receipt({ receiptId, status: 'accepted', block: undefined, offsets: undefined }),
+    })
     await using stub = await startStub({
       ...there,
-      'POST /me/lab/ingest': [
-        { status: 202, body: receipt({ receiptId: first, status: 'accepted', block: undefined, offsets: undefined }) },
-        { status: 202, body: receipt({ receiptId: second, status: 'accepted', block: undefined, offsets: undefined }) },
-      ],
+      'POST /me/lab/ingest': [accepted(first), accepted(second)],
       [`GET /receipts/${first}`]: { body: receipt({ receiptId: first }) },
       [`GET /receipts/${second}`]: {
         body: receipt({
@@ -166,10 +158,7 @@ describe.concurrent('ingest', () => {
 
   test('prints what was stored before a file was refused', async () => {
     await writeFile(join(folder, 'e.ndjson'), rows)
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': [{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'No.')],
-    })
+    await using stub = await taking([{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'No.')])
     const { code, stdout } = await ingest(stub.url, ['e.ndjson', 'e.ndjson'])
     expect(code).toBe(5)
     expect(stdout.trim().split('\n')).toHaveLength(1)
@@ -199,12 +188,9 @@ describe.concurrent('ingest', () => {
 
   test('when it is interrupted ends with 130 and names the key', async () => {
     let interrupt = (): unknown => undefined
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': () => {
-        interrupt()
-        return { ...problem(503, 'Saturated', 'Busy.'), headers: { 'retry-after': '20' } }
-      },
+    await using stub = await taking(() => {
+      interrupt()
+      return { ...problem(503, 'Saturated', 'Busy.'), headers: { 'retry-after': '20' } }
     })
     const { code, stderr } = await ingest(stub.url, [], {
       input: rows,
@@ -213,46 +199,34 @@ describe.concurrent('ingest', () => {
       },
     })
     expect(code).toBe(130)
-    expect(stderr).toContain(`--key ${String(stub.of('POST', '/me/lab/ingest')[0]?.headers['idempotency-key'])}`)
+    expect(stderr).toContain(`--key ${String(posted(stub)[0]?.headers['idempotency-key'])}`)
   })
 
   test('sends a pipe that does not end in batches, each under its own key', async () => {
-    let received = (): void => undefined
-    const three = new Promise<void>((resolve) => {
-      received = resolve
-    })
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': () => {
-        if (stub.of('POST', '/me/lab/ingest').length === 3) received()
-        return { body: receipt() }
-      },
-    })
+    await using stub = await taking({ body: receipt() })
     async function* readings(): AsyncGenerator<string> {
       yield '{"n":1}\n{"n":2}\n{"n":3}\n\n{"n"'
       // Nothing more comes until what is there was sent: two by number, one by age.
-      yield await setTimeout(1000, ':4}\n')
-      await three
+      while (posted(stub).length < 2) await setTimeout(20)
+      yield ':4}\n'
+      while (posted(stub).length < 3) await setTimeout(20)
       yield '{"n":5}'
     }
     const input = Readable.from(readings(), { objectMode: false })
     const { code, stdout } = await ingest(stub.url, ['--batch-rows', '2', '--batch-age', '200ms'], { input })
     expect(code).toBe(0)
-    const sent = stub.of('POST', '/me/lab/ingest')
+    const sent = posted(stub)
     expect(sent.map(({ body }) => body)).toEqual(['{"n":1}\n{"n":2}\n', '{"n":3}\n\n', '{"n":4}\n', '{"n":5}'])
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(4)
     expect(stdout.trim().split('\n')).toHaveLength(4)
   })
 
   test('repeats the header of piped CSV in each batch, where the node says that it is one', async () => {
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': { body: receipt({ csvHeader: 'present' }) },
-    })
+    await using stub = await taking({ body: receipt({ csvHeader: 'present' }) })
     const input = 'name,"a\nb"\nx,1\ny,"2\n3"\nz,4\n'
     const { code } = await ingest(stub.url, ['--format', 'csv', '--batch-rows', '2'], { input })
     expect(code).toBe(0)
-    const sent = stub.of('POST', '/me/lab/ingest')
+    const sent = posted(stub)
     expect(sent.map(({ body, headers }) => [headers['content-type'], body])).toEqual([
       ['text/csv', 'name,"a\nb"\nx,1\n'],
       ['text/csv; header=present', 'name,"a\nb"\ny,"2\n3"\nz,4\n'],
@@ -260,27 +234,24 @@ describe.concurrent('ingest', () => {
   })
 
   test('keeps a pipe whole under --key, and what was sent when a later batch is refused', async () => {
-    await using whole = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await using whole = await taking({ body: receipt() })
     await ingest(whole.url, ['--batch-rows', '1', '--key', 'k'])
-    expect(whole.of('POST', '/me/lab/ingest').map(({ body }) => body)).toEqual([rows])
-    await using stub = await startStub({
-      ...there,
-      'POST /me/lab/ingest': [{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'Line 1 does not fit.')],
-    })
+    expect(posted(whole).map(({ body }) => body)).toEqual([rows])
+    await using stub = await taking([{ body: receipt() }, problem(422, 'RecordsDoNotFit', 'Line 1 does not fit.')])
     const { code, stdout, stderr } = await ingest(stub.url, ['--batch-rows', '1'])
     expect([code, stdout.trim().split('\n').length]).toEqual([5, 1])
     expect(stderr).toContain('Line 1 does not fit.')
   })
 
   test('looks into files named .json: GeoJSON goes out as such, TopoJSON is refused', async () => {
-    await using stub = await startStub({ ...there, 'POST /me/lab/ingest': { body: receipt() } })
+    await using stub = await taking({ body: receipt() })
     const data = join(repository, 'node_modules', 'vega-datasets', 'data')
     const sent = await ingest(stub.url, [join(data, 'earthquakes.json')])
     expect(sent.code).toBe(0)
     expect(sent.stderr).toContain('holds GeoJSON')
     await ingest(stub.url, [join(data, 'earthquakes.json'), '--format', 'json'])
     await ingest(stub.url, [join(data, 'cars.json')])
-    const types = stub.of('POST', '/me/lab/ingest').map(({ headers }) => headers['content-type'])
+    const types = posted(stub).map(({ headers }) => headers['content-type'])
     expect(types).toEqual(['application/geo+json', 'application/json', 'application/json'])
     const refused = await ingest(stub.url, [join(data, 'us-10m.json')])
     expect(refused.code).toBe(5)

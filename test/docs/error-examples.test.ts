@@ -1,13 +1,12 @@
 // The example bodies of the error pages are what a node says: each kind that a request can bring about is brought about.
 
 import { describe, expect, it } from 'vitest'
-import { errorCatalogue } from '../../src/http/error-pages.ts'
-import { provenAnswer } from './proven-answer.ts'
+import { errorCatalogue } from '../../src/http/texts.ts'
 import type { ErrorKind } from '../../src/model/error-table.ts'
 import { type Call, liveNode } from '../helpers/live-node.ts'
+import { provenAnswer } from './proven-answer.ts'
 
 const live = await liveNode()
-let narrowToken = ''
 const ndjson = { 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
 const post = (body: string): Call => ({ method: 'POST', body, headers: ndjson })
 await live.call('/acme/goods', {
@@ -26,7 +25,7 @@ await live.call('/acme/goods/ingest', {
   headers: { ...ndjson, 'idempotency-key': 'reading-1' },
 })
 const made = await live.call('/tokens', { method: 'POST', json: { name: 'reader', scopes: ['read'] } })
-narrowToken = String(made.at('token'))
+const narrowToken = String(made.at('token'))
 
 const sql = (query: string, more: object = {}): [string, Call] => [
   '/query',

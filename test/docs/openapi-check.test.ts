@@ -1,6 +1,6 @@
 // The comparison of answers with the OpenAPI document, over a document of one operation.
 
-import { describe, expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Observed, type OpenApiDocument, undocumented } from '../helpers/openapi-check.ts'
 
 const problem = { 'application/problem+json': { examples: { BlockNotFound: {} } } }
@@ -10,7 +10,6 @@ const document: OpenApiDocument = {
       get: {
         responses: {
           200: { headers: { etag: {} }, content: { 'application/json': {} } },
-          304: { headers: { etag: {} } },
           404: { headers: {}, content: problem },
         },
       },
@@ -32,24 +31,17 @@ const missing: Observed = {
   json: { error: { kind: 'BlockNotFound' } },
 }
 
-describe('an answer', () => {
-  it.each([
-    ['as described', good],
-    ['to HEAD', { ...good, method: 'HEAD' }],
-    ['without a body but with its type', { ...good, status: 304 }],
-    ['that is an error of a named kind', missing],
-    ['of a path or method that there is not', { ...good, path: '/none', method: 'POST', status: 405 }],
-  ])('%s passes', (_, observed) => {
-    expect(undocumented(document, observed)).toBeUndefined()
-  })
+const cases: [string, Observed, string][] = [
+  ['as described', good, 'none'],
+  ['to HEAD', { ...good, method: 'HEAD' }, 'none'],
+  ['that is an error of a named kind', missing, 'none'],
+  ['of another status', { ...good, status: 206 }, '{dataset}/blocks 206 is not'],
+  ['with another header', { ...good, headers: { ...good.headers, 'x-new': '1' } }, 'the header x-new'],
+  ['of another media type', { ...good, headers: { 'content-type': 'text/csv' } }, 'the media type text/csv'],
+  ['of another kind', { ...missing, json: { error: { kind: 'Internal' } } }, 'the kind Internal'],
+  ['of the operation with the more exact path', { ...good, path: '/a/goods/blocks' }, '/a/{dataset}/blocks 200'],
+]
 
-  it.each([
-    ['of another status', { ...good, status: 206 }, '{dataset}/blocks 206 is not'],
-    ['with another header', { ...good, headers: { ...good.headers, 'x-new': '1' } }, 'the header x-new'],
-    ['of another media type', { ...good, headers: { 'content-type': 'text/csv' } }, 'the media type text/csv'],
-    ['of another kind', { ...missing, json: { error: { kind: 'Internal' } } }, 'the kind Internal'],
-    ['of the operation with the more exact path', { ...good, path: '/a/goods/blocks' }, '/a/{dataset}/blocks 200'],
-  ])('%s is found', (_, observed, fault) => {
-    expect(undocumented(document, observed)).toContain(fault)
-  })
+test.each(cases)('an answer %s is held against the document', (_, observed, fault) => {
+  expect(undocumented(document, observed) ?? 'none').toContain(fault)
 })

@@ -1,8 +1,7 @@
 // The files of texts/ say something of each error kind and each route, name only what there is, and are served.
 
 import { describe, expect, it } from 'vitest'
-import { errorCatalogue } from '../../src/http/error-pages.ts'
-import { errorsOf, errorTexts, routeTexts } from '../../src/http/texts.ts'
+import { errorCatalogue, errorsOf, errorTexts, routeTexts } from '../../src/http/texts.ts'
 import { type ErrorKind, errorTable } from '../../src/model/error-table.ts'
 import { liveNode } from '../helpers/live-node.ts'
 

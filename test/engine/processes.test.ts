@@ -140,7 +140,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
       logger: silentLogger,
       clock: systemClock,
     },
-    { slots: 2, spares: 1 },
+    { workers: 2, spares: 1 },
     () => undefined,
   )
   await pool.start()
@@ -217,7 +217,7 @@ const fixedJob = {
   limit: 1,
 } as const
 
-describe('a caller who holds all slots', () => {
+describe('a caller who holds all workers', () => {
   const endless =
     'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
 

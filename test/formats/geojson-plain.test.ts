@@ -11,11 +11,13 @@ const written = (coordinates: string): string =>
   `{"type":"Feature","geometry":{"type":"Point","coordinates":[${coordinates}]},"properties":{"name":"a"}}`
 
 describe('a point as nearly all are written', () => {
-  /** The geometry, and the feature around it, as JSON.stringify and as most other programs write them. */
+  /** The geometry, and the feature around it, as JavaScript, Python and most other programs write them. */
   const forms = (coordinates: string): readonly (readonly [geometry: string, feature: string])[] => {
     const spaced = `{ "type": "Point", "coordinates": [ ${coordinates.replaceAll(',', ' , ')} ] }`
+    const python = `{"type": "Point", "coordinates": [${coordinates.replaceAll(',', ', ')}]}`
     return [
       [`{"type":"Point","coordinates":[${coordinates}]}`, written(coordinates)],
+      [python, `{"type": "Feature", "geometry": ${python}, "properties": {"name": "a"}}`],
       [spaced, `{ "type": "Feature", "properties": { "name": "a" }, "geometry": ${spaced} }`],
     ]
   }

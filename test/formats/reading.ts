@@ -73,9 +73,9 @@ export function kinds(format: string, text: string | Uint8Array, options: Reader
   return faults(format, text, options).map(({ kind, record }) => `${kind}@${record ?? 'header'}`)
 }
 
-export function infer(format: string, text: string, more: Partial<InferOptions> = {}): Inferred {
+export function infer(format: string, text: string | Buffer, more: Partial<InferOptions> = {}): Inferred {
   const inferrer = formatNamed(format).createInferrer({ ...base, columns: 2000, ...more })
-  inferrer.push(Buffer.from(text))
+  inferrer.push(typeof text === 'string' ? Buffer.from(text) : text)
   return inferrer.finish()
 }
 

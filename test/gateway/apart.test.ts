@@ -1,6 +1,6 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { FloorHalts } from '../../src/gateway/log-watch.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -8,19 +8,13 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { putFloor } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
-import { Rig } from './support.ts'
-
-const rigs: Rig[] = []
-
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.stop()
-})
+import { handClock } from '../helpers/hand-clock.ts'
+import { type Rig, rigOf } from './support.ts'
 
 /** A gateway alone, and a builder that announces nothing to it. */
 async function apart(): Promise<Rig> {
-  const gateway = new Rig({ apart: true })
-  const builder = await new Rig({ log: gateway.log, store: gateway.store }).build()
-  rigs.push(gateway, builder)
+  const gateway = rigOf({ apart: true })
+  await rigOf({ log: gateway.log, store: gateway.store }).build()
   return gateway
 }
 
@@ -54,20 +48,12 @@ describe('the halts of the newest floors', () => {
     await putFloor(store, { log: 'log1', partition: 0, position: 5, anchor, halted: [] })
     const halted = [{ dataset: b, position: 3, reason: 'ChainBroken' }]
     await putFloor(store, { log: 'log1', partition: 1, position: 5, anchor, halted })
-    let wake: () => void = () => {}
-    const clock = {
-      ...systemClock,
-      sleep: (_ms: number, signal?: AbortSignal) =>
-        new Promise<void>((resolve) => {
-          wake = resolve
-          signal?.addEventListener('abort', () => resolve(), { once: true })
-        }),
-    }
+    const clock = handClock()
     const halts = new FloorHalts({ store, log, clock, logger: silentLogger })
     await expect.poll(() => halts.of(b)).toMatch(/^ChainBroken: /)
     expect(halts.of(a)).toBeUndefined()
     await putFloor(store, { log: 'log1', partition: 1, position: 9, anchor, halted: [] })
-    wake()
+    await clock.advance(5_000)
     await expect.poll(() => halts.of(b)).toBeUndefined()
     await halts.close()
   })

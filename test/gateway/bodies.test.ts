@@ -96,9 +96,9 @@ describe('a spool', () => {
         const whole = concatBytes(chunks)
         expect(spool.bytes).toBe(whole.length)
         const [start = 0, end = 0] = [a, b].map((at) => at % (whole.length + 1)).toSorted((x, y) => x - y)
-        expect(Buffer.from(await spool.read(start, end)).equals(whole.subarray(start, end))).toBe(true)
+        expect(Buffer.from(await spool.at(start, end)).equals(whole.subarray(start, end))).toBe(true)
         const pieces: Uint8Array[] = []
-        for await (const piece of spool.pieces()) pieces.push(piece)
+        for await (const piece of spool.chunks()) pieces.push(piece)
         expect(Buffer.from(concatBytes(pieces)).equals(whole)).toBe(true)
         await spool.discard()
         await spool.discard()

@@ -1,24 +1,13 @@
 // Creations: what a caller gets when the builder is slow, and when somebody else was faster.
 
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { viewOf } from '../../src/catalog/dataset-chain.ts'
 import { isSameDataset } from '../../src/gateway/new-dataset.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { schemaOf, until } from '../builder/support.ts'
-import { kindOf, receiptOf, Rig } from './support.ts'
-
-const open: Rig[] = []
-afterEach(async () => {
-  for (const rig of open.splice(0)) await rig.stop()
-})
-
-function rigOf(more: ConstructorParameters<typeof Rig>[0] = {}): Rig {
-  const rig = new Rig(more)
-  open.push(rig)
-  return rig
-}
+import { kindOf, receiptOf, rigOf } from './support.ts'
 
 const alias = parseAliasText('a/b')
 const create = { query: { create: 'true' } }

@@ -3,24 +3,13 @@
 
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { Receipt } from '../../src/gateway/receipts.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { until } from '../builder/support.ts'
-import { kindOf, ndjson, receiptOf, Rig } from './support.ts'
-
-const open: Rig[] = []
-afterEach(async () => {
-  for (const rig of open.splice(0)) await rig.stop()
-})
-
-function rigOf(more: ConstructorParameters<typeof Rig>[0] = {}): Rig {
-  const rig = new Rig(more)
-  open.push(rig)
-  return rig
-}
+import { kindOf, ndjson, receiptOf, type Rig, rigOf } from './support.ts'
 
 const alias = parseAliasText('a/b')
 const create = { create: 'true' }

@@ -1,31 +1,13 @@
 // The gateway over a real builder: keys, replays in every state, If-Match, races, restarts, a builder that lags.
 
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/catalog/dataset-chain.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { kindOf, ndjson, type Post, receiptOf, Rig } from './support.ts'
-
-const open: Rig[] = []
-afterEach(async () => {
-  for (const rig of open.splice(0)) await rig.stop()
-})
-
-function rigOf(more: ConstructorParameters<typeof Rig>[0] = {}): Rig {
-  const rig = new Rig(more)
-  open.push(rig)
-  return rig
-}
-
-/** A rig with a dataset `a/b` that has the column `n`, and a builder. */
-async function withDataset(more: ConstructorParameters<typeof Rig>[0] = {}): Promise<Rig> {
-  const rig = await rigOf(more).build()
-  await rig.rows('a/b', [{ n: 1 }], { query: { create: 'true' } })
-  return rig
-}
+import { kindOf, ndjson, type Post, receiptOf, type Rig, rigOf, withDataset } from './support.ts'
 
 const keyed = (key: string, more: Record<string, string> = {}): Post => ({
   headers: { 'idempotency-key': key, ...more },

@@ -1,5 +1,7 @@
-// What the publisher writes: which batches share a message, and how a large one is cut.
+// What the publisher writes: which batches share a message and which trace it carries, how a large one is cut, and how an
+// attempt that fails is ended.
 
+import { tmpdir } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
@@ -7,9 +9,11 @@ import { Spool } from '../../src/gateway/spool.ts'
 import { must } from '../../src/lib/assert.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
 import { decodeMessage } from '../../src/log/messages.ts'
+import { NodeError } from '../../src/model/errors.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, schemaOf, userFields } from '../builder/support.ts'
@@ -162,4 +166,70 @@ test('no message is larger than a log takes, whatever the keys are', async () =>
     }),
     { numRuns: 8, examples: [[{ keys: ['k'.repeat(255)], rows: 10 }, 2_048]] },
   )
+})
+
+test('a large batch that meets a full volume is aborted in the log, although rows are refused', async () => {
+  const memory = openMemoryLog()
+  let isFull = false
+  const log: EventLog = {
+    ...memory,
+    append: async (partition, messages, options) => {
+      if (isFull && options?.useReserve !== true) throw new NodeError('StorageFull', 'The volume of the log is full.')
+      const first = await memory.append(partition, messages)
+      isFull = true
+      return first
+    },
+  }
+  const spool = new Spool(tmpdir())
+  await spool.append(new Uint8Array(partBytes + 1))
+  const publisher = new Publisher({ log, clock: systemClock })
+  await expect(publisher.large(rowsFor('large'), spool)).rejects.toMatchObject({ kind: 'StorageFull' })
+  await spool.discard()
+  const headers = []
+  for await (const entries of memory.read(0, 0, { follow: false })) {
+    for (const { bytes } of entries) {
+      const message = decodeMessage(bytes)
+      if (message.kind === 'message') headers.push(message.header)
+    }
+  }
+  const [part, abort] = headers
+  expect(headers).toHaveLength(2)
+  expect(part).toMatchObject({ kind: 'rows', part: { number: 1, count: 2 } })
+  expect(abort).toMatchObject({
+    kind: 'abort',
+    dataset: datasetId('large'),
+    attempt: { writer: part?.writer, n: part?.n },
+  })
+})
+
+const trace = (digit: string, flags = '01'): string => `00-${digit.repeat(32)}-${digit.repeat(16)}-${flags}`
+
+/** Publishes a batch for each trace into one message; what the message carries, and the traces of log lines. */
+async function traced(traces: readonly (string | undefined)[]): Promise<{ carried: unknown; told: unknown[] }> {
+  const log = openMemoryLog()
+  const told: unknown[] = []
+  const logger = {
+    ...silentLogger,
+    info: (line: Readonly<Record<string, unknown>>) => void told.push(line['traceparent']),
+  }
+  const publisher = new Publisher({ log, clock: systemClock, logger })
+  const columns = decodeArrowStream(rowsPayload(2, 0, userFields))
+  await Promise.all(
+    traces.map((traceparent) => {
+      return publisher.small(rowsFor('a', { traceparent }), columns, 100)
+    }),
+  )
+  const message = decodeMessage((await log.get(0, 0)) ?? new Uint8Array(0))
+  expect((await log.range(0)).end).toBe(1)
+  return { carried: message.kind === 'message' ? message.header.traceparent : message.kind, told }
+}
+
+test('a message carries the first trace of its batches', async () => {
+  expect(await traced([undefined, trace('a'), trace('b')])).toEqual({ carried: trace('a'), told: [trace('b')] })
+  expect(await traced([undefined, undefined])).toEqual({ carried: undefined, told: [] })
+})
+
+test('others are told once each, if they are sampled and not the one that is carried', async () => {
+  const others = [trace('a'), trace('b', '00'), trace('c'), undefined, trace('a')]
+  expect(await traced([trace('a'), ...others])).toEqual({ carried: trace('a'), told: [trace('c')] })
 })

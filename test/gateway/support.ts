@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
 import type { Builder } from '../../src/builder/builder.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
@@ -95,6 +96,7 @@ export class Rig {
     this.gateway.close()
     this.catalog.close()
     await this.#builder?.stop()
+    this.#builder = undefined
   }
 
   /** Posts a body; NDJSON that waits for its block unless told otherwise. */
@@ -135,6 +137,20 @@ export class Rig {
     }
     return headers
   }
+}
+
+/** A rig that stops when its test ends. */
+export function rigOf(more: ConstructorParameters<typeof Rig>[0] = {}): Rig {
+  const rig = new Rig(more)
+  onTestFinished(() => rig.stop())
+  return rig
+}
+
+/** A rig with a dataset `a/b` that has the column `n`, and a builder. */
+export async function withDataset(more: ConstructorParameters<typeof Rig>[0] = {}): Promise<Rig> {
+  const rig = await rigOf(more).build()
+  await rig.rows('a/b', [{ n: 1 }], { query: { create: 'true' } })
+  return rig
 }
 
 export function ndjson(rows: readonly object[]): string {

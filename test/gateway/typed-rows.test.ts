@@ -20,7 +20,7 @@ const everything = decodeArrowStream(rowsPayload(40_000, 0))
 
 async function streamOf(rows: RowsForLog): Promise<Uint8Array> {
   if (rows.kind === 'few') return encodeArrowStream(fields, [rows.columns])
-  return rows.spool.read(0, rows.spool.bytes)
+  return rows.spool.at(0, rows.spool.bytes)
 }
 
 test('are the same rows in the same order, wherever they are cut', async () => {

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()
-let headBefore: string | undefined
 const fields = [
   { name: 'id', type: 'Int64' },
   { name: 'name', type: 'String?' },
@@ -15,7 +14,7 @@ const fields = [
 ]
 await live.call('/acme/goods', { method: 'PUT', json: { schema: { fields } } })
 await live.ingest('acme/goods', [{ id: 1, name: 'one' }])
-headBefore = await live.head('acme/goods')
+const headBefore: string | undefined = await live.head('acme/goods')
 
 const json = 'application/json'
 const ndjson = 'application/x-ndjson'

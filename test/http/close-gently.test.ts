@@ -5,25 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeGently } from '../../src/http/connections.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-
-/** A clock whose sleepers wake when `wake` is called. */
-function handClock(): Clock & { wake(): void; slept: number[] } {
-  const slept: number[] = []
-  let wake = (): void => {}
-  return {
-    nowMs: () => 0,
-    monotonicMs: () => 0,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        slept.push(ms)
-        wake = resolve
-        signal?.addEventListener('abort', () => resolve(), { once: true })
-      }),
-    wake: () => wake(),
-    slept,
-  }
-}
+import { handClock } from '../helpers/hand-clock.ts'
 
 async function started(): Promise<{ app: FastifyInstance; port: number; answer: () => void }> {
   const app = fastify({ forceCloseConnections: 'idle' })
@@ -59,7 +41,7 @@ describe('closing', () => {
     const ended = once(socket, 'close')
     const closed = closeGently(app, clock)
     await new Promise((resolve) => setTimeout(resolve, 50))
-    clock.wake()
+    await clock.advance(10_000)
     await closed
     await ended
     expect(app.server.listening).toBe(false)

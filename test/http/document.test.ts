@@ -21,12 +21,10 @@ interface Operation {
   readonly summary?: string
   readonly operationId?: string
 }
-let problem: object
-let paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 const document = await live.call('/openapi.json')
-paths = document.at('paths') as typeof paths
-problem = Object(document.at('components.schemas.Problem')) as object
+const paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> = document.at('paths') as typeof paths
+const problem = Object(document.at('components.schemas.Problem')) as object
 
 const operations = (): [string, string, Operation][] =>
   Object.entries(paths).flatMap(([path, methods]) =>

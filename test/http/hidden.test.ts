@@ -10,7 +10,6 @@ const tokens = new Map<string, string | null>([['no token', null]])
 const names = { hidden: 'acme/secret', missing: 'acme/absent' }
 const ids = { hidden: '', missing: `did:odf:fed01${'a'.repeat(64)}` }
 const hashes = { hidden: '', missing: `f1620${'a'.repeat(64)}` }
-let proof = ''
 
 /** Every set of scopes, over datasets that the hidden one is not among. */
 const kinds = Array.from({ length: 2 ** scopes.length - 1 }, (_, i) => scopes.filter((_scope, n) => ((i + 1) >> n) & 1))
@@ -19,7 +18,7 @@ await live.ingest('acme/secret', [{ a: 1 }])
 await live.ingest('other/open', [{ a: 1 }], '?create=true')
 ids.hidden = String((await live.call('/acme/secret/metadata')).at('output.seed.datasetId'))
 hashes.hidden = (await live.head('acme/secret')) ?? ''
-proof = (await live.query('select a from "acme/secret"', { include: ['Proof'] })).text
+const proof = (await live.query('select a from "acme/secret"', { include: ['Proof'] })).text
 for (const set of kinds) {
   const json = { name: 'bound', scopes: set, datasets: ['other/*'] }
   tokens.set(set.join(' '), String((await live.call('/tokens', { method: 'POST', json })).at('token')))

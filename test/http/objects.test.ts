@@ -5,14 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()
-let blocks: Answer
 await live.ingest(
   'acme/goods',
   Array.from({ length: 2000 }, (_, n) => ({ n, text: `row ${n}` })),
   '?create=true',
 )
 await live.ingest('acme/goods', [{ n: 1, text: 'x' }])
-blocks = await live.call('/acme/goods/blocks')
+const blocks: Answer = await live.call('/acme/goods/blocks')
 
 const sha3 = (bytes: Uint8Array): string => `f1620${createHash('sha3-256').update(bytes).digest('hex')}`
 const newData = (): string => String(blocks.at('blocks.1.event.newData.physicalHash'))

@@ -30,14 +30,8 @@ for (const rows of [[{ city: 'Oslo', amount: 1, share: 0.5 }], [{ city: 'Rome', 
   await live.ingest('acme/sales', rows)
   heads.push(String(await live.head('acme/sales')))
 }
-await live.ingest(
-  'acme/cities',
-  [
-    { name: 'Oslo', land: 'NO' },
-    { name: 'Rome', land: 'IT' },
-  ],
-  '?create=true',
-)
+const cities = Object.entries({ Oslo: 'NO', Rome: 'IT' }).map(([name, land]) => ({ name, land }))
+await live.ingest('acme/cities', cities, '?create=true')
 
 const sql = 'select city, amount, share from "acme/sales" order by offset'
 

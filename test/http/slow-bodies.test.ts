@@ -5,30 +5,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { registerSlowBodies, slowBodies } from '../../src/http/slow-clients.ts'
-import type { Clock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
-
-/** A clock that moves when it is told to; whoever sleeps wakes then. */
-function handClock(): Clock & { advance(ms: number): Promise<void> } {
-  let nowMs = 0
-  let wake: (() => void)[] = []
-  return {
-    nowMs: () => nowMs,
-    monotonicMs: () => nowMs,
-    sleep: (_ms, signal) =>
-      new Promise((resolve) => {
-        wake.push(resolve)
-        signal?.addEventListener('abort', () => resolve(), { once: true })
-      }),
-    async advance(ms) {
-      nowMs += ms
-      const sleepers = wake
-      wake = []
-      for (const one of sleepers) one()
-      await new Promise((resolve) => setImmediate(resolve))
-    },
-  }
-}
+import { type HandClock, handClock } from '../helpers/hand-clock.ts'
 
 let cleanup: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -39,7 +17,7 @@ afterEach(async () => {
 /** A server whose only route reads its body to the end, and a connection that has sent `head`. */
 async function open(
   bytesPerSecond: number,
-): Promise<{ socket: Socket; answer: Promise<string>; clock: ReturnType<typeof handClock>; read: string[] }> {
+): Promise<{ socket: Socket; answer: Promise<string>; clock: HandClock; read: string[] }> {
   const clock = handClock()
   const app = fastify()
   const read: string[] = []

@@ -21,9 +21,6 @@ interface SignedInput {
 }
 
 const live = await liveNode({ 'trusted-signers': stranger.did, 'limit-result-rows': 1_000 })
-let input: SignedInput
-let output: Readonly<Record<string, unknown>>
-let otherDataset: SignedInput['datasets'][number]
 await live.ingest(
   'acme/sales',
   [
@@ -34,10 +31,10 @@ await live.ingest(
 )
 await live.ingest('acme/other', [{ city: 'Bonn' }], '?create=true')
 const honest = await live.query('select city from "acme/sales" order by city', { include: ['Proof'] })
-input = honest.at('input') as SignedInput
-output = honest.at('output') as typeof output
+const input = honest.at('input') as SignedInput
+const output: Readonly<Record<string, unknown>> = honest.at('output') as typeof output
 const other = await live.query('select city from "acme/other"', { include: ['Proof'] })
-otherDataset = other.at('input.datasets.0') as typeof otherDataset
+const otherDataset: SignedInput['datasets'][number] = other.at('input.datasets.0') as typeof otherDataset
 
 /** The answer that the stranger signs: `input` and `output` with `changes`. */
 function signed(changes: {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type LiveNode, startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()
-let saved: Answer
 const sql = 'select city, sum(amount) as total, avg(amount) as mean from "acme/sales" group by city'
 const rows = [
   { city: 'Oslo', amount: 1 },
@@ -13,7 +12,7 @@ const rows = [
   { city: 'Rome', amount: 4 },
 ]
 await live.ingest('acme/sales', rows, '?create=true&integers=int64')
-saved = await live.query(sql, { include: ['Proof', 'Schema'] })
+const saved: Answer = await live.query(sql, { include: ['Proof', 'Schema'] })
 
 const verify = (body: string, token?: string | null): Promise<Answer> =>
   live.call('/verify', {

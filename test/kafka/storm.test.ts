@@ -8,20 +8,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { judge } from '../../src/history/history.ts'
+import { isAcknowledged, judge } from '../../src/history/history.ts'
 import {
   type Address,
+  aliasesOf,
   checkProof,
-  creatingPosts,
   drained,
-  largePosts,
-  produce,
   randomOf,
   readBack,
   receiptFaults,
   Seen,
-  smallPosts,
-  watch,
+  startLoad,
 } from '../../src/history/load.ts'
 import { checkStore } from '../../src/index.ts'
 import { Broker, freePorts } from '../helpers/kafka-broker.ts'
@@ -34,7 +31,7 @@ const seed = Number(process.env['STORM_SEED'] ?? Math.floor(Math.random() * 2 **
 const random = randomOf(seed)
 const drainWithinMs = 120_000
 const names = ['gateway-1', 'gateway-2', 'builder-1', 'builder-2', 'builder-3', 'builder-4', 'replica-1', 'replica-2']
-const aliases = ['storm/small', 'storm/mixed', 'storm/large']
+const aliases = aliasesOf('storm')
 
 describe.skipIf(noKafka)('a storm', () => {
   let dir = ''
@@ -117,33 +114,23 @@ describe.skipIf(noKafka)('a storm', () => {
     await thawn
   }
 
-  function startLoad(seen: Seen, isOver: () => boolean): Promise<unknown> {
+  function load(seen: Seen, isOver: () => boolean): Promise<unknown> {
     const target = {
       gateway: () => fleet.some('gateway'),
       replica: () => fleet.pick(random.next() < 0.3 ? 'gateway' : 'replica'),
       isOver,
     }
-    const next = () => randomOf(random.between(0, 2 ** 31))
-    const raced = random.between(0, 2 ** 31)
-    const [small = '', mixed = '', large = ''] = aliases
-    return Promise.all([
-      ...[0, 1].map((n) => produce(`keyed${n}`, smallPosts(next(), small, true), target, seen)),
-      produce('bare', smallPosts(next(), small, false), target, seen),
-      ...[true, false].map((keyed) => produce(`mixed-${keyed}`, smallPosts(next(), mixed, keyed), target, seen)),
-      produce('large', largePosts(next(), large), target, seen),
-      ...[0, 1].map((n) => produce(`maker${n}`, creatingPosts(randomOf(raced), 'storm'), target, seen)),
-      watch(aliases, next(), target, seen),
-    ])
+    return startLoad({ account: 'storm', keyed: 2, bare: 1, random }, target, seen)
   }
 
   test(`breaks no promise over ${cycles} kills of processes (STORM_SEED=${seed})`, async () => {
     const seen = new Seen()
     let isOver = false
-    const load = startLoad(seen, () => isOver)
+    const loading = load(seen, () => isOver)
     await misbehave()
     expect(fleet.dead()).toEqual([])
     isOver = true
-    await load
+    await loading
     const [gateway, replica] = await Promise.all([fleet.some('gateway'), fleet.some('replica')])
     const tookMs = await drained(gateway, seen, drainWithinMs)
     const datasets = new Set([...aliases, ...seen.batches.map(({ dataset }) => dataset)])
@@ -165,7 +152,7 @@ describe.skipIf(noKafka)('a storm', () => {
       drain: { tookMs, withinMs: drainWithinMs },
       held: [],
     }
-    const acknowledged = batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length
+    const acknowledged = batches.filter(isAcknowledged).length
     const { requests, replays, lostConnections } = seen
     const sum = { batches: batches.length, acknowledged, requests, replays, lostConnections, heads: heads.length }
     console.log(

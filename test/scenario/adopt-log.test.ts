@@ -35,10 +35,12 @@ function post(rows: readonly number[], prefer = 'wait=20'): Promise<Answer> {
   return call('/acme/goods/ingest?create=true', { method: 'POST', headers: { prefer }, body })
 }
 
+function postJson(path: string, body: string | Uint8Array): Promise<Answer> {
+  return call(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+}
+
 async function count(): Promise<unknown> {
-  const json = { 'content-type': 'application/json' }
-  const body = '{"query":"select count(*), sum(n) from \\"acme/goods\\""}'
-  return (await call('/query', { method: 'POST', headers: json, body })).at('output.data.0')
+  return (await postJson('/query', '{"query":"select count(*), sum(n) from \\"acme/goods\\""}')).at('output.data.0')
 }
 
 function adopt(...args: string[]): Promise<Finished> {
@@ -67,12 +69,11 @@ async function leftLogs(): Promise<unknown> {
 
 async function proof(): Promise<Answer> {
   const body = JSON.stringify({ query: 'select sum(n) s from "acme/goods"', include: ['Proof'] })
-  return call('/query', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return postJson('/query', body)
 }
 
 async function expectProven(answer: Answer): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
-  const verified = await call('/verify', { method: 'POST', headers, body: answer.bytes })
+  const verified = await postJson('/verify', answer.bytes)
   expect([verified.status, verified.at('ok')]).toEqual([200, true])
 }
 

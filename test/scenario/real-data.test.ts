@@ -44,12 +44,11 @@ const ingest = (
     body,
   })
 
+const postJson = (path: string, body: string | Uint8Array): Promise<Answer> =>
+  call(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
 const query = (sql: string, more: object = {}): Promise<Answer> =>
-  call('/query', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: sql, ...more }),
-  })
+  postJson('/query', JSON.stringify({ query: sql, ...more }))
+const verify = (body: Uint8Array): Promise<Answer> => postJson('/verify', body)
 
 /** Rows of a statement over the raw files, numbers as numbers. */
 async function oracle(sql: string): Promise<unknown[][]> {
@@ -138,11 +137,7 @@ describe('a proof over real data', () => {
     expect(proof.status).toBe(200)
     expect(proof.at('input.datasets')).toHaveLength(2)
     await writeFile(file('proof.json'), proof.bytes)
-    const again = await call('/verify', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: proof.bytes,
-    })
+    const again = await verify(proof.bytes)
     expect(again.json).toMatchObject({ ok: true, signer: { did: node.did, relation: 'self' } })
     const offline = await runCommand(['verify', file('proof.json'), '--offline'])
     expect({ code: offline.code, stderr: offline.stderr }).toMatchObject({ code: 0 })
@@ -151,7 +146,7 @@ describe('a proof over real data', () => {
   it('that is tampered with is told by both', async () => {
     await writeFile(file('tampered.json'), proof.text.replace('"CA",', '"ca",'))
     const body = await readFile(file('tampered.json'))
-    const answer = await call('/verify', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const answer = await verify(body)
     expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidRequest::OutputHash'])
     const offline = await runCommand(['verify', file('tampered.json'), '--offline'])
     expect(offline.code).toBe(10)
@@ -249,11 +244,7 @@ describe('a node that is killed in the middle of ingest', () => {
   })
 
   it('still vouches for what it signed before', async () => {
-    const again = await call('/verify', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: proof.bytes,
-    })
+    const again = await verify(proof.bytes)
     expect(again.at('ok')).toBe(true)
     expect((await query(flightsByState, { include: ['Proof'] })).text).toBe(proof.text)
   })

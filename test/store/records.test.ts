@@ -3,7 +3,7 @@ import { type FloorRecord, nameCodec, type NameRecord } from '../../src/chain/re
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
-import * as claims from '../../src/store/records.ts'
+import * as records from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
@@ -21,58 +21,58 @@ describe('a commit', () => {
 
   test('is won by the first, and by whoever brings the same bytes', async () => {
     const store = openMemoryStore()
-    expect(await claims.putCommit(store, { id, sequence: 3 }, record)).toEqual({ outcome: 'won' })
-    expect(await claims.putCommit(store, { id, sequence: 3 }, { ...record })).toEqual({ outcome: 'won' })
-    expect(await claims.readCommit(store, id, 3)).toEqual(record)
-    expect(await claims.readCommit(store, id, 4)).toBeUndefined()
+    expect(await records.putCommit(store, { id, sequence: 3 }, record)).toEqual({ outcome: 'won' })
+    expect(await records.putCommit(store, { id, sequence: 3 }, { ...record })).toEqual({ outcome: 'won' })
+    expect(await records.readCommit(store, id, 3)).toEqual(record)
+    expect(await records.readCommit(store, id, 4)).toBeUndefined()
   })
 
   test('is lost to other bytes, and the loser learns what stands', async () => {
     const store = openMemoryStore()
-    await claims.putCommit(store, { id, sequence: 3 }, record)
-    const other = await claims.putCommit(store, { id, sequence: 3 }, { ...record, blocks: [hash('02')] })
+    await records.putCommit(store, { id, sequence: 3 }, record)
+    const other = await records.putCommit(store, { id, sequence: 3 }, { ...record, blocks: [hash('02')] })
     expect(other).toEqual({ outcome: 'lost', inForce: record })
   })
 
   test('that is damaged is an error, not a lost race', async () => {
     const store = openMemoryStore()
     await store.put(commitKey(id, 3), utf8('{}'))
-    await expect(claims.putCommit(store, { id, sequence: 3 }, record)).rejects.toThrow(DecodeError)
-    await expect(claims.readCommit(store, id, 3)).rejects.toThrow(DecodeError)
+    await expect(records.putCommit(store, { id, sequence: 3 }, record)).rejects.toThrow(DecodeError)
+    await expect(records.readCommit(store, id, 3)).rejects.toThrow(DecodeError)
   })
 })
 
 describe('a name', () => {
   const record: NameRecord = { id, alias: 'Acme/Temps', log: 'log-1', partition: 0, visibility: 'public' }
 
-  test('belongs to the first dataset that claims it, in any letter case', async () => {
+  test('belongs to the first dataset that takes it, in any letter case', async () => {
     const store = openMemoryStore()
-    expect(await claims.putName(store, record)).toEqual({ outcome: 'won' })
+    expect(await records.putName(store, record)).toEqual({ outcome: 'won' })
     const other = { ...record, id: id.replaceAll('ab', 'cd'), alias: 'ACME/TEMPS' }
-    expect(await claims.putName(store, other)).toEqual({ outcome: 'lost', inForce: record })
-    expect(await claims.readName(store, 'acme/tEmps')).toEqual(record)
-    expect(await claims.readName(store, 'acme/other')).toBeUndefined()
+    expect(await records.putName(store, other)).toEqual({ outcome: 'lost', inForce: record })
+    expect(await records.readName(store, 'acme/tEmps')).toEqual(record)
+    expect(await records.readName(store, 'acme/other')).toBeUndefined()
   })
 
   test('that stands under another is an error', async () => {
     const store = openMemoryStore()
     await store.put(nameKey('acme/b'), nameCodec.encode(record))
-    await expect(claims.readName(store, 'acme/b')).rejects.toThrow(DecodeError)
-    await expect(claims.putName(store, { ...record, alias: 'acme/b' })).rejects.toThrow(DecodeError)
+    await expect(records.readName(store, 'acme/b')).rejects.toThrow(DecodeError)
+    await expect(records.putName(store, { ...record, alias: 'acme/b' })).rejects.toThrow(DecodeError)
   })
 
   test('is listed in lower case by account and dataset', async () => {
     const store = openMemoryStore()
-    for (const alias of ['b/x', 'A/z', 'A/y']) await claims.putName(store, { ...record, alias })
-    expect(await claims.listNames(store)).toEqual(['a/y', 'a/z', 'b/x'])
+    for (const alias of ['b/x', 'A/z', 'A/y']) await records.putName(store, { ...record, alias })
+    expect(await records.listNames(store)).toEqual(['a/y', 'a/z', 'b/x'])
   })
 })
 
 test('the first declaration of a log decides its partitions', async () => {
   const store = openMemoryStore()
-  expect(await claims.readLog(store, 'log-1')).toBeUndefined()
-  expect(await claims.putLog(store, { id: 'log-1', kind: 'kafka', partitions: 8 })).toEqual({ outcome: 'won' })
-  expect(await claims.putLog(store, { id: 'log-1', kind: 'kafka', partitions: 9 })).toEqual({
+  expect(await records.readLog(store, 'log-1')).toBeUndefined()
+  expect(await records.putLog(store, { id: 'log-1', kind: 'kafka', partitions: 8 })).toEqual({ outcome: 'won' })
+  expect(await records.putLog(store, { id: 'log-1', kind: 'kafka', partitions: 9 })).toEqual({
     outcome: 'lost',
     inForce: { id: 'log-1', kind: 'kafka', partitions: 8 },
   })
@@ -81,32 +81,32 @@ test('the first declaration of a log decides its partitions', async () => {
 describe('floors', () => {
   test('count by their number, not by their text', async () => {
     const store = openMemoryStore()
-    for (const position of [9, 10, 100, 20]) await claims.putFloor(store, floor(position))
-    expect(await claims.newestFloor(store, 'log-1', 0)).toEqual(floor(100))
-    expect(await claims.newestFloor(store, 'log-1', 1)).toBeUndefined()
+    for (const position of [9, 10, 100, 20]) await records.putFloor(store, floor(position))
+    expect(await records.newestFloor(store, 'log-1', 0)).toEqual(floor(100))
+    expect(await records.newestFloor(store, 'log-1', 1)).toBeUndefined()
   })
 
   test('keep the newest few, and a late low one does not come back as the newest', async () => {
     const store = openMemoryStore()
-    for (let position = 0; position < 100; position++) await claims.putFloor(store, floor(position))
+    for (let position = 0; position < 100; position++) await records.putFloor(store, floor(position))
     const names = await store.list(progressPrefix('log-1', 0))
     expect(names.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, i) => 84 + i))
-    await claims.putFloor(store, floor(3))
-    expect(await claims.newestFloor(store, 'log-1', 0)).toEqual(floor(99))
+    await records.putFloor(store, floor(3))
+    expect(await records.newestFloor(store, 'log-1', 0)).toEqual(floor(99))
   })
 
   test('of one position: the first stands', async () => {
     const store = openMemoryStore()
-    await claims.putFloor(store, floor(5))
+    await records.putFloor(store, floor(5))
     const halted = [{ dataset: id, position: 2, reason: 'PoisonBlock' }]
-    expect(await claims.putFloor(store, floor(5, halted))).toEqual({ outcome: 'lost', inForce: floor(5) })
+    expect(await records.putFloor(store, floor(5, halted))).toEqual({ outcome: 'lost', inForce: floor(5) })
   })
 
   test('that lie about their place are refused', async () => {
     const store = openMemoryStore()
-    await claims.putFloor(store, floor(5))
+    await records.putFloor(store, floor(5))
     const bytes = (await store.get(progressKey('log-1', 0, 5))) ?? new Uint8Array(0)
     await store.put(progressKey('log-1', 0, 6), bytes)
-    await expect(claims.newestFloor(store, 'log-1', 0)).rejects.toThrow(DecodeError)
+    await expect(records.newestFloor(store, 'log-1', 0)).rejects.toThrow(DecodeError)
   })
 })

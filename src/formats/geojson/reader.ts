@@ -1,4 +1,4 @@
-// Readers of GeoJSON bodies (contract.md §6): a feature is a record.
+// Readers of GeoJSON bodies (docs/spec/http.md §6): a feature is a record.
 
 import { parseJson } from '../../json/json.ts'
 import { JsonError } from '../../json/parser.ts'

@@ -8,7 +8,7 @@ import { openTail } from '../../replica/tail.ts'
 import { datasetOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
-import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText } from '../schemas.ts'
+import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText } from '../request-target.ts'
 import { readSchemaFormat, readWindow } from './query.ts'
 
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))

@@ -15,7 +15,7 @@ import { Reader } from '../../replica/pin.ts'
 import { aliasOf, datasetOf, mayRead } from '../access.ts'
 import { isUnchanged } from '../answer.ts'
 import type { GatewayContext, HttpContext } from '../context.ts'
-import { DatasetParams, DecimalText, pageSize } from '../schemas.ts'
+import { DatasetParams, DecimalText, pageSize } from '../request-target.ts'
 
 const ListQuery = Type.Object(
   {

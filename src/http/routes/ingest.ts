@@ -16,7 +16,7 @@ import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
 import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
-import { DatasetParams } from '../schemas.ts'
+import { DatasetParams } from '../request-target.ts'
 
 const IngestQuery = Type.Object({
   create: Type.Optional(

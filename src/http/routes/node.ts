@@ -8,8 +8,8 @@ import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
 import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
-import { errorCatalogue, errorListHtml, errorPageHtml } from '../error-pages.ts'
 import { addVary } from '../origin-rules.ts'
+import { errorCatalogue, errorListHtml, errorPageHtml } from '../texts.ts'
 
 /** Only links that answer a GET, on a node with these roles. */
 function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, string>> {

@@ -11,7 +11,7 @@ import { datasetOf, nameOf } from '../access.ts'
 import { isUnchanged, keepForEver } from '../answer.ts'
 import type { HttpContext } from '../context.ts'
 import { addVary } from '../origin-rules.ts'
-import { DatasetParams, DecimalText, pageSize } from '../schemas.ts'
+import { DatasetParams, DecimalText, pageSize } from '../request-target.ts'
 
 const DatasetHashParams = Type.Object({
   ...DatasetParams.properties,

@@ -17,7 +17,7 @@ import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
 import { openQuery } from '../../replica/query.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { DataFormatText, DecimalText, SchemaFormatText } from '../schemas.ts'
+import { DataFormatText, DecimalText, SchemaFormatText } from '../request-target.ts'
 
 const Pin = Type.Object(
   {

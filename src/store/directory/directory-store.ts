@@ -108,7 +108,6 @@ function readingStore({
   files,
 }: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'makeDurable' | 'delete'> {
   return {
-    kind: 'directory',
     get: async (key) => present(files.readFile(pathOf(root, key))),
     getRange: async (key, start, end) =>
       present(files.readRange(pathOf(root, key), [start, end], (size) => checkRange(start, end, size))),
@@ -250,7 +249,7 @@ async function tryLink(files: FileSystem, from: string, to: string): Promise<voi
 }
 
 /**
- * Durable directories: creates missing ones, each made durable through its parent, and lets everyone who waits for one
+ * Durable directories: creates missing ones, each made durable through its parent, and lets callers that wait for one
  * directory at the same moment share an fsync. After a failed fsync nothing more is promised: every later call fails with
  * the first error, for the kernel may have dropped what it could not write.
  */

@@ -1,0 +1,44 @@
+// Output formats without an engine: their names, and that batches of rows join to one text.
+import { describe, expect, test } from 'vitest'
+import { outputFormatNames, outputFormatOf } from '../../src/outputs/formats.ts'
+
+const batches = [
+  [
+    ['1', '2'],
+    ['"a"', '"b"'],
+  ],
+  [['3'], ['"c"']],
+  [[], []],
+]
+
+describe('output formats', () => {
+  test.each([
+    ['JsonAoa', '[[1,"a"],[2,"b"],[3,"c"]]', '[]'],
+    ['JsonAos', '[{"n":1,"s":"a"},{"n":2,"s":"b"},{"n":3,"s":"c"}]', '[]'],
+    ['JsonSoa', '{"n":[1,2,3],"s":["a","b","c"]}', '{}'],
+  ])('%s joins batches, and has a form of no rows', (name, text, none) => {
+    for (const [given, expected] of [
+      [batches, text],
+      [batches.slice(2), none],
+      [[], none],
+    ] as const) {
+      let written = ''
+      const sink = { write: (piece: string) => void (written += piece), reserve: () => undefined }
+      const writer = outputFormatOf(name)?.begin(sink, ['"n":', '"s":'])
+      for (const columns of given) {
+        writer?.rows({ count: columns[0]?.length ?? 0, cells: (column) => columns[column] ?? [] })
+      }
+      writer?.end()
+      expect(written).toBe(expected)
+    }
+  })
+
+  test.each(outputFormatNames)('%s is known in four spellings and no other', (name) => {
+    const upper = name.slice(0, -1) + name.slice(-1).toUpperCase()
+    const dashed = name.replace('Json', 'json-').toLowerCase()
+    for (const text of [name, upper, name.toLowerCase(), dashed]) expect(outputFormatOf(text)?.name).toBe(name)
+    for (const text of [name.toUpperCase(), `${name} `, dashed.toUpperCase()]) {
+      expect(outputFormatOf(text)).toBeUndefined()
+    }
+  })
+})
