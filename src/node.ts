@@ -22,7 +22,7 @@ import { systemClock } from './lib/clock.ts'
 import type { Limits } from './lib/limits.ts'
 import type { Logger } from './lib/logger.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { PartitionShare } from './log/partitions.ts'
+import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from './model/names.ts'
 import { closeAll, type OpenedLog, type Opening, openLog, openStore } from './open-storage.ts'
 import { Health, SpaceWatch } from './ops/health.ts'
@@ -76,7 +76,7 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     await emptyCache(paths.cache, opening)
     const shared = await openShared(config, log, { opening, open })
     const builder = has(config, 'builder')
-      ? await openBuilder(shared, { log: logOf(log), share: await shareOf(log, shared) })
+      ? await openBuilder(shared, { log: logOf(log), assignment: await assignmentOf(log, shared) })
       : undefined
     open.builder = builder
     const watch = log.aging !== undefined && has(config, 'gateway') ? openLogWatch(shared, log.aging) : undefined
@@ -137,8 +137,8 @@ function logOf({ log }: OpenedLog): EventLog {
 }
 
 /** Builders of one store share its partitions; those of another store that read the same topic have their own group. */
-async function shareOf({ share }: OpenedLog, { store }: Shared): Promise<PartitionShare | undefined> {
-  return share?.(toHex(sha3256(await sharedSecret(store, 'builders')).subarray(0, 8)))
+async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promise<PartitionAssignment | undefined> {
+  return assignment?.(toHex(sha3256(await sharedSecret(store, 'builders')).subarray(0, 8)))
 }
 
 /** Opens gateway and replica, if the process has these roles, and the server. */
@@ -214,7 +214,7 @@ async function serveGateway(parts: Parts, tokens: TokenRegistry): Promise<Gatewa
   const { paths, store, logger, log, builder, watch } = parts
   await ensureAdminToken(tokens, paths.token, logger)
   const receiptSecret = await sharedSecret(store, 'receipts')
-  const hasOtherBuilders = log.share !== undefined
+  const hasOtherBuilders = log.assignment !== undefined
   return openGateway(parts, { log: logOf(log), builder, watch, hasOtherBuilders, receiptSecret })
 }
 
@@ -223,7 +223,7 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   const { builder, store, log, watch } = parts
   const health = new Health()
   if (builder !== undefined) {
-    if (log.share !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
+    if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
     health.add('builder', () => {
       const { ready, halted } = builder.status()
       // A halted dataset stops no other.

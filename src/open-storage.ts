@@ -12,7 +12,7 @@ import type { EventLog } from './log/event-log.ts'
 import type { KafkaConnection } from './log/kafka/client.ts'
 import type { KafkaLog } from './log/kafka/kafka-log.ts'
 import type { TopicState } from './log/kafka/topics.ts'
-import type { PartitionShare } from './log/partitions.ts'
+import type { PartitionAssignment } from './log/partitions.ts'
 import { NodeError } from './model/errors.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
@@ -79,7 +79,7 @@ export interface OpenedLog {
   readonly aging: KafkaLog | undefined
   readonly announcements: Announcements
   /** Assigns the partitions to the builders of `group`; absent where one process builds all. */
-  readonly share: ((group: string) => PartitionShare) | undefined
+  readonly assignment: ((group: string) => PartitionAssignment) | undefined
   /** What `/info` says about the log besides its kind. */
   readonly facts: LogFacts
   /** Why the log takes nothing, or undefined. */
@@ -87,7 +87,7 @@ export interface OpenedLog {
 }
 
 /** What is told of a process that has no log in Kafka. */
-const withoutKafka = { aging: undefined, share: undefined, facts: {}, fault: async () => undefined }
+const withoutKafka = { aging: undefined, assignment: undefined, facts: {}, fault: async () => undefined }
 
 /** Opens the log and the announcements that options and roles call for; `openBytes` of its rows are in no block yet. */
 export async function openLog(config: Config, opening: Opening, openBytes: () => number): Promise<OpenedLog> {
@@ -127,7 +127,7 @@ async function openKafka(kafka: KafkaConfig, isReader: boolean, { logger, opened
   const announcements = openKafkaAnnouncements({ connection, clock, logger, topicPrefix })
   opened.push(() => announcements.close())
   if (log === undefined) return { ...withoutKafka, log, announcements }
-  const { openKafkaShare } = await import('./log/kafka/share.ts')
+  const { openKafkaAssignment } = await import('./log/kafka/assignment.ts')
   const { replicas, partitions } = log
   const caution = `with ${replicas} of 3 replicas a loss of power may lose logged rows`
   if (replicas < 3) logger.warn({ replicas }, caution)
@@ -135,9 +135,9 @@ async function openKafka(kafka: KafkaConfig, isReader: boolean, { logger, opened
     log,
     aging: log,
     announcements,
-    share: (store) => {
+    assignment: (store) => {
       const group = `${topicPrefix}.builders.${store}`
-      return openKafkaShare({ connection, clock, logger, topicPrefix, partitions, group })
+      return openKafkaAssignment({ connection, clock, logger, topicPrefix, partitions, group })
     },
     facts: { replicas, ...(replicas < 3 ? { caution } : {}) },
     fault: async () => log.fault() ?? (await silenceOf(log)),

@@ -11,12 +11,12 @@ import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
 import { Gateway } from './gateway/gateway.ts'
-import { type AgingLog, FloorHalts, LogWatch } from './gateway/log-watch.ts'
+import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { PartitionShare } from './log/partitions.ts'
+import type { PartitionAssignment } from './log/partitions.ts'
 import { compressor } from './open-storage.ts'
 import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import type { DataPaths } from './store/layout.ts'
@@ -38,10 +38,10 @@ export interface Shared {
   readonly opened: (() => Promise<void>)[]
 }
 
-/** Opens the builder; `share` assigns its partitions, without it all are built. Throws as `startBuilder`. */
+/** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
   { config, paths, clock, logger, store, announcements, metrics, opened }: Shared,
-  { log, share }: { readonly log: EventLog; readonly share: PartitionShare | undefined },
+  { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
   const builder = await startBuilder({
     log,
@@ -53,7 +53,7 @@ export async function openBuilder(
     options: config.cut,
     metrics,
     notes: openBuildNotes(paths.builds),
-    share,
+    assignment,
   })
   measureBuilder(metrics, builder)
   opened.push(() => builder.stop())
@@ -78,7 +78,8 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   await declareLog(store, log)
   const others = await otherLogs(store, log)
   if (others.length > 0) logger.warn({ log: log.id, others }, 'Rows of datasets of other logs are refused (log adopt)')
-  const halts = builder === undefined || hasOtherBuilders ? new FloorHalts({ store, log, clock, logger }) : undefined
+  const halts =
+    builder === undefined || hasOtherBuilders ? new HaltedDatasets({ store, log, clock, logger }) : undefined
   if (halts !== undefined) opened.push(() => halts.close())
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = new Gateway({

@@ -1,12 +1,12 @@
 // Gives up one log for another (docs/decisions/log-adoption.md): builds what the old one still holds, says what nobody
 // can build any more, and puts the one record by which all datasets of the old log go on in the new one.
 
-import type { AdoptionRecord, FloorRecord } from '../chain/records.ts'
+import type { AdoptionRecord, LowWaterMark } from '../chain/records.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
-import { newestFloor, putAdoption, readAdoption, readLog } from '../store/records.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { newestLowWaterMark, putAdoption, readAdoption, readLog } from '../store/records.ts'
 import { type BuilderDeps, type BuilderHalt, startBuilder } from './builder.ts'
 import { declareLog } from './resume.ts'
 
@@ -46,7 +46,7 @@ export interface Adoption {
 }
 
 /** `signal` aborts with its reason: a log or store that takes no more would be waited for without end. */
-export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'share' | 'attemptPatienceMs' | 'tellsHalts'> & {
+export type AdoptDeps = Omit<BuilderDeps, 'log' | 'options' | 'assignment' | 'attemptPatienceMs' | 'tellsHalts'> & {
   readonly signal: AbortSignal
 }
 
@@ -117,7 +117,7 @@ type LeftBehind = Pick<AdoptionRecord, 'partitions' | 'halted'> & { readonly giv
 async function goneLog(store: ObjectStore, id: string): Promise<LeftBehind> {
   const count = (await readLog(store, id))?.partitions ?? 0
   const parts = await ofEach(count, async (number) => {
-    return { floor: await newestFloor(store, id, number), end: undefined, reason: 'the log is gone' }
+    return { floor: await newestLowWaterMark(store, id, number), end: undefined, reason: 'the log is gone' }
   })
   return leftBehind(parts, (halted) => halted)
 }
@@ -126,7 +126,7 @@ async function goneLog(store: ObjectStore, id: string): Promise<LeftBehind> {
 async function builtLog(deps: AdoptDeps, log: EventLog): Promise<LeftBehind> {
   const halts = await buildToEnd(deps, log)
   const parts = await ofEach(log.partitions, async (number) => {
-    const floor = await newestFloor(deps.store, log.id, number)
+    const floor = await newestLowWaterMark(deps.store, log.id, number)
     const halt = halts.find(({ partition, dataset }) => partition === number && dataset === undefined)
     // A log that is cut off at its beginning still has its end; one that is not the same any more has none.
     const isKnown = halt === undefined || halt.reason === 'LogTruncated'
@@ -139,14 +139,14 @@ async function builtLog(deps: AdoptDeps, log: EventLog): Promise<LeftBehind> {
 }
 
 interface LeftPartition {
-  readonly floor: FloorRecord | undefined
+  readonly floor: LowWaterMark | undefined
   readonly end: number | undefined
   readonly reason: string
 }
 
 function leftBehind(
   parts: readonly LeftPartition[],
-  choose: (halted: FloorRecord['halted']) => FloorRecord['halted'],
+  choose: (halted: LowWaterMark['halted']) => LowWaterMark['halted'],
 ): LeftBehind {
   const givenUp = parts.flatMap(({ floor, end, reason }, partition): GivenUp[] => {
     const from = floor?.position ?? 0

@@ -6,9 +6,9 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { PartitionShare } from '../log/partitions.ts'
+import type { PartitionAssignment } from '../log/partitions.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { newestFloor } from '../store/records.ts'
+import { newestLowWaterMark } from '../store/records.ts'
 import type { Partition } from './partition.ts'
 
 const lookMs = 20_000
@@ -23,7 +23,7 @@ export interface AssignmentDeps {
   readonly clock: Clock
   readonly logger: Logger
   /** Without it all partitions are built. */
-  readonly share?: PartitionShare | undefined
+  readonly assignment?: PartitionAssignment | undefined
 }
 
 export class Assignment {
@@ -66,14 +66,14 @@ export class Assignment {
 
   /** Until `signal` aborts, and the partitions are handed back. Never throws. */
   async follow(signal: AbortSignal): Promise<void> {
-    const { log, share, logger } = this.#deps
-    if (share === undefined) {
+    const { log, assignment, logger } = this.#deps
+    if (assignment === undefined) {
       this.#given = Array.from({ length: log.partitions }, (_, number) => number)
       return this.#apply()
     }
     // Not awaited: at the end it may wait for a log that does not answer, and what it finds then is of no use.
     void this.#watchStalls(signal)
-    for await (const numbers of share.assignments(signal)) {
+    for await (const numbers of assignment.assignments(signal)) {
       this.#given = numbers
       logger.info({ partitions: numbers }, 'these partitions are built here')
       this.#apply()
@@ -149,7 +149,7 @@ export class Assignment {
   /** True when the floor has been below the end of the log, and the same, for long. */
   async #isStalled(number: number): Promise<boolean> {
     const { log, store, clock } = this.#deps
-    const floor = (await newestFloor(store, log.id, number))?.position ?? 0
+    const floor = (await newestLowWaterMark(store, log.id, number))?.position ?? 0
     const { end } = await log.range(number)
     const nowMs = clock.monotonicMs()
     const seen = this.#seen.get(number)

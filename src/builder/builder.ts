@@ -3,14 +3,14 @@
 // believe, may build the same one side by side.
 
 import type { Clock } from '../lib/clock.ts'
-import type { PartitionShare } from '../log/partitions.ts'
+import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
 import { BuildTurns, NameIndex } from './committer.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { Partition, type PartitionDeps } from './partition.ts'
-import { RowMemory } from './rows.ts'
 import { declareLog } from './resume.ts'
+import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
@@ -19,7 +19,7 @@ type OwnParts = 'governor' | 'mayCut' | 'names' | 'rowMemory' | 'turns'
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
   /** Says which partitions to build; without it all. */
-  readonly share?: PartitionShare | undefined
+  readonly assignment?: PartitionAssignment | undefined
 }
 
 /** What stopped: a dataset, a whole partition when `dataset` is absent, or the cuts of the process. */

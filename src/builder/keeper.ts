@@ -2,7 +2,7 @@
 // messages, and floors into the store: how far everything is committed, and which datasets are halted
 // (docs/spec/protocol.md §4). It also reads what operators have rejected.
 
-import type { FloorRecord, HaltedDataset } from '../chain/records.ts'
+import type { HaltedDataset, LowWaterMark } from '../chain/records.ts'
 import { base64urlText, sha3Hash } from '../ids/multihash.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,9 +14,9 @@ import { encodeMessage } from '../log/messages.ts'
 import { HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { putFloor, readRejects, type Rejects } from '../store/records.ts'
+import { putLowWaterMark, readRejects, type Rejects } from '../store/records.ts'
 import { attemptKey, type DatasetState } from './dataset-state.ts'
-import type { Floors } from './resume.ts'
+import type { LowWaterMarks } from './resume.ts'
 import type { Session } from './session.ts'
 
 const anchorsKept = 64
@@ -30,7 +30,7 @@ export interface KeeperDeps {
   readonly log: EventLog
   readonly store: ObjectStore
   readonly partition: number
-  readonly floors: Floors
+  readonly floors: LowWaterMarks
   readonly clock: Clock
   readonly logger: Logger
   /** How long the next part of a large batch is waited for; default 15 minutes. */
@@ -73,8 +73,8 @@ export class Keeper {
     if (position <= newest.position) return
     const halted = haltedOf(session)
     const anchor = await this.anchorAt(position - 1)
-    const record: FloorRecord = { log: log.id, partition, position, anchor, halted }
-    await putFloor(store, record)
+    const record: LowWaterMark = { log: log.id, partition, position, anchor, halted }
+    await putLowWaterMark(store, record)
     floors.position = position
     await log.release(partition, Math.min(position, ...halted.map((one) => one.position)))
   }

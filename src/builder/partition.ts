@@ -4,7 +4,7 @@
 import { HaltError, type HaltReason } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Keeper, type KeeperDeps } from './keeper.ts'
-import { checkFloor, Floors } from './resume.ts'
+import { checkLowWaterMark, LowWaterMarks } from './resume.ts'
 import { Session, type SessionDeps } from './session.ts'
 import type { DatasetWorker } from './worker.ts'
 
@@ -25,7 +25,7 @@ export interface PartitionDeps
 export class Partition {
   readonly number: number
   readonly #deps: PartitionDeps
-  readonly #floors: Floors
+  readonly #floors: LowWaterMarks
   readonly #keeper: Keeper
   readonly #stop = new AbortController()
   #session: Session | undefined
@@ -42,7 +42,7 @@ export class Partition {
   constructor(number: number, deps: PartitionDeps) {
     this.number = number
     this.#deps = deps
-    this.#floors = new Floors({ ...deps, partition: number })
+    this.#floors = new LowWaterMarks({ ...deps, partition: number })
     this.#keeper = new Keeper({ ...deps, partition: number, floors: this.#floors })
   }
 
@@ -172,7 +172,7 @@ export class Partition {
     // mutant: a lost log is read from where it begins
     const floor = record.position
     this.#tried = floor
-    await checkFloor(log, this.number, record)
+    await checkLowWaterMark(log, this.number, record)
     const { start, end } = await log.range(this.number)
     // mutant end
     const replay = record.halted.filter(({ position }) => position >= start)

@@ -2,7 +2,7 @@
 // (docs/spec/protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason. A chain whose log
 // was given up for another goes on in that one: its positions begin anew there, and its next block says what it left.
 
-import type { AdoptionRecord, FloorRecord, LeftLog } from '../chain/records.ts'
+import type { AdoptionRecord, LeftLog, LowWaterMark } from '../chain/records.ts'
 import { sha3Hash } from '../ids/multihash.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/messages.ts'
@@ -12,7 +12,7 @@ import type { DatasetId } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { adoptionsFrom, newestFloor, putLog, readAdoption } from '../store/records.ts'
+import { adoptionsFrom, newestLowWaterMark, putLog, readAdoption } from '../store/records.ts'
 import type { NameIndex } from './committer.ts'
 import { loadDataset, type LoadedDataset } from './load-dataset.ts'
 
@@ -48,7 +48,7 @@ async function adoptionsOf(store: ObjectStore, id: string): Promise<readonly Ado
 }
 
 /** Checks that the log still fits the newest floor. Throws HaltError `LogTruncated`, `LogRegressed`, `LogReplaced`. */
-export async function checkFloor(log: EventLog, partition: number, floor: Floor): Promise<void> {
+export async function checkLowWaterMark(log: EventLog, partition: number, floor: Floor): Promise<void> {
   const { position, anchor } = floor
   const { start, end } = await log.range(partition)
   if (position < start) {
@@ -63,10 +63,10 @@ export async function checkFloor(log: EventLog, partition: number, floor: Floor)
   }
 }
 
-type Floor = Pick<FloorRecord, 'position' | 'halted' | 'anchor'>
+type Floor = Pick<LowWaterMark, 'position' | 'halted' | 'anchor'>
 
 /** The newest floor of a partition, as far as this builder knows. */
-export class Floors {
+export class LowWaterMarks {
   readonly #of: { readonly store: ObjectStore; readonly log: EventLog; readonly partition: number }
   /** Everything below is committed, but for halted datasets. */
   position = 0
@@ -78,7 +78,7 @@ export class Floors {
   /** Reads the newest floor. Throws what the store throws. */
   async refresh(): Promise<Floor> {
     const { store, log, partition } = this.#of
-    const newest = await newestFloor(store, log.id, partition)
+    const newest = await newestLowWaterMark(store, log.id, partition)
     this.position = Math.max(this.position, newest?.position ?? 0)
     return newest ?? { position: 0, halted: [] }
   }
@@ -90,7 +90,7 @@ export interface ChainSource {
   readonly partition: number
   readonly store: ObjectStore
   readonly names: NameIndex
-  readonly floors: Floors
+  readonly floors: LowWaterMarks
 }
 
 /**

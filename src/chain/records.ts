@@ -12,8 +12,8 @@ import {
   object,
   oneOf,
   optional,
-  type RecordCodec,
   readShape,
+  type RecordCodec,
   recordCodec,
   text,
 } from '../json/shape.ts'
@@ -78,7 +78,7 @@ export interface HaltedDataset {
 const halted = list(object({ dataset: datasetId, position: natural, reason: text(), message: optional(natural) }))
 
 /** `progress/<log>/<partition>/<position>`: everything below `position` is committed, of every dataset but the halted. */
-export interface FloorRecord {
+export interface LowWaterMark {
   readonly log: string
   readonly partition: number
   readonly position: number
@@ -87,7 +87,7 @@ export interface FloorRecord {
   readonly halted: readonly HaltedDataset[]
 }
 
-export const floorCodec: RecordCodec<FloorRecord> = recordCodec(
+export const lowWaterMarkCodec: RecordCodec<LowWaterMark> = recordCodec(
   'floor record',
   checked(
     object({ log: text(), partition: natural, position: natural, anchor: optional(hash), halted }),

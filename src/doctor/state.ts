@@ -1,7 +1,6 @@
 // What an installation has stored: who has the directory, the log, the store, and whether log and store fit. Cheap
 // checks of many things; `fsck` is the one that reads everything.
 
-import { openStore } from '../open-storage.ts'
 import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../chain/records.ts'
 import type { Config } from '../config.ts'
@@ -9,11 +8,12 @@ import { lockOwner } from '../disk/directory-lock.ts'
 import { sound } from '../fsck/report.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
+import { openStore } from '../open-storage.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import { loadBlock, ObjectFault } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { adoptionsFrom, listNames, newestFloor, readLog, readName } from '../store/records.ts'
+import { adoptionsFrom, listNames, newestLowWaterMark, readLog, readName } from '../store/records.ts'
 import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 /** Damaged datasets that are named; the others are counted. */
@@ -153,7 +153,7 @@ async function checkFloors(
     for (const partition of await store.list(`${floorsPrefix}/${id}`)) {
       const number = numberOfName(partition)
       if (number === undefined) continue
-      const floor = await sound(partition, newestFloor(store, id, number), () => {})
+      const floor = await sound(partition, newestLowWaterMark(store, id, number), () => {})
       if (floor === undefined) {
         findings.push(fail('floors', `The floor of log ${id}, partition ${partition}, is damaged.`, fsckHint))
         continue

@@ -1,7 +1,7 @@
 // Checks a whole store: every chain from seed to head with all that its blocks name, every name, log, floor, rejection,
 // signer. Reads only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
 
-import type { FloorRecord, LogPosition, LogRecord, NameRecord } from '../chain/records.ts'
+import type { LogPosition, LogRecord, LowWaterMark, NameRecord } from '../chain/records.ts'
 import type { DatasetId } from '../model/events.ts'
 import {
   adoptionsPrefix,
@@ -14,7 +14,15 @@ import {
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { adoptionsFrom, listNames, newestFloor, readLog, readName, readRejects, signerFault } from '../store/records.ts'
+import {
+  adoptionsFrom,
+  listNames,
+  newestLowWaterMark,
+  readLog,
+  readName,
+  readRejects,
+  signerFault,
+} from '../store/records.ts'
 import type { Successors } from './commits.ts'
 import { checkDataset } from './dataset.ts'
 import {
@@ -175,7 +183,7 @@ async function checkFloors(
   const undeclared = (log: string): string => `there are floors of log ${log}, which is not declared`
   for await (const { log, partition } of partitionsUnder(run, floorsPrefix, undeclared)) {
     const words = `the floor of ${log}/${partition}`
-    const floor = await sound(words, newestFloor(store, log, partition), add)
+    const floor = await sound(words, newestLowWaterMark(store, log, partition), add)
     if (floor === undefined) continue
     for (const { dataset, message } of floor.halted) {
       // A halted creation has not come to be stored.
@@ -192,6 +200,6 @@ async function checkFloors(
 }
 
 /** True when a floor and a chain speak of the same place in the log: they must name the same message there. */
-function meets(floor: FloorRecord, read: LogPosition): boolean {
+function meets(floor: LowWaterMark, read: LogPosition): boolean {
   return read.log === floor.log && read.partition === floor.partition && read.next === floor.position
 }

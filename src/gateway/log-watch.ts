@@ -7,7 +7,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { newestFloor, readAdoption } from '../store/records.ts'
+import { newestLowWaterMark, readAdoption } from '../store/records.ts'
 
 /** Each look asks the broker twice per partition; retentions are weeks. */
 const lookMs = 30_000
@@ -83,7 +83,7 @@ export class LogWatch {
 
   async #ageOf(partition: number): Promise<number> {
     const { log, store } = this.#deps
-    const floor = (await newestFloor(store, log.id, partition))?.position ?? 0
+    const floor = (await newestLowWaterMark(store, log.id, partition))?.position ?? 0
     const { start, end } = await log.range(partition)
     if (floor >= end) return 0
     const [oldest, newest] = await Promise.all([
@@ -96,7 +96,7 @@ export class LogWatch {
 
 const rereadMs = 5_000
 
-interface FloorHaltsDeps {
+interface HaltedDatasetsDeps {
   readonly store: ObjectStore
   readonly log: { readonly id: string; readonly partitions: number }
   readonly clock: Clock
@@ -104,13 +104,13 @@ interface FloorHaltsDeps {
 }
 
 /** Datasets that builders have halted, as the newest floors list them: for gateways whose builders are other processes. */
-export class FloorHalts {
-  readonly #deps: FloorHaltsDeps
+export class HaltedDatasets {
+  readonly #deps: HaltedDatasetsDeps
   readonly #repeated: Repeated
   #reasons: ReadonlyMap<DatasetId, string> = new Map()
 
   /** Reads the floors now and every 5 s until `close`. */
-  constructor(deps: FloorHaltsDeps) {
+  constructor(deps: HaltedDatasetsDeps) {
     this.#deps = deps
     this.#repeated = repeat(() => this.#read(), {
       everyMs: rereadMs,
@@ -132,7 +132,7 @@ export class FloorHalts {
   async #read(): Promise<void> {
     const { store, log } = this.#deps
     const numbers = Array.from({ length: log.partitions }, (_, number) => number)
-    const floors = await Promise.all(numbers.map((number) => newestFloor(store, log.id, number)))
+    const floors = await Promise.all(numbers.map((number) => newestLowWaterMark(store, log.id, number)))
     const halted = floors.flatMap((floor) => floor?.halted ?? [])
     this.#reasons = new Map(halted.map(({ dataset, reason }) => [dataset, `${reason}: a builder has stopped it`]))
   }

@@ -1,5 +1,5 @@
 // The partitions of a log: which one a dataset has, and the port that assigns partitions to builders. Pure but for the
-// port; its adapter is kafka/share.ts.
+// port; its adapter is kafka/assignment.ts.
 
 import { sha3256 } from '../ids/native-crypto.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -18,7 +18,7 @@ export function partitionOf(foldedAlias: string, partitions: number): number {
  * Spreads the partitions of a log over the builders of an installation. A hint: it saves builders from making the same
  * blocks. Blocks stay right whatever it says, because one put-if-absent decides each commit.
  */
-export interface PartitionShare {
+export interface PartitionAssignment {
   /**
    * The partitions that this process should build, and again at each change; only the newest assignment. Asking joins the
    * builders, and when `signal` aborts the partitions are handed back before it returns. Never throws: until the
@@ -27,18 +27,21 @@ export interface PartitionShare {
   assignments(signal: AbortSignal): AsyncIterable<readonly number[]>
 }
 
-export interface Sharer {
+export interface Member {
   readonly id: string
   /** Partitions that it builds already. */
   readonly held: readonly number[]
 }
 
 /**
- * The partitions 0 … `partitions` - 1, each with one of `sharers`, which get the same number of them, or one more. Of two
- * that hold the same partition the one with the lower id keeps it; the order of `sharers` does not matter.
+ * The partitions 0 … `partitions` - 1, each with one of `members`, which get the same number of them, or one more. Of two
+ * that hold the same partition the one with the lower id keeps it; the order of `members` does not matter.
  */
-export function shareOut(partitions: number, sharers: readonly Sharer[]): ReadonlyMap<string, readonly number[]> {
-  const byId = [...sharers].sort((a, b) => (a.id < b.id ? -1 : 1))
+export function assignPartitions(
+  partitions: number,
+  members: readonly Member[],
+): ReadonlyMap<string, readonly number[]> {
+  const byId = [...members].sort((a, b) => (a.id < b.id ? -1 : 1))
   const taken = new Set<number>()
   const kept = new Map<string, number[]>()
   for (const { id, held } of byId) {

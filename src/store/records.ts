@@ -3,18 +3,18 @@
 // repeat after a crash is no conflict.
 
 import {
-  type AdoptionRecord,
   adoptionCodec,
-  type CommitRecord,
+  type AdoptionRecord,
   commitCodec,
-  type FloorRecord,
-  floorCodec,
-  type LogRecord,
+  type CommitRecord,
   logCodec,
-  type NameRecord,
+  type LogRecord,
+  type LowWaterMark,
+  lowWaterMarkCodec,
   nameCodec,
-  type RejectRecord,
+  type NameRecord,
   rejectCodec,
+  type RejectRecord,
 } from '../chain/records.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import { object, type RecordCodec, recordCodec, text } from '../json/shape.ts'
@@ -164,25 +164,25 @@ export async function listNumbers(store: ObjectStore, prefix: string): Promise<r
  * Puts the floor, then deletes all but the newest few below it. Floors of one position may differ in what they list as
  * halted: the first stands.
  */
-export async function putFloor(store: ObjectStore, value: FloorRecord): Promise<PutOnce<FloorRecord>> {
+export async function putLowWaterMark(store: ObjectStore, value: LowWaterMark): Promise<PutOnce<LowWaterMark>> {
   const { log, partition, position } = value
   assert((position === 0) === (value.anchor === undefined), 'a floor has an anchor, except at position 0')
-  const outcome = await putOnce(store, progressKey(log, partition, position), { codec: floorCodec, value })
+  const outcome = await putOnce(store, progressKey(log, partition, position), { codec: lowWaterMarkCodec, value })
   const positions = await listNumbers(store, progressPrefix(log, partition))
   for (const old of positions.slice(0, -floorsKept)) await store.delete(progressKey(log, partition, old))
   return outcome
 }
 
 /** The floor with the highest position, or undefined when there is none. Throws DecodeError. */
-export async function newestFloor(
+export async function newestLowWaterMark(
   store: ObjectStore,
   log: string,
   partition: number,
-): Promise<FloorRecord | undefined> {
+): Promise<LowWaterMark | undefined> {
   for (;;) {
     const position = (await listNumbers(store, progressPrefix(log, partition))).at(-1)
     if (position === undefined) return undefined
-    const record = await read(store, progressKey(log, partition, position), floorCodec)
+    const record = await read(store, progressKey(log, partition, position), lowWaterMarkCodec)
     // Gone since it was listed: so many newer ones have come that another look finds them.
     if (record === undefined) continue
     if (record.log !== log || record.partition !== partition || record.position !== position) {

@@ -1,13 +1,21 @@
 // An operator's rejection of one message, checked before it is written, for it cannot be taken back: only the very message
 // that a builder names as the cause of a halt, or one that cannot be read.
 
-import type { FloorRecord, HaltedDataset, RejectRecord } from '../chain/records.ts'
+import type { HaltedDataset, LowWaterMark, RejectRecord } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { parseAliasText } from '../model/names.ts'
 import { floorsPrefix, logsPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { listNumbers, type MessagePlace, newestFloor, putReject, readAdoption, readLog, readName } from './records.ts'
+import {
+  listNumbers,
+  type MessagePlace,
+  newestLowWaterMark,
+  putReject,
+  readAdoption,
+  readLog,
+  readName,
+} from './records.ts'
 
 const reasonCharsMost = 500
 const pageHint = 'docs/halts.md says what ends each halt.'
@@ -74,7 +82,7 @@ export async function rejectUnreadable(
       hint: `It has ${partitions}, counted from 0.`,
     })
   }
-  const floor = await newestFloor(store, log, at.partition)
+  const floor = await newestLowWaterMark(store, log, at.partition)
   if (floor !== undefined && at.position < floor.position) {
     throw new NodeError('InvalidParameter', `Message ${at.position} has been read.`, {
       hint: `Everything below ${floor.position} is committed or listed as halted. ${pageHint}`,
@@ -118,10 +126,10 @@ async function logsInForce(store: ObjectStore): Promise<readonly string[]> {
 async function haltOf(
   store: ObjectStore,
   id: DatasetId,
-): Promise<(Pick<FloorRecord, 'log' | 'partition'> & { readonly halt: HaltedDataset }) | undefined> {
+): Promise<(Pick<LowWaterMark, 'log' | 'partition'> & { readonly halt: HaltedDataset }) | undefined> {
   for (const log of await logsInForce(store)) {
     for (const partition of await listNumbers(store, `${floorsPrefix}/${log}`)) {
-      const floor = await newestFloor(store, log, partition)
+      const floor = await newestLowWaterMark(store, log, partition)
       const halt = floor?.halted.find(({ dataset }) => dataset === id)
       if (halt !== undefined) return { log, partition, halt }
     }

@@ -14,10 +14,10 @@ import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { partitionOf } from '../../src/log/partitions.ts'
 import { decodeBlock } from '../../src/odf/block.ts'
-import { newestFloor, readAdoption } from '../../src/store/records.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { adoptionKey, blockKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { newestLowWaterMark, readAdoption } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { batchId, buildAll, compressor, datasetId, dump, fastClock, rowCount, TestWriter } from './support.ts'
@@ -355,7 +355,7 @@ test('a process that ends anywhere in between leaves either log in force, and a 
     const isOver = (await readAdoption(store, 'old')) !== undefined
     expect(await adopt({ old, next })).toMatchObject({ outcome: isOver ? 'was adopted before' : 'adopted' })
     expect(await rowCount(store, a)).toBe(6)
-    expect((await newestFloor(store, 'old', 0))?.position).toBe((await old.range(0)).end)
+    expect((await newestLowWaterMark(store, 'old', 0))?.position).toBe((await old.range(0)).end)
     await expectSound()
     if (!died) break
     expect(survived).toBeLessThan(9)

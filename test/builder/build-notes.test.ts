@@ -1,6 +1,5 @@
 // Blocks whose building ends the process: two deaths, and the dataset halts alone; a later start tries again.
 
-import { appendText } from '../helpers/slices.ts'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,10 +12,11 @@ import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { decodeMessage, encodeMessage } from '../../src/log/messages.ts'
 import { timestampMs } from '../../src/model/schema.ts'
-import { newestFloor } from '../../src/store/records.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
+import { appendText } from '../helpers/slices.ts'
 import { baseMs, buildAll, datasetId, rowCount, start, TestWriter, until, userFields } from './support.ts'
 
 const large = datasetId('large')
@@ -109,7 +109,7 @@ describe('a large block', () => {
     })
     expect(builder.status().halted[0]?.what).toMatch(/ended twice .* more memory, or reject its message/)
     expect([await rowCount(store, large), await rowCount(store, small)]).toEqual([0, 3])
-    expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ halted: [{ dataset: large, message: 2 }] })
+    expect(await newestLowWaterMark(store, 'log-1', 0)).toMatchObject({ halted: [{ dataset: large, message: 2 }] })
     expect(await left()).toEqual([])
     const after = await buildAll(log, store, { notes })
     expect(after.builder.status().halted).toEqual([])

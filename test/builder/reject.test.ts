@@ -9,11 +9,12 @@ import type { EventLog } from '../../src/log/event-log.ts'
 import { optional } from '../../src/model/schema.ts'
 import { loadCheckpoint } from '../../src/store/load-block.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { newestFloor, putReject } from '../../src/store/records.ts'
+import { newestLowWaterMark, putReject } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import {
   buildAll,
+  chainOf,
   compressor,
   datasetId,
   drained,
@@ -26,7 +27,6 @@ import {
   TestWriter,
   until,
   userFields,
-  chainOf,
 } from './support.ts'
 
 const a = datasetId('a')
@@ -120,14 +120,17 @@ describe('a message whose block cannot be built', () => {
         await drained(log, running)
         expect(running.builder.status().halted).toMatchObject([{ dataset: a, reason: 'PoisonBlock', message: at }])
         const listed = { dataset: a, position: 2, reason: 'PoisonBlock', message: at }
-        await until('the floor names it', async () => (await newestFloor(store, 'log-1', 0))?.halted[0] !== undefined)
-        expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ halted: [listed] })
+        await until(
+          'the floor names it',
+          async () => (await newestLowWaterMark(store, 'log-1', 0))?.halted[0] !== undefined,
+        )
+        expect(await newestLowWaterMark(store, 'log-1', 0)).toMatchObject({ halted: [listed] })
         await reject(at)
         await until('it goes on', () => running.builder.status().halted.length === 0)
         await until('the rest is committed', async () => (await rowCount(store, a)) === 3 * (before + after))
         await until(
           'the floor names it no more',
-          async () => (await newestFloor(store, 'log-1', 0))?.halted.length === 0,
+          async () => (await newestLowWaterMark(store, 'log-1', 0))?.halted.length === 0,
         )
         await running.builder.stop()
         const outcomes = await outcomesOf(a)

@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import { newestFloor } from '../../src/store/records.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import {
@@ -70,7 +70,7 @@ describe('a floor', () => {
     const running = await start(log, store, { clock })
     await drained(log, running)
     const quietMs = clock.monotonicMs()
-    await until('the floor is at the end', async () => (await newestFloor(store, 'log-1', 0))?.position === 5)
+    await until('the floor is at the end', async () => (await newestLowWaterMark(store, 'log-1', 0))?.position === 5)
     expect(clock.monotonicMs() - quietMs).toBeLessThan(60_000)
     await running.builder.stop()
     expect(await log.range(0)).toEqual({ start: 4, end: 5 })
@@ -85,13 +85,13 @@ describe('a floor', () => {
       writer.cut([{ dataset: a, sequence: 4 }]),
     ])
     await buildAll(log, store)
-    expect((await newestFloor(store, 'log-1', 0))?.position).toBe(5)
+    expect((await newestLowWaterMark(store, 'log-1', 0))?.position).toBe(5)
     await log.append(0, [large.part(1)])
     await buildAll(log, store)
-    expect((await newestFloor(store, 'log-1', 0))?.position).toBe(5)
+    expect((await newestLowWaterMark(store, 'log-1', 0))?.position).toBe(5)
     await log.append(0, [writer.cut([{ dataset: a, sequence: 5 }])])
     await buildAll(log, store)
-    expect((await newestFloor(store, 'log-1', 0))?.position).toBe(10)
+    expect((await newestLowWaterMark(store, 'log-1', 0))?.position).toBe(10)
     expect(await rowCount(store, a)).toBe(53)
   })
 
@@ -210,7 +210,7 @@ describe('a chain that does not fit the log halts its dataset', () => {
     ])
     expect(await reasons(log)).toEqual([[a, 'ChainBroken']])
     expect(await rowCount(store, b)).toBe(10)
-    const floor = await newestFloor(store, 'log-1', 0)
+    const floor = await newestLowWaterMark(store, 'log-1', 0)
     expect(floor).toMatchObject({ position: 8, halted: [{ dataset: a, position: 5, reason: 'ChainBroken' }] })
     expect((await log.range(0)).start).toBeLessThanOrEqual(5)
     await store.replace(key, good)
@@ -237,7 +237,10 @@ describe('a chain that does not fit the log halts its dataset', () => {
     expect(builder.status().halted).toMatchObject([
       { dataset: a, reason: 'PoisonBlock', what: 'block 3 cannot be built: RangeError: a bug (because of message 2)' },
     ])
-    expect(await newestFloor(store, 'log-1', 0)).toMatchObject({ position: 4, halted: [{ dataset: a, position: 2 }] })
+    expect(await newestLowWaterMark(store, 'log-1', 0)).toMatchObject({
+      position: 4,
+      halted: [{ dataset: a, position: 2 }],
+    })
     await buildAll(log, store)
     expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([5_000, 0])
   })
@@ -321,7 +324,7 @@ describe('a builder', () => {
     const running = await start(log, store, { clock: fastClock(5_000), options: quickCuts })
     await until(
       'the floor passes the attempt',
-      async () => ((await newestFloor(store, 'log-1', 0))?.position ?? 0) >= 4,
+      async () => ((await newestLowWaterMark(store, 'log-1', 0))?.position ?? 0) >= 4,
     )
     await running.builder.stop()
     expect(await log.range(0)).toMatchObject({ end: 4 })
@@ -349,6 +352,6 @@ describe('a builder', () => {
     ])
     await buildAll(log, store)
     expect([await rowCount(store, a), await rowCount(store, b)]).toEqual([0, 4])
-    expect((await newestFloor(store, 'log-1', 1))?.position).toBe(3)
+    expect((await newestLowWaterMark(store, 'log-1', 1))?.position).toBe(3)
   })
 })

@@ -11,9 +11,9 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import type { HaltReason } from '../../src/model/errors.ts'
-import { newestFloor } from '../../src/store/records.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { blockKey, commitsPrefix, headKey } from '../../src/store/layout.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -136,7 +136,7 @@ const ways: Readonly<Record<HaltReason, Readonly<Record<string, Way>>>> = {
     'the message is rejected': {
       ...poisoned,
       end: async ({ store }) => {
-        const floor = must(await newestFloor(store, 'log-1', 0), 'a floor')
+        const floor = must(await newestLowWaterMark(store, 'log-1', 0), 'a floor')
         const position = must(floor.halted[0]?.message, 'a message at fault')
         await rejectHalted(store, { dataset: 'acme/a', position }, word)
       },

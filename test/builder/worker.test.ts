@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { BuildTurns, Committer, NameIndex } from '../../src/builder/committer.ts'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
-import { Floors } from '../../src/builder/resume.ts'
+import { LowWaterMarks } from '../../src/builder/resume.ts'
 import { KeptRows, readBatches, RowMemory } from '../../src/builder/rows.ts'
 import { DatasetWorker, type Run } from '../../src/builder/worker.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
@@ -31,7 +31,7 @@ let stale: DatasetWorker[]
 function runOver(memory: RowMemory): Run {
   const names = new NameIndex(store)
   const shared = { log, partition: 0, store, names, clock: systemClock, logger: silentLogger }
-  const own = { floors: new Floors(shared), position: 0, rejects: new Map(), kept: new KeptRows(memory) }
+  const own = { floors: new LowWaterMarks(shared), position: 0, rejects: new Map(), kept: new KeptRows(memory) }
   const committer = new Committer({
     ...shared,
     announcements: openLocalAnnouncements(silentLogger),

@@ -42,14 +42,14 @@ const cases = [
   {
     name: 'floor record',
     encode: () =>
-      records.floorCodec.encode({
+      records.lowWaterMarkCodec.encode({
         log: 'log-1',
         partition: 0,
         position: 5,
         anchor: hash,
         halted: [{ dataset: id, position: 3, reason: 'PoisonBlock' }],
       }),
-    decode: records.floorCodec.decode,
+    decode: records.lowWaterMarkCodec.decode,
     bytes: `{"anchor":"${hash}","halted":[{"dataset":"${id}","position":3,"reason":"PoisonBlock"}],"log":"log-1","partition":0,"position":5}`,
     bad: [
       `{"halted":[],"log":"log-1","partition":0,"position":5}`,
@@ -122,7 +122,7 @@ describe.each(cases)('the $name', ({ encode, decode, bytes, bad }) => {
 
 test('a floor at position 0 has no anchor', () => {
   const record = { log: 'log-1', partition: 0, position: 0, halted: [] }
-  expect(records.floorCodec.decode(records.floorCodec.encode(record))).toEqual(record)
+  expect(records.lowWaterMarkCodec.decode(records.lowWaterMarkCodec.encode(record))).toEqual(record)
 })
 
 function read(value: string): records.LogPosition | undefined {

@@ -3,8 +3,8 @@ import { fsck } from '../../src/fsck/fsck.ts'
 import type { ProblemKind } from '../../src/fsck/report.ts'
 import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import { putFloor, putName } from '../../src/store/records.ts'
 import { logKey, nameKey, progressKey } from '../../src/store/layout.ts'
+import { putLowWaterMark, putName } from '../../src/store/records.ts'
 import { anchorAt, log, type Made, made } from '../store/make-store.ts'
 
 describe('names, logs and floors', () => {
@@ -47,7 +47,7 @@ describe('names, logs and floors', () => {
     ['a floor that is no record', ({ store }) => store.put(progressKey(log, 0, 99), utf8('{}')), ['Malformed']],
     [
       'a floor of a partition that the log has not',
-      ({ store }) => putFloor(store, { log, partition: 7, position: 0, halted: [] }),
+      ({ store }) => putLowWaterMark(store, { log, partition: 7, position: 0, halted: [] }),
       ['UnknownObject'],
     ],
     [
@@ -55,13 +55,13 @@ describe('names, logs and floors', () => {
       ({ store }) =>
         store
           .delete(progressKey(log, 0, 8))
-          .then(() => putFloor(store, { log, partition: 0, position: 8, anchor: anchorAt(9), halted: [] })),
+          .then(() => putLowWaterMark(store, { log, partition: 0, position: 8, anchor: anchorAt(9), halted: [] })),
       ['RecordDisagrees', 'RecordDisagrees'],
     ],
     [
       'a floor that halts a dataset that is not stored',
       ({ store, good }) =>
-        putFloor(store, {
+        putLowWaterMark(store, {
           log,
           partition: 0,
           position: 9,

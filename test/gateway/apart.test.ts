@@ -1,11 +1,11 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
 import { describe, expect, test } from 'vitest'
-import { FloorHalts } from '../../src/gateway/log-watch.ts'
+import { HaltedDatasets } from '../../src/gateway/log-watch.ts'
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { putFloor } from '../../src/store/records.ts'
+import { putLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
 import { handClock } from '../helpers/hand-clock.ts'
@@ -45,14 +45,14 @@ describe('the halts of the newest floors', () => {
     const log = { id: 'log1', partitions: 2 }
     const anchor = sha3Hash(new Uint8Array(1))
     const [a, b] = [datasetId('a'), datasetId('b')]
-    await putFloor(store, { log: 'log1', partition: 0, position: 5, anchor, halted: [] })
+    await putLowWaterMark(store, { log: 'log1', partition: 0, position: 5, anchor, halted: [] })
     const halted = [{ dataset: b, position: 3, reason: 'ChainBroken' }]
-    await putFloor(store, { log: 'log1', partition: 1, position: 5, anchor, halted })
+    await putLowWaterMark(store, { log: 'log1', partition: 1, position: 5, anchor, halted })
     const clock = handClock()
-    const halts = new FloorHalts({ store, log, clock, logger: silentLogger })
+    const halts = new HaltedDatasets({ store, log, clock, logger: silentLogger })
     await expect.poll(() => halts.of(b)).toMatch(/^ChainBroken: /)
     expect(halts.of(a)).toBeUndefined()
-    await putFloor(store, { log: 'log1', partition: 1, position: 9, anchor, halted: [] })
+    await putLowWaterMark(store, { log: 'log1', partition: 1, position: 9, anchor, halted: [] })
     await clock.advance(5_000)
     await expect.poll(() => halts.of(b)).toBeUndefined()
     await halts.close()

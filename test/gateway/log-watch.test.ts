@@ -5,7 +5,7 @@ import { type AgingLog, LogWatch, openAgeFault } from '../../src/gateway/log-wat
 import { sha3Hash } from '../../src/ids/multihash.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { putAdoption, putFloor } from '../../src/store/records.ts'
+import { putAdoption, putLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock, until } from '../builder/support.ts'
@@ -41,7 +41,7 @@ async function watched(retentionHours: number) {
   const watch = new LogWatch({ log, store, clock: fastClock(500), logger: silentLogger })
   onTestFinished(() => watch.close())
   const floor = (position: number): unknown =>
-    putFloor(store, { log: 'log', partition: 1, position, anchor: sha3Hash(utf8('m')), halted: [] })
+    putLowWaterMark(store, { log: 'log', partition: 1, position, anchor: sha3Hash(utf8('m')), halted: [] })
   return { watch, store, held, floor }
 }
 

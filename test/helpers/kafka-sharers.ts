@@ -2,8 +2,8 @@
 
 import { expect } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
+import { openKafkaAssignment } from '../../src/log/kafka/assignment.ts'
 import type { KafkaConnection } from '../../src/log/kafka/client.ts'
-import { openKafkaShare } from '../../src/log/kafka/share.ts'
 import { listeningLogger } from './kafka-shared.ts'
 
 /** Partitions of the topics that are shared. */
@@ -23,7 +23,7 @@ const joined: Sharer[] = []
 export function share(connection: KafkaConnection, topicPrefix: string, group = topicPrefix): Sharer {
   const { logger, lines } = listeningLogger()
   const stop = new AbortController()
-  const told = openKafkaShare({ connection, clock: systemClock, logger, topicPrefix, partitions, group })
+  const told = openKafkaAssignment({ connection, clock: systemClock, logger, topicPrefix, partitions, group })
   let given: readonly number[] | undefined
   const done = (async () => {
     for await (const numbers of told.assignments(stop.signal)) given = numbers

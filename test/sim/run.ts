@@ -10,7 +10,7 @@ import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { newestFloor } from '../../src/store/records.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
@@ -150,7 +150,7 @@ async function floorAtEnd(fleet: Fleet): Promise<boolean> {
   while (world.nowMs - beganMs < floorWithinMs) {
     const node = fleet.pick(() => true)
     const done = await node?.process.call(async () => {
-      const floor = await newestFloor(node.store, node.log.id, 0)
+      const floor = await newestLowWaterMark(node.store, node.log.id, 0)
       return (floor?.position ?? 0) === (await node.log.range(0)).end
     })
     if (done === true) return true

@@ -15,11 +15,11 @@ import { instantFromMs } from '../../src/model/instant.ts'
 import type { RecordBatch } from '../../src/model/record-batch.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../../src/model/schema.ts'
 import { encodeBlock } from '../../src/odf/block.ts'
+import { encodeSlice } from '../../src/parquet/write-slice.ts'
 import { writeHead } from '../../src/store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { putCommit, putFloor, putLog, putName } from '../../src/store/records.ts'
-import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import { putCommit, putLog, putLowWaterMark, putName } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 export const log = 'log-1'
@@ -120,7 +120,7 @@ export async function makeRecords(store: ObjectStore, chains: readonly MadeChain
   for (const [n, { id }] of chains.entries()) {
     await putName(store, { id, alias: `Acme/set-${n}`, log, partition: 0, visibility: 'public' })
   }
-  await putFloor(store, { log, partition: 0, position: 8, anchor: anchorAt(8), halted: [] })
+  await putLowWaterMark(store, { log, partition: 0, position: 8, anchor: anchorAt(8), halted: [] })
 }
 
 function makeSlice(first: number, { rows, timeMs, lie }: { rows: number; timeMs: number; lie: Lies }) {

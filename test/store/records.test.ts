@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type FloorRecord, nameCodec, type NameRecord } from '../../src/chain/records.ts'
+import { type LowWaterMark, nameCodec, type NameRecord } from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
@@ -8,7 +8,7 @@ import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
 const hash = (byte: string): string => `f1620${byte.repeat(32)}`
-const floor = (position: number, halted: FloorRecord['halted'] = []): FloorRecord => ({
+const floor = (position: number, halted: LowWaterMark['halted'] = []): LowWaterMark => ({
   log: 'log-1',
   partition: 0,
   position,
@@ -81,32 +81,32 @@ test('the first declaration of a log decides its partitions', async () => {
 describe('floors', () => {
   test('count by their number, not by their text', async () => {
     const store = openMemoryStore()
-    for (const position of [9, 10, 100, 20]) await records.putFloor(store, floor(position))
-    expect(await records.newestFloor(store, 'log-1', 0)).toEqual(floor(100))
-    expect(await records.newestFloor(store, 'log-1', 1)).toBeUndefined()
+    for (const position of [9, 10, 100, 20]) await records.putLowWaterMark(store, floor(position))
+    expect(await records.newestLowWaterMark(store, 'log-1', 0)).toEqual(floor(100))
+    expect(await records.newestLowWaterMark(store, 'log-1', 1)).toBeUndefined()
   })
 
   test('keep the newest few, and a late low one does not come back as the newest', async () => {
     const store = openMemoryStore()
-    for (let position = 0; position < 100; position++) await records.putFloor(store, floor(position))
+    for (let position = 0; position < 100; position++) await records.putLowWaterMark(store, floor(position))
     const names = await store.list(progressPrefix('log-1', 0))
     expect(names.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, i) => 84 + i))
-    await records.putFloor(store, floor(3))
-    expect(await records.newestFloor(store, 'log-1', 0)).toEqual(floor(99))
+    await records.putLowWaterMark(store, floor(3))
+    expect(await records.newestLowWaterMark(store, 'log-1', 0)).toEqual(floor(99))
   })
 
   test('of one position: the first stands', async () => {
     const store = openMemoryStore()
-    await records.putFloor(store, floor(5))
+    await records.putLowWaterMark(store, floor(5))
     const halted = [{ dataset: id, position: 2, reason: 'PoisonBlock' }]
-    expect(await records.putFloor(store, floor(5, halted))).toEqual({ outcome: 'lost', inForce: floor(5) })
+    expect(await records.putLowWaterMark(store, floor(5, halted))).toEqual({ outcome: 'lost', inForce: floor(5) })
   })
 
   test('that lie about their place are refused', async () => {
     const store = openMemoryStore()
-    await records.putFloor(store, floor(5))
+    await records.putLowWaterMark(store, floor(5))
     const bytes = (await store.get(progressKey('log-1', 0, 5))) ?? new Uint8Array(0)
     await store.put(progressKey('log-1', 0, 6), bytes)
-    await expect(records.newestFloor(store, 'log-1', 0)).rejects.toThrow(DecodeError)
+    await expect(records.newestLowWaterMark(store, 'log-1', 0)).rejects.toThrow(DecodeError)
   })
 })

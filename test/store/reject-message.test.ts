@@ -2,9 +2,9 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fsck } from '../../src/fsck/fsck.ts'
-import { putAdoption, putFloor, putLog, putName } from '../../src/store/records.ts'
 import { rejectKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { putAdoption, putLog, putLowWaterMark, putName } from '../../src/store/records.ts'
 import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   store = openMemoryStore()
   await putLog(store, { id: 'log-1', kind: 'memory', partitions: 2 })
   await putName(store, { id, alias: 'acme/a', log: 'log-1', partition: 1, visibility: 'public' })
-  await putFloor(store, {
+  await putLowWaterMark(store, {
     log: 'log-1',
     partition: 1,
     position: 20,

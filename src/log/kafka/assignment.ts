@@ -6,7 +6,7 @@ import kafkajs from 'kafkajs'
 import type { Assigner, Cluster, Consumer, GroupMember, Kafka } from 'kafkajs'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type PartitionShare, shareOut } from '../partitions.ts'
+import { assignPartitions, type PartitionAssignment } from '../partitions.ts'
 import { createKafka, endConnections, type KafkaConnection } from './client.ts'
 import { describeError, within } from './errors.ts'
 import { topicNames } from './topics.ts'
@@ -25,7 +25,7 @@ const leaveMs = 3_000
 const firstRetryMs = 500
 const longestRetryMs = 10_000
 
-export interface KafkaShareOptions {
+export interface KafkaAssignmentOptions {
   readonly connection: KafkaConnection
   readonly clock: Clock
   readonly logger: Logger
@@ -36,13 +36,13 @@ export interface KafkaShareOptions {
   readonly group: string
 }
 
-/** The share of one process. Nothing happens before `assignments` is asked for. */
-export function openKafkaShare(options: KafkaShareOptions): PartitionShare {
+/** The assignment of one process. Nothing happens before `assignments` is asked for. */
+export function openKafkaAssignment(options: KafkaAssignmentOptions): PartitionAssignment {
   return new GroupShare(options)
 }
 
-class GroupShare implements PartitionShare {
-  readonly #options: KafkaShareOptions
+class GroupShare implements PartitionAssignment {
+  readonly #options: KafkaAssignmentOptions
   readonly #kafka: Kafka
   readonly #topic: string
   readonly #all: readonly number[]
@@ -53,7 +53,7 @@ class GroupShare implements PartitionShare {
   #silentMs = 0
   #wake = new AbortController()
 
-  constructor(options: KafkaShareOptions) {
+  constructor(options: KafkaAssignmentOptions) {
     this.#options = options
     this.#kafka = createKafka(options.connection, options.logger)
     this.#topic = topicNames(options.topicPrefix).records
@@ -181,8 +181,8 @@ class GroupShare implements PartitionShare {
       },
       assign: async ({ members }) => {
         const { length } = cluster.findTopicPartitionMetadata(topic)
-        const sharers = members.map((member) => ({ id: member.memberId, held: heldBy(member) }))
-        return [...shareOut(length, sharers)].map(([memberId, given]) => {
+        const holders = members.map((member) => ({ id: member.memberId, held: heldBy(member) }))
+        return [...assignPartitions(length, holders)].map(([memberId, given]) => {
           const assignment = { [topic]: [...given] }
           return {
             memberId,

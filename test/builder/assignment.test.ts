@@ -2,15 +2,18 @@
 
 import { describe, expect, test } from 'vitest'
 import type { EventLog } from '../../src/log/event-log.ts'
-import type { PartitionShare } from '../../src/log/partitions.ts'
+import type { PartitionAssignment } from '../../src/log/partitions.ts'
 import { readHead } from '../../src/store/heads.ts'
-import { newestFloor } from '../../src/store/records.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, dump, fastClock, quickCuts, start, TestWriter, until } from './support.ts'
 
-/** A share whose word is given by hand. */
-function shareByHand(): PartitionShare & { give(numbers: readonly number[]): void; readonly hasLeft: () => boolean } {
+/** A assignment whose word is given by hand. */
+function assignmentByHand(): PartitionAssignment & {
+  give(numbers: readonly number[]): void
+  readonly hasLeft: () => boolean
+} {
   let next: readonly number[] | undefined
   let hasLeft = false
   let wake = new AbortController()
@@ -57,33 +60,35 @@ async function twoPartitions(rows: number) {
 describe('a builder that shares partitions', () => {
   test('is ready when it has been told, also that it has none', async () => {
     const { log } = await twoPartitions(1)
-    const share = shareByHand()
-    const { builder } = await start(log, openMemoryStore(), { share })
+    const assignment = assignmentByHand()
+    const { builder } = await start(log, openMemoryStore(), { assignment })
     expect(builder.status()).toMatchObject({ ready: false, partitions: [] })
-    share.give([])
+    assignment.give([])
     await until('it is ready', () => builder.status().ready)
     expect(builder.status().partitions).toEqual([])
     await builder.stop()
-    expect(share.hasLeft()).toBe(true)
+    expect(assignment.hasLeft()).toBe(true)
   })
 
   test('builds what it is given, and what it gives back another goes on with', async () => {
     const { log, sides } = await twoPartitions(5)
     const store = openMemoryStore()
-    const shares = [shareByHand(), shareByHand()] as const
-    const runs = await Promise.all(shares.map((share) => start(log, store, { share, options: quickCuts })))
+    const assignments = [assignmentByHand(), assignmentByHand()] as const
+    const runs = await Promise.all(
+      assignments.map((assignment) => start(log, store, { assignment, options: quickCuts })),
+    )
     const heldBy = (at: number): number[] =>
       runs[at]?.builder.status().partitions.map(({ partition }) => partition) ?? []
     const committed = async (at: number): Promise<number> =>
       (await readHead(store, sides[at]?.dataset ?? ''))?.sequence ?? 0
-    shares[0].give([0])
-    shares[1].give([])
+    assignments[0].give([0])
+    assignments[1].give([])
     await until('the first dataset has rows', async () => (await committed(0)) > 1)
     expect(await committed(1)).toBe(0)
     expect([heldBy(0), heldBy(1)]).toEqual([[0], []])
     for (let round = 0; round < 6; round++) {
-      shares[round % 2 === 0 ? 0 : 1].give([1])
-      shares[round % 2 === 0 ? 1 : 0].give([0])
+      assignments[round % 2 === 0 ? 0 : 1].give([1])
+      assignments[round % 2 === 0 ? 1 : 0].give([0])
       const before = await Promise.all([committed(0), committed(1)])
       await Promise.all(sides.map(({ append }) => append()))
       await until(
@@ -99,18 +104,18 @@ describe('a builder that shares partitions', () => {
   test('ends at a clean point: the floor of a partition that was given back is at the end of what is committed', async () => {
     const { log, sides } = await twoPartitions(5)
     const store = openMemoryStore()
-    const share = shareByHand()
-    const { builder } = await start(log, store, { share, options: quickCuts })
-    share.give([0, 1])
+    const assignment = assignmentByHand()
+    const { builder } = await start(log, store, { assignment, options: quickCuts })
+    assignment.give([0, 1])
     await until('both have rows', async () => {
       const heads = await Promise.all(sides.map(({ dataset }) => readHead(store, dataset)))
       return heads.every((head) => (head?.sequence ?? 0) > 1)
     })
-    share.give([1])
-    await until('the floor is written', async () => ((await newestFloor(store, log.id, 0))?.position ?? 0) > 0)
-    share.give([1, 0])
-    share.give([1])
-    share.give([0])
+    assignment.give([1])
+    await until('the floor is written', async () => ((await newestLowWaterMark(store, log.id, 0))?.position ?? 0) > 0)
+    assignment.give([1, 0])
+    assignment.give([1])
+    assignment.give([0])
     await until('it has what it was told last', () => {
       const { ready, partitions } = builder.status()
       return ready && partitions.length === 1 && partitions[0]?.partition === 0
@@ -122,14 +127,14 @@ describe('a builder that shares partitions', () => {
   test('builds what another was given and does not build', async () => {
     const { log, sides } = await twoPartitions(3)
     const store = openMemoryStore()
-    const share = shareByHand()
-    const { builder } = await start(log, store, { share, options: quickCuts, clock: fastClock(100) })
-    share.give([0])
+    const assignment = assignmentByHand()
+    const { builder } = await start(log, store, { assignment, options: quickCuts, clock: fastClock(100) })
+    assignment.give([0])
     await until('the dataset that nobody builds has rows', async () => {
       return ((await readHead(store, sides[1]?.dataset ?? ''))?.sequence ?? 0) > 1
     })
     expect(builder.status().partitions.map(({ partition }) => partition)).toEqual([0, 1])
-    share.give([1])
+    assignment.give([1])
     await until('it has what it was told', () => builder.status().partitions.length === 1)
     await builder.stop()
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { shareOut } from '../../src/log/partitions.ts'
+import { assignPartitions } from '../../src/log/partitions.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number)
 
@@ -10,7 +10,7 @@ function shared(
   ids: readonly string[],
   before: ReadonlyMap<string, readonly number[]> = new Map(),
 ) {
-  return shareOut(
+  return assignPartitions(
     partitions,
     ids.map((id) => ({ id, held: before.get(id) ?? [] })),
   )
@@ -25,7 +25,7 @@ describe('sharing partitions out', () => {
     })
     fc.assert(
       fc.property(arbitraryCount, held, (partitions, taken) => {
-        const given = shareOut(
+        const given = assignPartitions(
           partitions,
           taken.map((own, at) => ({ id: `m${at}`, held: own })),
         )
@@ -63,7 +63,7 @@ describe('sharing partitions out', () => {
       { id: 'a', held: [1, 2] },
       { id: 'b', held: [1, 3] },
     ]
-    expect(shareOut(4, sharers)).toEqual(shareOut(4, sharers.toReversed()))
-    expect(shareOut(4, sharers).get('a')).toEqual([1, 2])
+    expect(assignPartitions(4, sharers)).toEqual(assignPartitions(4, sharers.toReversed()))
+    expect(assignPartitions(4, sharers).get('a')).toEqual([1, 2])
   })
 })
