@@ -36,7 +36,7 @@ const latencies: number[] = []
 let answers = 0
 let measuring = false
 let ended = false
-/** Connections without a request under way, where a rate is given. */
+/** Connections without a request in flight, where a rate is given. */
 const free: (() => void)[] = []
 
 function work(socket: Socket): void {

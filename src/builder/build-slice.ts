@@ -288,7 +288,7 @@ function latestTime(column: Column): number | undefined {
 
 /**
  * Reads a slice back before it is committed: nothing later in an ODF network checks row count, columns and logical hash
- * of a file, so what is wrong with it would stay wrong for ever. Throws DecodeError when the file does not hold what the
+ * of a file, so what is wrong with it would stay wrong forever. Throws DecodeError when the file does not hold what the
  * block will say of it.
  */
 async function checkSlice(

@@ -295,7 +295,7 @@ export class AdmissionQueue {
   #memoryRefusal(retryAfterSeconds: number): NodeError {
     const aloneBytes = Math.floor(this.#memoryBytes / memoryPerByte)
     const leastMiB = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
-    return new NodeError('Saturated', 'The node has too little memory for this body beside those under way.', {
+    return new NodeError('Saturated', 'The node has too little memory for this body beside those in flight.', {
       hint:
         aloneBytes < rowGroupBytes
           ? `A body of more than ${aloneBytes} bytes never fits: send smaller batches, or give the node ${leastMiB} MiB.`
@@ -308,13 +308,13 @@ export class AdmissionQueue {
 
 const overShare: Shortage = { name: 'callerIngestShare', retryAfterSeconds: 1 }
 
-const full = 'The node has as many bodies under way as it can hold.'
+const full = 'The node has as many bodies in flight as it can hold.'
 const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
   openIngestRequests: full,
   openIngestBytes: full,
   openJsonRequests: full,
   openJsonBytes: full,
-  callerIngestShare: 'This caller has as many bodies under way as its share allows.',
+  callerIngestShare: 'This caller has as many bodies in flight as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
 }

@@ -17,7 +17,7 @@ const hourMs = 3_600_000
 
 /** A log that knows how long it keeps messages and when it stored them. */
 export interface AgingLog extends Pick<EventLog, 'id' | 'partitions' | 'range'> {
-  /** Infinity: for ever. */
+  /** Infinity: forever. */
   readonly retentionMs: number
   /** When the log stored the message, by its own clock, or undefined when the message is not there. */
   storedMs(partition: number, position: number): Promise<number | undefined>

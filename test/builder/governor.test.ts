@@ -115,7 +115,7 @@ describe('a governor', () => {
     expect(governor.take(3_300)).toEqual([])
   })
 
-  test('a dataset for which a caller waits goes before thousands that are due, but not for ever', () => {
+  test('a dataset for which a caller waits goes before thousands that are due, but not forever', () => {
     const governor = governorOf()
     for (let i = 0; i < 5_000; i++) governor.opened(`d${i}`, 0, false)
     expect(governor.take(2_000)).toHaveLength(100)

@@ -167,7 +167,7 @@ class ScriptMaker {
     return this.cutter.cut(entries)
   }
 
-  /** The first part of a new batch, and the end of one that is under way. */
+  /** The first part of a new batch, and the end of one that is in flight. */
   async #startOrGoOn(action: Extract<Action, { kind: 'large' }>): Promise<void> {
     const [id, from] = this.#target(action)
     const waiting = this.#open.shift()

@@ -1,4 +1,4 @@
-// One engine process: what its death means for the job under way, and that an interrupt leaves it usable.
+// One engine process: what its death means for the job in flight, and that an interrupt leaves it usable.
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../src/engine/child-handle.ts'
 import type { ToChild } from '../../src/engine/messages.ts'

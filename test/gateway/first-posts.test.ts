@@ -87,7 +87,7 @@ describe('first posts at the same moment', () => {
     120_000,
   )
 
-  test('bring no two datasets into the log: one creation is under way', async () => {
+  test('bring no two datasets into the log: one creation is in flight', async () => {
     const rig = await rigOf().build()
     const statuses = await race(
       [rig],

@@ -87,7 +87,7 @@ describe('a batch', () => {
 })
 
 describe('refusals before anything is read', () => {
-  test('a volume without room for rows is 507, asked with what is under way', async () => {
+  test('a volume without room for rows is 507, asked with what is in flight', async () => {
     const asked: number[] = []
     let hasRoom = true
     const rig = await withDataset({

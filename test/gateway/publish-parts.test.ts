@@ -87,7 +87,7 @@ async function spoolOf(parts: number): Promise<Spool> {
   return spool
 }
 
-test('two parts are under way, and the next one goes when the first of them is durable', async () => {
+test('two parts are in flight, and the next one goes when the first of them is durable', async () => {
   const { log, next, waiting } = openSlowLog()
   const spool = await spoolOf(4)
   const large = new Publisher({ log, clock: systemClock }).large(rowsOf('a'), spool)

@@ -1,4 +1,4 @@
-// A server that is asked to close answers what is under way and cuts off who stalls.
+// A server that is asked to close answers what is in flight and cuts off who stalls.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -17,7 +17,7 @@ async function started(): Promise<{ app: FastifyInstance; port: number; answer: 
 }
 
 describe('closing', () => {
-  it('waits for an answer under way, and no longer', async () => {
+  it('waits for an answer in flight, and no longer', async () => {
     const { app, port, answer } = await started()
     const clock = handClock()
     const fetched = fetch(`http://127.0.0.1:${port}/`).then((response) => response.text())

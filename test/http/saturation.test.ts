@@ -14,7 +14,7 @@ const live = await liveNode({
 })
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 
-/** A request that is under way until it is destroyed. */
+/** A request that is in flight until it is destroyed. */
 function hanging(path: string, headers: Readonly<Record<string, string>>, body: string): ClientRequest {
   const { hostname, port } = new URL(live.node.url)
   const all = { authorization: `Bearer ${live.adminToken}`, ...headers }

@@ -95,7 +95,7 @@ describe.skipIf(noKafka)('topics', () => {
     expect(refused.message).toContain(`${records}: ${setting} is ${value}, ${told}`)
   })
 
-  test('may be kept for ever', async () => {
+  test('may be kept forever', async () => {
     const options = kafkaLogOptions()
     await (await openKafkaLog(options)).close()
     const configEntries = Object.entries({

@@ -163,7 +163,7 @@ export function describeEventLog(name: string, open: () => Promise<EventLog>): v
       expect(await log.append(0, [bytesOf('next')])).toBe(40)
     })
 
-    test('finishes appends under way at close, then refuses more and ends its followers', async () => {
+    test('finishes appends in flight at close, then refuses more and ends its followers', async () => {
       const log = await open()
       const followed: string[] = []
       const follower = (async () => {

@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** A process with 16 callers that append for ever and write `<position> <length>` for each answer. */
+/** A process with 16 callers that append forever and write `<position> <length>` for each answer. */
 function startWriter(): ReturnType<typeof spawn> {
   const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
   const script = `

@@ -108,7 +108,7 @@ describe('schemas', () => {
     expect(error.message).toContain(message)
   })
 
-  it('do not nest for ever', () => {
+  it('do not nest forever', () => {
     let type: object = { kind: 'Int64' }
     for (let i = 0; i < 30; i++) type = { kind: 'List', itemType: type }
     expect(errorOf(() => typeFromJson(fromPlain(type))).message).toMatch(/nest at most/)

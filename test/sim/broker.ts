@@ -24,7 +24,7 @@ export class Broker {
   forProcess(process: Process): EventLog {
     const log = this.#log
     const reach = (): Promise<void> => process.spend(this.#world.random.next() * 5)
-    // A process has one append under way, so that its messages arrive in order.
+    // A process has one append in flight, so that its messages arrive in order.
     let last: Promise<unknown> = Promise.resolve()
     return {
       kind: log.kind,

@@ -155,7 +155,7 @@ export class Process {
     this.#resume()
   }
 
-  /** Passes while the process runs; waits while it is stopped, for ever once it is dead. */
+  /** Passes while the process runs; waits while it is stopped, forever once it is dead. */
   async gate(): Promise<void> {
     while (this.#paused !== undefined) await this.#paused
     // A promise of its own: what waits for nothing can be forgotten.
