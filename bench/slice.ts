@@ -8,8 +8,14 @@ import { createColumnBuilder } from '../src/arrow/column-builder.ts'
 import { sliceBatch } from '../src/arrow/columns.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
 import { sha3256 } from '../src/ids/native-crypto.ts'
-import type { Column, RecordBatch } from '../src/model/record-batch.ts'
-import { defaultVocabulary, type Field, optional, systemFields } from '../src/model/schema.ts'
+import {
+  type Column,
+  defaultVocabulary,
+  type Field,
+  optional,
+  type RecordBatch,
+  systemFields,
+} from '../src/model/schema.ts'
 import { encodeSlice } from '../src/parquet/write-slice.ts'
 import { appendText } from '../test/helpers/slices.ts'
 

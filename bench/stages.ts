@@ -12,8 +12,14 @@ import { must } from '../src/lib/assert.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
-import type { RecordBatch } from '../src/model/record-batch.ts'
-import { defaultVocabulary, type Field, optional, systemFields, timestampMs } from '../src/model/schema.ts'
+import {
+  defaultVocabulary,
+  type Field,
+  optional,
+  type RecordBatch,
+  systemFields,
+  timestampMs,
+} from '../src/model/schema.ts'
 import { encodeSlice } from '../src/parquet/write-slice.ts'
 import { makeDataDir } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'

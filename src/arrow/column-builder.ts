@@ -2,8 +2,7 @@
 // turns out bad is undone with `rollback`. `finish` hands the buffers over as a Column.
 
 import { assert, must } from '../lib/assert.ts'
-import type { Column } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+import { type Column, type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
 import { countBits } from './buffers.ts'
 import { type ColumnLayout, columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
 

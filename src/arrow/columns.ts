@@ -3,8 +3,7 @@
 // Source of the layout: Apache Arrow columnar format. Buffers are little-endian, as is every machine Node runs on here.
 
 import { assert, must } from '../lib/assert.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
+import { type Column, type DataType, type Field, innerType, isOptional, type RecordBatch } from '../model/schema.ts'
 import { bitAt, copyBits, countBits, cutBits, setBits } from './buffers.ts'
 
 /** Name of the items of a list, in slices and in Arrow schemas. */

@@ -4,8 +4,7 @@
 
 import { concatBytes, copyBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type Field, innerType, isOptional } from '../model/schema.ts'
+import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../model/schema.ts'
 import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
 import { countBits, isText } from './buffers.ts'
 import { fixedWidth, itemName, makeColumn, sliceColumn } from './columns.ts'

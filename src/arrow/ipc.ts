@@ -3,8 +3,7 @@
 // Source: Apache Arrow columnar format, "IPC streaming format"; metadata version V5, buffers aligned to 8 bytes.
 
 import { assert, must } from '../lib/assert.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type Field, innerType } from '../model/schema.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { usedBytes } from './columns.ts'
 import { encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.ts'
 

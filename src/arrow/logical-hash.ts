@@ -1,13 +1,12 @@
 // The logical hash of rows: what they say, whatever file holds them. Streaming, straight from column buffers.
 // Source: arrow-digest v0 with SHA3-256 (https://github.com/sergiimk/arrow-digest), multihash code 0x300016.
 
-import { arrowDigestText } from '../ids/multihash.ts'
+import { arrowDigestText } from '../ids/identifiers.ts'
 import { createSha3256, type IncrementalHash } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType } from '../model/schema.ts'
+import { type Column, type DataType, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { timeUnits } from '../odf/tables.ts'
 import { bitAt } from './buffers.ts'
 import { columnLayout, fixedWidth } from './columns.ts'

@@ -3,7 +3,7 @@
 
 import { type CheckpointContent, encodeCheckpoint } from '../chain/checkpoint.ts'
 import { type CommitRecord, logPositionKind, logPositionText, type NameRecord } from '../chain/records.ts'
-import { sha3Hash } from '../ids/multihash.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
 import type { AddData, Hash, MetadataEvent, SourceState } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
 import { buildSlice, type BuiltSlice, type SliceDeps, sliceWriterName } from './build-slice.ts'

@@ -11,15 +11,22 @@ import {
   sliceBatch,
 } from '../arrow/columns.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
-import { hashText } from '../ids/multihash.ts'
+import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataSchema, type Field, innerType, isOptional, sameType } from '../model/schema.ts'
+import {
+  type Column,
+  type DataSchema,
+  type Field,
+  innerType,
+  isOptional,
+  type RecordBatch,
+  sameType,
+} from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import { SliceWriter } from '../parquet/write-slice.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'

@@ -3,7 +3,7 @@
 // (docs/spec/protocol.md §4). It also reads what operators have rejected.
 
 import type { HaltedDataset, LowWaterMark } from '../chain/records.ts'
-import { base64urlText, sha3Hash } from '../ids/multihash.ts'
+import { base64urlText, sha3Hash } from '../ids/identifiers.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sameValue } from '../lib/compare.ts'

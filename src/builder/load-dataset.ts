@@ -12,7 +12,7 @@ import {
 } from '../chain/checkpoint.ts'
 import { type LeftLog, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
-import { sha3Hash } from '../ids/multihash.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'

@@ -3,7 +3,7 @@
 // was given up for another goes on in that one: its positions begin anew there, and its next block says what it left.
 
 import type { AdoptionRecord, LeftLog, LowWaterMark } from '../chain/records.ts'
-import { sha3Hash } from '../ids/multihash.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/messages.ts'
 import { partitionOf } from '../log/partitions.ts'

@@ -3,7 +3,7 @@
 // for long, is taken only as what its block says it is.
 
 import type { NameRecord } from '../chain/records.ts'
-import { normalHash } from '../ids/multihash.ts'
+import { normalHash } from '../ids/identifiers.ts'
 import { toPlain } from '../json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'

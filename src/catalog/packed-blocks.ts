@@ -1,7 +1,7 @@
 // What a chain keeps of each of its blocks: 140 bytes in one buffer, and the way back from a hash to its number.
 // Blocks are only ever added. Slices are in the rows of the blocks that brought them; objects are made on demand.
 
-import { hashPattern } from '../ids/multihash.ts'
+import { hashPattern } from '../ids/identifiers.ts'
 import { assert } from '../lib/assert.ts'
 import { SlotTable } from '../lib/collections.ts'
 import { DecodeError } from '../model/errors.ts'

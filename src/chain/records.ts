@@ -1,8 +1,7 @@
 // The small records beside blocks, slices and checkpoints, and where in the log a chain has read to: what each holds, and
 // its one spelling, canonical JSON. None holds anything of the process that wrote it.
 
-import { datasetIdPattern } from '../ids/did.ts'
-import { hashPattern } from '../ids/multihash.ts'
+import { datasetIdPattern, hashPattern } from '../ids/identifiers.ts'
 import { canonicalText } from '../json/canonical.ts'
 import { fromPlain, parseJson } from '../json/json.ts'
 import {

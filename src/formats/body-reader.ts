@@ -2,7 +2,7 @@
 // reader says what a record is.
 
 import type { NodeError, RecordErrorKind } from '../model/errors.ts'
-import type { RecordBatch } from '../model/record-batch.ts'
+import type { RecordBatch } from '../model/schema.ts'
 import type { TablePlan } from './column-plan.ts'
 import { type Fault, FaultLog, type RecordPlace } from './fault-log.ts'
 import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'

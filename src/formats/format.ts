@@ -1,8 +1,7 @@
 // What a format of ingest is: its names, and how bytes in it become typed columns. `registry.ts` lists the formats; the
 // gateway pushes the chunks of a body into the reader as they arrive, or again from its spool.
 
-import type { RecordBatch } from '../model/record-batch.ts'
-import type { DataType, Field, Vocabulary } from '../model/schema.ts'
+import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 
 /** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
 export interface Format {

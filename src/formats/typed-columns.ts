@@ -5,7 +5,7 @@
 import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
 import { must } from '../lib/assert.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
+import type { Column, RecordBatch } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'

@@ -4,7 +4,7 @@
 import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
 import { type LogPosition, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
-import { sha3Hash } from '../ids/multihash.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { AddData, Checkpoint, DatasetId, ExecuteTransform, Hash, MetadataBlock } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'

@@ -5,8 +5,15 @@ import { zstdDecompressSync } from 'node:zlib'
 import { createLogicalHash } from '../arrow/logical-hash.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DataSlice } from '../model/events.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataSchema, type Field, innerType, sameType, type Vocabulary } from '../model/schema.ts'
+import {
+  type Column,
+  type DataSchema,
+  type Field,
+  innerType,
+  type RecordBatch,
+  sameType,
+  type Vocabulary,
+} from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import type { AddProblem } from './report.ts'
 

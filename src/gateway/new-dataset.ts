@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import { datasetIdFromKey } from '../ids/did.ts'
+import { datasetIdFromKey } from '../ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sameValue } from '../lib/compare.ts'

@@ -1,18 +1,22 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse.
-// A body is read to its end and found right before anything of it reaches the log.
+// A body is read to its end and found right before anything of it reaches the log. Its first bytes are kept: they
+// explain a refusal, and tell a map that came as plain JSON from rows.
 
 import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
 import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/format.ts'
+import { headBytes, lookAlikeHint, type MapDocument, mapDocumentOf } from '../formats/look-alike.ts'
 import type { BodyFormat } from '../formats/registry.ts'
-import { hashText, sha3Hash } from '../ids/multihash.ts'
+import { hashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { must } from '../lib/assert.ts'
+import { concatBytes } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
+import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import type { RecordBatch } from '../model/record-batch.ts'
-import { BodyHead } from './body-head.ts'
+import { foldAscii } from '../model/names.ts'
+import type { RecordBatch } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
@@ -292,4 +296,53 @@ export function demandRecords(body: TypedBody): void {
     'The body has no records, so there are no columns to create the dataset with.',
     { hint: 'Send records, or declare the schema with PUT.' },
   )
+}
+
+/** Refusals whose cause the look of the body may tell. */
+const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
+
+export class BodyHead {
+  /** Name of the format. */
+  readonly #format: string
+  #bytes: Uint8Array = new Uint8Array()
+  /** True while bytes are waited for: what goes wrong then is no fault of the records. */
+  isWaiting = false
+
+  constructor(format: string) {
+    this.#format = format
+  }
+
+  add(chunk: Uint8Array): void {
+    const missing = headBytes - this.#bytes.length
+    if (missing <= 0) return
+    const more = chunk.subarray(0, missing)
+    this.#bytes = this.#bytes.length === 0 ? more : concatBytes([this.#bytes, more])
+  }
+
+  /** The map that the body is, sent as JSON to a dataset that has no columns for it. */
+  mapDocument(shape: Shape | undefined): MapDocument | undefined {
+    if (this.#format !== 'json') return undefined
+    const document = mapDocumentOf(this.#bytes)
+    const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
+    return isColumn === true ? undefined : document
+  }
+
+  /** The error for a map. */
+  refusal({ what, hint }: MapDocument): NodeError {
+    const message = `The body is ${what}, not rows.`
+    return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
+      hint,
+      errors: [{ record: 0, line: 1, byteOffset: 0, kind: 'MalformedRecord', message }],
+      errorsTotal: 1,
+    })
+  }
+
+  /** The error that tells what is wrong by the look of the body, where that explains it. */
+  explained(error: unknown, shape: Shape | undefined): unknown {
+    if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
+    const map = this.mapDocument(shape)
+    if (map !== undefined) return this.refusal(map)
+    const hint = lookAlikeHint(this.#bytes, this.#format)
+    return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
+  }
 }

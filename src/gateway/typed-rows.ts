@@ -7,8 +7,7 @@ import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ip
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import type { DataType, Field } from '../model/schema.ts'
+import type { Column, DataType, Field, RecordBatch } from '../model/schema.ts'
 import { partBytes } from './publish.ts'
 import { Spool } from './spool.ts'
 

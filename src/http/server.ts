@@ -19,9 +19,8 @@ import { registerAbout, registerCreation, registerDatasets } from './routes/data
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
-import { registerQuery } from './routes/query.ts'
+import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerTokens } from './routes/tokens.ts'
-import { registerVerify } from './routes/verify.ts'
 import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
 import { type OperationText, routeTexts } from './texts.ts'
 

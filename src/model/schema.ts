@@ -1,5 +1,6 @@
 // ODF schemas: data types, fields, the vocabulary of system columns, and the pure rules over them: the short text of a
-// type, when two types are the same, which columns a dataset can store, which changes of a schema a chain admits.
+// type, when two types are the same, which columns a dataset can store, which changes of a schema a chain admits. Record
+// batches too: typed columns in Arrow buffer layout (little-endian), what readers make, the log carries, slices hold.
 // Sources: Open Data Fabric specification, DataSchema and DatasetVocabulary; for the changes also the reference
 // implementation's checks of SetDataSchema, as observed.
 
@@ -264,4 +265,31 @@ function visible(name: string): string {
   return JSON.stringify(name).replaceAll(/[\u007f-\u009f\ufeff]/g, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
+}
+
+/**
+ * One column. `type` never is Option: `nullable` says it.
+ * `values` by type: fixed width little-endian (Int8…UInt64, Float32/64, Date = int32 days, Timestamp = int64 in its
+ * unit, Time = int32 (s, ms) or int64 (us, ns), Decimal = int128); Bool = bitmap, LSB first; String, Binary = bytes
+ * that `offsets` cuts; List = empty (see `child`).
+ */
+export interface Column {
+  readonly name: string
+  readonly type: DataType
+  readonly nullable: boolean
+  readonly rows: number
+  readonly nullCount: number
+  /** Bitmap, LSB first, 1 = present. Absent when nullCount is 0. At least ceil(rows/8) bytes. */
+  readonly validity?: Uint8Array
+  readonly values: Uint8Array
+  /** rows + 1 entries starting at 0, for String, Binary, List. */
+  readonly offsets?: Int32Array
+  /** Items of a List column. */
+  readonly child?: Column
+}
+
+/** Columns of equal length. */
+export interface RecordBatch {
+  readonly rows: number
+  readonly columns: readonly Column[]
 }

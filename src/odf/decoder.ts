@@ -2,8 +2,7 @@
 // fields, enums, unions, identifiers, times and extra attributes are all checked. Fields beyond the known slots are
 // those of a newer ODF and are passed over; the stored bytes stay the identity of a block.
 
-import { datasetIdText } from '../ids/did.ts'
-import { multihashText } from '../ids/multihash.ts'
+import { datasetIdText, multihashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import { toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'

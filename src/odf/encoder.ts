@@ -1,8 +1,7 @@
 // Encodes an ODF metadata table and all below it, driven by tables.ts. Children are written first, depth-first in
 // field order, then the table's fields in field order: the order decides the bytes, and so the hash of the block.
 
-import { datasetIdBytes } from '../ids/did.ts'
-import { multihashBytes } from '../ids/multihash.ts'
+import { datasetIdBytes, multihashBytes } from '../ids/identifiers.ts'
 import { assert, must } from '../lib/assert.ts'
 import { fromHex } from '../lib/bytes.ts'
 import { parseInstant } from '../model/instant.ts'

@@ -2,8 +2,7 @@
 // and DIDs as text, u64 above 2^53-1 as decimal text. Driven by tables.ts. Reading is strict: unknown, missing and
 // mistyped members are errors that name the member; a type may also be its short text (`"Decimal(18,4)"`).
 
-import { datasetIdBytes, datasetIdText } from '../ids/did.ts'
-import { multihashBytes, multihashText } from '../ids/multihash.ts'
+import { datasetIdBytes, datasetIdText, multihashBytes, multihashText } from '../ids/identifiers.ts'
 import { compareCodePoints } from '../json/canonical.ts'
 import { fromPlain, jsonText, parseJson } from '../json/json.ts'
 import { assert, must } from '../lib/assert.ts'
@@ -13,7 +12,7 @@ import type { MetadataEvent } from '../model/events.ts'
 import { parseInstant } from '../model/instant.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import type { DataSchema, DataType, TimeUnit } from '../model/schema.ts'
-import { type FieldDefinition, itemsOf, membersOf, tableNamed, unionMember, unions, timeUnits } from './tables.ts'
+import { type FieldDefinition, itemsOf, membersOf, tableNamed, timeUnits, unionMember, unions } from './tables.ts'
 
 // A type of this many levels still fits the depth that readers of blocks allow.
 const maxTypeDepth = 24

@@ -3,8 +3,7 @@
 
 import { concatColumns, fixedWidth, isPresent, sliceColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
-import type { Column } from '../model/record-batch.ts'
-import type { DataType } from '../model/schema.ts'
+import type { Column, DataType } from '../model/schema.ts'
 import { type ParquetLeaf, physicalTypes } from './file-schema.ts'
 
 /** How bounds of a leaf compare. */

@@ -7,8 +7,16 @@ import { copyRange, isText, setBit } from '../arrow/buffers.ts'
 import { fixedWidth, integerType, itemName, makeColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit } from '../model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  type Field,
+  innerType,
+  isOptional,
+  optional,
+  type RecordBatch,
+  type TimeUnit,
+} from '../model/schema.ts'
 import { type ChunkContent, type Decompress, type LeafShape, type PageValues, readChunk } from './read-pages.ts'
 
 const what = 'Parquet slice'

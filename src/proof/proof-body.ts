@@ -1,8 +1,7 @@
 // The shape of a saved answer or a request to verify: which members it has, and that hashes, key and signature are
 // well-formed. Nothing is checked against anything yet; that is check.ts.
 
-import { parseDidKey } from '../ids/did.ts'
-import { decodeMultibase, normalHash } from '../ids/multihash.ts'
+import { decodeMultibase, normalHash, parseDidKey } from '../ids/identifiers.ts'
 import { list, map, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'

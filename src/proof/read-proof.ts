@@ -1,8 +1,7 @@
 // A proof as /verify takes it: its hashes and signature checked, and of its values only what running the query again
 // needs. What is left is small, however large the answer was.
 
-import { datasetIdBytes } from '../ids/did.ts'
-import { multihashBytes, multihashText } from '../ids/multihash.ts'
+import { datasetIdBytes, multihashBytes, multihashText } from '../ids/identifiers.ts'
 import { checked, list, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'

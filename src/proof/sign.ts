@@ -2,8 +2,7 @@
 // it rests on; its canonical text, 259 bytes, is what a node signs with its Ed25519 key. The proof names its signer by
 // did:key, so that it can be checked years later without this node. Key files are read and written elsewhere.
 
-import { didKeyText } from '../ids/did.ts'
-import { base64urlText, sha3Hash } from '../ids/multihash.ts'
+import { base64urlText, didKeyText, sha3Hash } from '../ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import { canonicalBytes, type CanonicalForm } from '../json/canonical.ts'
 import { parseJson } from '../json/json.ts'

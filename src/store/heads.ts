@@ -2,14 +2,14 @@
 // forward from the hint. Builder, catalog and fsck all read heads through this file.
 
 import type { CommitRecord } from '../chain/records.ts'
-import { hashPattern } from '../ids/multihash.ts'
+import { hashPattern } from '../ids/identifiers.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { listNumbers, readCommit } from './records.ts'
 import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
+import { listNumbers, readCommit } from './records.ts'
 
 /** One block of a chain by number and hash. */
 export interface ChainPoint {

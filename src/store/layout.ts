@@ -3,8 +3,7 @@
 // into a key (an id, a hash, an alias) is checked here before it becomes part of a path.
 
 import { join } from 'node:path'
-import { datasetIdPattern } from '../ids/did.ts'
-import { hashPattern } from '../ids/multihash.ts'
+import { datasetIdPattern, hashPattern } from '../ids/identifiers.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii, isName } from '../model/names.ts'

@@ -2,7 +2,7 @@
 // never trusted beyond what their hash names.
 
 import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
-import { hashText, sha3Hash } from '../ids/multihash.ts'
+import { hashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'

@@ -2,7 +2,7 @@
 // values, one row each. What goes in and comes out is copied between threads, so it is small or a few large arrays of
 // bytes. The adapter is thread-pool.ts, whose threads run thread.ts.
 
-import { sha3Hash } from '../ids/multihash.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
 import { concatBytes } from '../lib/bytes.ts'

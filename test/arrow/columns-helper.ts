@@ -5,8 +5,14 @@ import * as fc from 'fast-check'
 import { bitAt } from '../../src/arrow/buffers.ts'
 import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { fixedWidth, isPresent } from '../../src/arrow/columns.ts'
-import type { Column, RecordBatch } from '../../src/model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  type Field,
+  innerType,
+  isOptional,
+  type RecordBatch,
+} from '../../src/model/schema.ts'
 import { appendText } from '../helpers/slices.ts'
 
 export type Value = null | boolean | number | bigint | string | Uint8Array | Value[]

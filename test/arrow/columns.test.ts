@@ -13,8 +13,7 @@ import {
   sliceBatch,
 } from '../../src/arrow/columns.ts'
 import { AssertionFailed } from '../../src/lib/assert.ts'
-import type { Column } from '../../src/model/record-batch.ts'
-import { type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import { type Column, type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
 import { appendText } from '../helpers/slices.ts'
 import {
   appendValue,

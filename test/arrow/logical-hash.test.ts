@@ -5,8 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sliceBatch } from '../../src/arrow/columns.ts'
 import { createLogicalHash } from '../../src/arrow/logical-hash.ts'
-import type { RecordBatch } from '../../src/model/record-batch.ts'
-import { type DataType, type Field, innerType, isOptional, optional } from '../../src/model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, optional, type RecordBatch } from '../../src/model/schema.ts'
 import { arbTable, batchOf, type Value } from './columns-helper.ts'
 
 interface Vector {

@@ -1,14 +1,12 @@
 // What the builder's tests share: messages as a gateway would write them, a store that can be dumped or made to fail,
 // and ways to let a builder run over a log until it has nothing left to do.
 
-import { appendText } from '../helpers/slices.ts'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { type Builder, type BuilderDeps, startBuilder } from '../../src/builder/builder.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { datasetIdFromKey } from '../../src/ids/did.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { datasetIdFromKey, sha3Hash } from '../../src/ids/identifiers.ts'
 import { sha3256 } from '../../src/ids/native-crypto.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
@@ -17,19 +15,20 @@ import { type Announcements, openLocalAnnouncements } from '../../src/log/announ
 import type { EventLog } from '../../src/log/event-log.ts'
 import type { BatchEntry, CommitAnnouncement, CreateHeader, RowsHeader } from '../../src/log/messages.gen.ts'
 import { encodeMessage } from '../../src/log/messages.ts'
-import type { RecordBatch } from '../../src/model/record-batch.ts'
+import type { MetadataBlock } from '../../src/model/events.ts'
 import {
   type DataSchema,
   defaultVocabulary,
   type Field,
   optional,
+  type RecordBatch,
   systemFields,
   timestampMs,
 } from '../../src/model/schema.ts'
-import type { MetadataBlock } from '../../src/model/events.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { loadBlock } from '../../src/store/load-block.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
+import { appendText } from '../helpers/slices.ts'
 
 export const compressor = {
   name: `zstd ${process.versions['zstd'] ?? ''}`,

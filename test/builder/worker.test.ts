@@ -6,7 +6,7 @@ import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/gove
 import { LowWaterMarks } from '../../src/builder/resume.ts'
 import { KeptRows, readBatches, RowMemory } from '../../src/builder/rows.ts'
 import { DatasetWorker, type Run } from '../../src/builder/worker.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { AssertionFailed } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

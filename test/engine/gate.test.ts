@@ -1,9 +1,9 @@
 // The gate against every known way out of the sandbox, both bypasses of earlier gates, and honest statements.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { escapeAttempts, hiddenPlaces } from './escape-attempts.ts'
-import { ask, type AskOptions, useBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
+import { ask, type AskOptions, refusal, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 
 const bench = useBench()
 let slice: string

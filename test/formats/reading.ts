@@ -5,8 +5,14 @@ import { concatBatches } from '../../src/arrow/columns.ts'
 import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
-import type { Column } from '../../src/model/record-batch.ts'
-import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  defaultVocabulary,
+  type Field,
+  optional,
+  timestampMs,
+} from '../../src/model/schema.ts'
 
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
 

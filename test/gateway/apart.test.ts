@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { HaltedDatasets } from '../../src/gateway/log-watch.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { putLowWaterMark } from '../../src/store/records.ts'

@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { type AgingLog, LogWatch, openAgeFault } from '../../src/gateway/log-watch.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { putAdoption, putLowWaterMark } from '../../src/store/records.ts'

@@ -3,8 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipts.ts'
-import { datasetIdText } from '../../src/ids/did.ts'
-import { hashText } from '../../src/ids/multihash.ts'
+import { datasetIdText, hashText } from '../../src/ids/identifiers.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 
 const secret = utf8('one secret')

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { BlockPace, Waiters } from '../../src/gateway/outcome.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'

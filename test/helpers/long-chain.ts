@@ -11,7 +11,7 @@ import {
 import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/load-dataset.ts'
 import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/chain/checkpoint.ts'
 import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/chain/records.ts'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { CreateHeader } from '../../src/log/messages.gen.ts'
 import type { AddData } from '../../src/model/events.ts'

@@ -5,8 +5,7 @@ import type { ColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { concatBatches, nullColumn } from '../../src/arrow/columns.ts'
 import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import type { RecordBatch } from '../../src/model/record-batch.ts'
-import type { Field } from '../../src/model/schema.ts'
+import type { Field, RecordBatch } from '../../src/model/schema.ts'
 import { openSlice } from '../../src/parquet/read-slice.ts'
 
 export const decompress = (bytes: Uint8Array): Uint8Array => new Uint8Array(zstdDecompressSync(bytes))

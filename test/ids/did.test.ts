@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { datasetIdBytes, datasetIdFromKey, datasetIdText, didKeyText, parseDidKey } from '../../src/ids/did.ts'
+import { datasetIdBytes, datasetIdFromKey, datasetIdText, didKeyText, parseDidKey } from '../../src/ids/identifiers.ts'
 import { fromHex, toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 

@@ -14,7 +14,7 @@ import {
   multihashText,
   normalHash,
   sha3Hash,
-} from '../../src/ids/multihash.ts'
+} from '../../src/ids/identifiers.ts'
 import { fromHex, toHex, utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { jsonText, parseJson } from '../../src/json/json.ts'
 import { toHex } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'

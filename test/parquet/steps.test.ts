@@ -1,11 +1,11 @@
 // Writing a slice in steps: the same file, and a step for each column of a large row group.
 
-import { appendText } from '../helpers/slices.ts'
 import { expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { int64RangeColumn } from '../../src/arrow/columns.ts'
-import type { RecordBatch } from '../../src/model/record-batch.ts'
+import type { RecordBatch } from '../../src/model/schema.ts'
 import { encodeSlice, SliceWriter } from '../../src/parquet/write-slice.ts'
+import { appendText } from '../helpers/slices.ts'
 
 const names = ['a', 'b', 'c']
 const fields = names.map((name) => ({ name, type: { kind: 'Int64' as const } }))

@@ -4,7 +4,7 @@
 import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/ids/multihash.ts'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 

@@ -1,9 +1,10 @@
-// GET and POST /query: one SELECT over any datasets the caller may read, with a signed proof where asked.
+// GET and POST /query: one SELECT over any datasets the caller may read, with a signed proof where asked; POST /verify
+// checks a saved answer and runs it again on the blocks that it names.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { hashOf } from '../../catalog/objects.ts'
-import { datasetIdBytes, datasetIdText } from '../../ids/did.ts'
+import { datasetIdBytes, datasetIdText } from '../../ids/identifiers.ts'
 import { DecodeError, NodeError } from '../../model/errors.ts'
 import {
   type DatasetPin,
@@ -14,7 +15,9 @@ import {
   schemaFormats,
 } from '../../model/query.ts'
 import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
+import type { ReadProof } from '../../proof/read-proof.ts'
 import { openQuery } from '../../replica/query.ts'
+import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { DataFormatText, DecimalText, SchemaFormatText } from '../request-target.ts'
@@ -201,4 +204,18 @@ function idOf(text: string): string {
     if (!(cause instanceof DecodeError)) throw cause
     throw new NodeError('InvalidParameter', `datasets names '${text}', which is no did:odf.`, { cause })
   }
+}
+
+export function registerVerify(app: FastifyInstance, context: ReplicaContext): void {
+  app.post('/verify', { config: { right: 'read', runs: true, reads: 'proof' } }, async (request, reply) => {
+    const proof = (request.body ?? undefined) as ReadProof | undefined // the content type parser read it
+    if (proof === undefined) throw new NodeError('InvalidRequest', 'The request has no body.')
+    const deps = {
+      ...context.replica,
+      work: context.work,
+      trustedSigners: context.trustedSigners,
+      signers: context.signers,
+    }
+    return reply.send(await verifyProof(deps, proof, callerOf(context, request, reply)))
+  })
 }
