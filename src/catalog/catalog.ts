@@ -11,13 +11,12 @@ import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { DatasetChain } from './dataset-chain.ts'
-import { HeldChains } from './held-chains.ts'
+import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
+import { DatasetChain, HeldChains } from './dataset-chain.ts'
 
 const parallelReads = 64
 /** Blocks that the first commit may have beyond one. */

@@ -31,7 +31,8 @@ import {
   waitSeconds,
 } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
-import { KeyedBatches, placeTyped } from './place-batch.ts'
+import { KeyedBatches } from './place-batch.ts'
+import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
