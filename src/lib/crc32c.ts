@@ -1,5 +1,6 @@
 // CRC-32C (Castagnoli), the checksum of messages and of frames. node:zlib has only the other CRC-32.
-// Source: RFC 3720 appendix B.4; tables for 16 bytes a step ("slicing by 16", Intel 2006).
+// Every byte is summed once: sums of neighbours are joined, and bytes known to end with their own checksum are remembered.
+// Sources: RFC 3720 appendix B.4; tables for 16 bytes a step ("slicing by 16", Intel 2006); joining as in zlib.
 
 const polynomial = 0x82f63b78
 const slices = 16
@@ -51,4 +52,50 @@ export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length, previou
   }
   for (; at < end; at++) crc = (crc >>> 8) ^ (t[(crc ^ (bytes[at] ?? 0)) & 255] ?? 0)
   return ~crc >>> 0
+}
+
+/** x^(2^k) modulo the polynomial, for k from 0 to 31; the lowest power is the highest bit. */
+const powers = makePowers()
+
+function makePowers(): Int32Array {
+  const out = new Int32Array(32)
+  out[0] = 1 << 30
+  for (let k = 1; k < 32; k++) out[k] = product(out[k - 1] ?? 0, out[k - 1] ?? 0)
+  return out
+}
+
+/** The product of two polynomials modulo that of the CRC. */
+function product(a: number, b: number): number {
+  let sum = 0
+  let shifted = b
+  for (let rest = a; rest !== 0; rest <<= 1) {
+    if (rest < 0) sum ^= shifted
+    shifted = (shifted & 1) === 1 ? (shifted >>> 1) ^ polynomial : shifted >>> 1
+  }
+  return sum
+}
+
+/** CRC-32C of some bytes and `length` more after them, from the CRCs of both. */
+export function joinedCrc32c(first: number, second: number, length: number): number {
+  let shifted = first
+  // A byte is a shift by x^8: the bits of `length` begin at x^(2^3).
+  for (let rest = length, k = 3; rest > 0; rest = Math.floor(rest / 2), k++) {
+    if (rest % 2 === 1) shifted = product(powers[k & 31] ?? 0, shifted)
+  }
+  return (shifted ^ second) >>> 0
+}
+
+/** The CRC-32C of any bytes that end with the CRC-32C of those before, little-endian. */
+export const sealedCrc32c = 0x48674bc7
+
+const sealed = new WeakSet<Uint8Array>()
+
+/** Remembers that `bytes` end with their own CRC, which has just been written or checked; nobody changes them anymore. */
+export function rememberSealed(bytes: Uint8Array): void {
+  sealed.add(bytes)
+}
+
+/** True for bytes that were remembered. */
+export function isSealed(bytes: Uint8Array): boolean {
+  return sealed.has(bytes)
 }

@@ -36,7 +36,8 @@ class MemoryLog implements EventLog {
     if (this.#closed) throw new NodeError('LogUnavailable', 'The log is closed.')
     const tail = this.#tail(partition)
     const first = tail.end
-    tail.push(messages)
+    // Copies: what is read was never in the hands of its writer, as in every other log.
+    tail.push(messages.map((message) => message.slice()))
     return first
   }
 

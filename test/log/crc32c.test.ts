@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32c } from '../../src/lib/crc32c.ts'
+import { crc32c, joinedCrc32c, sealedCrc32c } from '../../src/lib/crc32c.ts'
 
 /** The definition, one bit at a time. */
 function reference(bytes: Uint8Array): number {
@@ -32,6 +32,27 @@ test('agrees with the definition on any bytes, whole or in parts', () => {
       const at = Math.min(cut, bytes.length)
       expect(crc32c(bytes)).toBe(reference(bytes))
       expect(crc32c(bytes, at, bytes.length, crc32c(bytes, 0, at))).toBe(reference(bytes))
+    }),
+  )
+})
+
+test('of two neighbours is that of both, joined', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 5_000 }), (first, second) => {
+      const both = new Uint8Array([...first, ...second])
+      expect(joinedCrc32c(crc32c(first), crc32c(second), second.length)).toBe(reference(both))
+    }),
+  )
+  const large = new Uint8Array(16 * 1024 * 1024 + 7).fill(0xa5)
+  expect(joinedCrc32c(crc32c(large, 0, 9), crc32c(large, 9), large.length - 9)).toBe(crc32c(large))
+})
+
+test('of bytes that end with their own is always the same', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      const whole = new Uint8Array([...bytes, 0, 0, 0, 0])
+      new DataView(whole.buffer).setUint32(bytes.length, reference(bytes), true)
+      expect(reference(whole)).toBe(sealedCrc32c)
     }),
   )
 })

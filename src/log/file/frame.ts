@@ -6,7 +6,7 @@
 
 import { randomBytes } from '../../ids/native-crypto.ts'
 import { fromHex, toHex, utf8 } from '../../lib/bytes.ts'
-import { crc32c } from '../../lib/crc32c.ts'
+import { crc32c, isSealed, joinedCrc32c, rememberSealed, sealedCrc32c } from '../../lib/crc32c.ts'
 import { HaltError } from '../../model/errors.ts'
 
 export const frameHeaderBytes = 24
@@ -48,7 +48,8 @@ export function writeFrame(
   view.setUint32(at + 16, mark % twoTo32, true)
   view.setUint32(at + 20, Math.floor(mark / twoTo32), true)
   out.set(message, at + frameHeaderBytes)
-  view.setUint32(at + 4, frameCrc(out, at, end, form), true)
+  const sum = isSealed(message) ? sealedCrc32c : crc32c(message)
+  view.setUint32(at + 4, joinedCrc32c(headerCrc(out, at, form), sum, message.length), true)
   return end
 }
 
@@ -67,13 +68,20 @@ export function readFrameHeader(bytes: Uint8Array, at: number, form: FrameForm):
   return { position, mark, length, checksum: view.getUint32(at + 4, true) }
 }
 
-/** True when the frame of `header`, all of whose bytes lie at `at`, has the right checksum. */
-export function frameIsIntact(
+/**
+ * The message in the frame of `frame`, all of whose bytes lie at `at`: a view of them, or undefined when the checksum is
+ * wrong. Where the message ends with its own checksum, that has been checked with the frame's.
+ */
+export function messageInFrame(
   bytes: Uint8Array,
   at: number,
-  frame: FrameHeader & { readonly form: FrameForm },
-): boolean {
-  return frame.checksum === frameCrc(bytes, at, at + frameHeaderBytes + frame.length, frame.form)
+  { length, checksum, form }: FrameHeader & { readonly form: FrameForm },
+): Uint8Array | undefined {
+  const message = bytes.subarray(at + frameHeaderBytes, at + frameHeaderBytes + length)
+  const sum = crc32c(message)
+  if (checksum !== joinedCrc32c(headerCrc(bytes, at, form), sum, length)) return undefined
+  if (sum === sealedCrc32c) rememberSealed(message)
+  return message
 }
 
 /**
@@ -86,15 +94,17 @@ export function hasOtherForm(bytes: Uint8Array, { position, form }: { position: 
   if (header?.position !== position || header.mark > position) return false
   // The number of numbered frames is not known here; that bit of a length says enough.
   if (other.isNumbered) return true
-  return frameHeaderBytes + header.length <= bytes.length && frameIsIntact(bytes, 0, { ...header, form: other })
+  if (frameHeaderBytes + header.length > bytes.length) return false
+  return messageInFrame(bytes, 0, { ...header, form: other }) !== undefined
 }
 
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function frameCrc(bytes: Uint8Array, at: number, end: number, form: FrameForm): number {
-  return crc32c(bytes, at + 8, end, crc32c(bytes, at, at + 4, form.seed))
+/** The checksum of what stands before the message: the number of the log, length, position and mark. */
+function headerCrc(bytes: Uint8Array, at: number, form: FrameForm): number {
+  return crc32c(bytes, at + 8, at + frameHeaderBytes, crc32c(bytes, at, at + 4, form.seed))
 }
 
 /** Who a file log is, and how its frames are written. */

@@ -12,7 +12,7 @@ import {
   type FrameForm,
   type FrameHeader,
   frameHeaderBytes,
-  frameIsIntact,
+  messageInFrame,
   hasOtherForm,
   maxMessageBytes,
   parseIdentity,
@@ -199,7 +199,7 @@ async function tornBytesAfter(
       const frame = Buffer.allocUnsafeSlow(frameHeaderBytes + header.length)
       await file.read(frame, at + i)
       budget -= frame.length
-      if (frameIsIntact(frame, 0, { ...header, form }) || budget < 0) throw damagedFrame(end.position)
+      if (messageInFrame(frame, 0, { ...header, form }) !== undefined || budget < 0) throw damagedFrame(end.position)
     }
   }
   return used

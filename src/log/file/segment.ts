@@ -7,7 +7,7 @@ import { must } from '../../lib/assert.ts'
 import { HaltError } from '../../model/errors.ts'
 import type { LogEntry } from '../event-log.ts'
 import { readStepBytes, readStepEntries } from '../tail.ts'
-import { type FrameForm, frameHeaderBytes, frameIsIntact, readFrameHeader } from './frame.ts'
+import { type FrameForm, frameHeaderBytes, messageInFrame, readFrameHeader } from './frame.ts'
 
 /** A frame boundary: the frame of `position` begins at `offset` bytes of the file. */
 export interface Place {
@@ -112,10 +112,11 @@ export async function readFrames(file: OpenFile, start: Place, wanted: Wanted): 
       continue
     }
     const { form } = wanted
-    const good = header?.position === position && end <= chunk.length && frameIsIntact(chunk, at, { ...header, form })
-    if (!good) return { entries, next: { position, offset: start.offset + at }, bad: true }
+    const isWhole = header?.position === position && end <= chunk.length
+    const bytes = isWhole ? messageInFrame(chunk, at, { ...header, form }) : undefined
+    if (bytes === undefined) return { entries, next: { position, offset: start.offset + at }, bad: true }
     wanted.note({ position, offset: start.offset + at })
-    if (position >= wanted.from) entries.push({ position, bytes: chunk.subarray(at + frameHeaderBytes, end) })
+    if (position >= wanted.from) entries.push({ position, bytes })
     position++
     at = end
   }
