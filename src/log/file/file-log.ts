@@ -21,7 +21,7 @@ import { full, SegmentWriter } from './segment-writer.ts'
 const MiB = 1024 * 1024
 const defaultSegmentBytes = 64 * MiB
 /** Newest entries kept in memory, so that readers that keep up do not touch the disk. */
-const tailBytes = 8 * MiB
+const tailBytes = 32 * MiB
 /** Most bytes of one group commit (a larger append is a group of its own). */
 const groupBytes = 8 * MiB
 /** Most bytes that wait for their group commit. */

@@ -9,6 +9,9 @@ import { frameHeaderBytes, writeFrame } from './frame.ts'
 import { createSegment, type LogDirectory, noteFailure, type RecoveredLog } from './recover-log.ts'
 import { Segment } from './segment.ts'
 
+/** Frames of up to so many bytes are written from one buffer that is used again and again. */
+const scratchBytes = 4 * 1024 * 1024
+
 export class SegmentWriter {
   readonly #at: LogDirectory
   readonly #tail: Tail
@@ -19,6 +22,7 @@ export class SegmentWriter {
   #offset: number
   /** First position of a segment that could not be made whole and may be there. */
   #unfinished: number | undefined
+  #scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
   constructor(at: LogDirectory, recovered: RecoveredLog, tail: Tail) {
     this.#at = at
@@ -145,7 +149,8 @@ export class SegmentWriter {
   #frames(messages: readonly Uint8Array[]): Uint8Array {
     let size = 0
     for (const message of messages) size += frameHeaderBytes + message.length
-    const out = Buffer.allocUnsafe(size)
+    if (size > this.#scratch.length && size <= scratchBytes) this.#scratch = Buffer.allocUnsafeSlow(size)
+    const out = size <= scratchBytes ? this.#scratch.subarray(0, size) : Buffer.allocUnsafeSlow(size)
     const mark = this.#tail.end
     let at = 0
     let position = mark
