@@ -52,7 +52,7 @@ export interface DiskHost {
 
 /** An error of a system call. */
 export function systemError(code: string): Error {
-  return Object.assign(new RangeError(`${code}: simulated`), { code })
+  return Object.assign(new Error(`${code}: simulated`), { code })
 }
 
 export class SimulatedDisk {
