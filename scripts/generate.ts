@@ -40,9 +40,7 @@ async function generateMessages(): Promise<string> {
       bannerComment: '',
       style: { semi: false, singleQuote: true, printWidth: 120 },
     })
-    const readonly = text
-      .replaceAll(/^( +)(\w+\??: )/gm, '$1readonly $2')
-      .replaceAll(/: (\w+\[\])/g, ': readonly $1')
+    const readonly = text.replaceAll(/^( +)(\w+\??: )/gm, '$1readonly $2').replaceAll(/: (\w+\[\])/g, ': readonly $1')
     // Comments of one line, as everywhere in this code.
     parts.push(readonly.replaceAll(/\/\*\*\n *\* (.{1,100})\n *\*\//g, '/** $1 */'))
   }
