@@ -11,6 +11,8 @@ const address = /https?:\/\/\S+/g
 const page = /(?<![\w./}-])(?:\.{1,2}\/)*[\w-][\w./-]*\.md\b/g
 const names = new Set(filesUnder('docs', ['.md']).map(({ path }) => basename(path)))
 
+const everyPath = ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesUnder(folder).map(({ path }) => path))
+
 function missingPages(path: string, text: string): string[] {
   const prose = path.endsWith('.md') ? text : (text.match(comment) ?? []).join('\n')
   const isThere = (name: string): boolean =>
@@ -38,6 +40,25 @@ test('a section that a source cites is one of the page', () => {
   })
   expect(missing).toEqual([])
   expect(cited.length).toBeGreaterThan(10)
+})
+
+/** Sources and tests as pages and comments name them; a test also without its ending, several by how they begin. */
+const named = /(?<![\w/.@-])(?:src|test|bench|scripts)\/[\w./-]*\w/g
+/** Sources as pages name them, in `src`. */
+const source = /(?<=`)[a-z]+\/[\w./-]+\.ts(?=`)/g
+
+test('sources and tests that are named are there', () => {
+  const files = ['src', 'docs', 'bench'].flatMap((folder) => filesUnder(folder, ['.ts', '.md']))
+  const missing = files.flatMap(({ path, text }) => {
+    const prose = path.endsWith('.md') ? text : (text.match(comment) ?? []).join('\n')
+    const inSource = path.endsWith('.md') ? (prose.match(source) ?? []).map((name) => `src/${name}`) : []
+    return [...(prose.replaceAll(address, '').match(named) ?? []), ...inSource]
+      .filter(
+        (name) => !everyPath.some((one) => one.startsWith(name)) && !everyPath.includes(name.replace(/^src\//, '')),
+      )
+      .map((name) => `${path} names ${name}`)
+  })
+  expect(missing).toEqual([])
 })
 
 test('a page that is not there is found; one at an address or beside the file is no fault', () => {
