@@ -54,7 +54,10 @@ test('sources and tests that are named are there', () => {
     const inSource = path.endsWith('.md') ? (prose.match(source) ?? []).map((name) => `src/${name}`) : []
     return [...(prose.replaceAll(address, '').match(named) ?? []), ...inSource]
       .filter(
-        (name) => !everyPath.some((one) => one.startsWith(name)) && !everyPath.includes(name.replace(/^src\//, '')),
+        (name) =>
+          ![name, name.replace(/^src\//, '')].some(
+            (one) => existsSync(join(repository, one)) || everyPath.some((path) => path.startsWith(one)),
+          ),
       )
       .map((name) => `${path} names ${name}`)
   })
