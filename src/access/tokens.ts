@@ -204,5 +204,5 @@ function byAge(a: TokenRecord, b: TokenRecord): number {
 }
 
 function unauthenticated(message: string): NodeError {
-  return new NodeError('Unauthenticated', message, { hint: 'Ask whoever runs this node for a valid token.' })
+  return new NodeError('Unauthenticated', message, { hint: 'Ask the operator of this node for a valid token.' })
 }

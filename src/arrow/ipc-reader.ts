@@ -8,7 +8,7 @@ import { type Column, type Field, innerType, isOptional, type RecordBatch } from
 import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
 import { countBits, isText } from './buffers.ts'
 import { fixedWidth, itemName, makeColumn, sliceColumn } from './columns.ts'
-import { decodeMessage, decodeSchema, messageHeaders } from './ipc-schema.ts'
+import { decodeIpcMessage, decodeSchema, messageHeaders } from './ipc-schema.ts'
 import { continuation } from './ipc.ts'
 
 const what = 'Arrow stream'
@@ -83,7 +83,7 @@ export class ArrowStreamReader {
     if (there < body) return { bytes: body, reason: 'ends inside a message', at: at + 8 }
     const metadata = held.subarray(from + 8, from + body)
     const reader = new FlatBufferReader(metadata, what)
-    const { member, header, bodyBytes } = decodeMessage(reader)
+    const { member, header, bodyBytes } = decodeIpcMessage(reader)
     if (there - body < bodyBytes) return { bytes: body + bodyBytes, reason: 'ends inside a body', at: at + body }
     const end = from + body + bodyBytes
     if (this.#fields === undefined) {

@@ -106,7 +106,7 @@ function writeType(writer: FlatBufferWriter, type: DataType, zone: number): numb
 }
 
 /** A message's header table and body length. Throws DecodeError. */
-export function decodeMessage(reader: FlatBufferReader): { member: number; header: TableCursor; bodyBytes: number } {
+export function decodeIpcMessage(reader: FlatBufferReader): { member: number; header: TableCursor; bodyBytes: number } {
   const root = reader.root()
   const version = reader.i16Field(root, 0)
   if (version !== metadataV5 && version !== metadataV4) reader.fail(`metadata version ${version} is not known`)

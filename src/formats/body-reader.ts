@@ -6,7 +6,7 @@ import type { RecordBatch } from '../model/schema.ts'
 import type { TablePlan } from './column-plan.ts'
 import { type Fault, FaultLog, type RecordPlace } from './fault-log.ts'
 import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'
-import { firstInvalidUtf8, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 import { TypedColumns } from './typed-columns.ts'
 
 /** Reads single records where only that tells where they end. */
@@ -93,7 +93,7 @@ export abstract class BodyReader implements RecordReader, RecordSink {
 
   /** True, with a fault of `record`, when its bytes are not UTF-8. */
   protected invalidUtf8(bytes: Uint8Array, start: number, end: number, record: number | undefined): boolean {
-    const at = this.feed.utf8.dirty ? firstInvalidUtf8(bytes, start, end) : -1
+    const at = this.feed.utf8.dirty ? invalidUtf8At(bytes, start, end) : -1
     if (at < 0) return false
     const message = 'These bytes are not UTF-8.'
     this.fault({ kind: 'InvalidUtf8', message, bytes, at, end: Math.min(at + 4, end) }, record)

@@ -8,7 +8,7 @@ import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar
 import { reservedName, systemNames } from './column-plan.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
 import { exactNumber, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
-import { firstInvalidUtf8, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
 export const valueClass = {
@@ -244,7 +244,7 @@ export abstract class BodyInferrer implements Inferrer, RecordSink {
   }
 
   protected isInvalidUtf8(bytes: Uint8Array, start: number, end: number): boolean {
-    return this.feed.utf8.dirty && firstInvalidUtf8(bytes, start, end) >= 0
+    return this.feed.utf8.dirty && invalidUtf8At(bytes, start, end) >= 0
   }
 
   oversized(): void {

@@ -2,6 +2,7 @@
 // of a record until its end arrives (never more than the cap), drops a byte order mark, counts offsets and lines.
 
 import { Buffer, isUtf8 } from 'node:buffer'
+import { firstInvalidUtf8 } from '../json/parser.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import { RecordPlace } from './fault-log.ts'
 
@@ -247,7 +248,7 @@ export class Utf8Watch {
 const blockBytes = 4096
 
 /** Index of the first byte of the first invalid sequence in `bytes[start, end)`, or -1. */
-export function firstInvalidUtf8(bytes: Uint8Array, start: number, end: number): number {
+export function invalidUtf8At(bytes: Uint8Array, start: number, end: number): number {
   if (isUtf8(bytes.subarray(start, end))) return -1
   let at = start
   // Whole blocks are passed over at native speed; only the faulty one is walked through.
@@ -257,11 +258,5 @@ export function firstInvalidUtf8(bytes: Uint8Array, start: number, end: number):
     if (!isUtf8(block.subarray(0, closed))) break
     at += closed
   }
-  while (at < end) {
-    const byte = bytes[at] ?? 0
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
-    if (byte >= 0x80 && (at + length > end || !isUtf8(bytes.subarray(at, at + length)))) return at
-    at += length
-  }
-  return at
+  return at + firstInvalidUtf8(bytes.subarray(at, end))
 }

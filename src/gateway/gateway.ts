@@ -1,5 +1,5 @@
 // The role that lets records in: admit (admission.ts) → read and type the body (parse-body.ts) → find it a place in the
-// log (place-typed.ts, place-batch.ts, publish.ts) → wait for its outcome (outcome.ts) → receipt (receipts.ts). Stateless:
+// log (place-batch.ts, publish.ts) → wait for its outcome (outcome.ts) → receipt (receipts.ts). Stateless:
 // all it holds is requests in flight.
 
 import type { Readable } from 'node:stream'
@@ -9,6 +9,7 @@ import type { Outcomes } from '../catalog/outcomes.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { formatOf } from '../formats/registry.ts'
 import type { Clock } from '../lib/clock.ts'
+import { sameValue } from '../lib/compare.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
@@ -16,7 +17,7 @@ import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
-import type { Field } from '../model/schema.ts'
+import { type Field, schemaEquals } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
@@ -24,20 +25,20 @@ import { createDataset, type NewDataset } from './new-dataset.ts'
 import {
   answerOf,
   BlockPace,
+  type Decision,
   decisionNow,
   type PlacedBatch,
   preferenceApplied,
   Waiters,
   waitSeconds,
 } from './outcome.ts'
-import { demandRecords, discardBody, typedBody } from './parse-body.ts'
-import { KeyedBatches } from './place-batch.ts'
-import { placeTyped } from './place-typed.ts'
+import { demandRecords, discardBody, type TypedBody, typedBody } from './parse-body.ts'
+import { type BatchToPlace, KeyedBatches, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandVisibility, noHead } from './refusals.ts'
-import { type Shape, targetOf } from './shape.ts'
+import { type Shape, type Target, targetOf } from './shape.ts'
 
 export interface GatewayDeps {
   readonly catalog: Catalog
@@ -264,4 +265,60 @@ export class Gateway {
       })
     }
   }
+}
+
+/** How often a body is read again: each time some other batch brought columns at the same moment. */
+const mostReadings = 5
+/** Rows that bring a schema call for a block at once; where none comes, the log decides without us. */
+const decidedWithinMs = 10_000
+
+interface PlacedBody extends Placed {
+  /** As it was appended. */
+  readonly body: TypedBody
+  readonly replayed: boolean
+}
+
+/**
+ * Places a batch whose body was read against `target`. Rows that bring a schema are in the chain, or refused, when this
+ * resolves; or no block came in time. Throws as `placeBatch`, and as `typedBody` where the body no longer fits.
+ */
+async function placeTyped(
+  deps: PlaceDeps & { readonly waiters: Waiters; readonly metrics?: Metrics | undefined },
+  batch: BatchToPlace,
+  target: Target,
+): Promise<PlacedBody> {
+  const { chain } = batch
+  const { clock, metrics } = deps
+  let { body } = batch
+  let against = target
+  for (let readings = 1; ; readings++) {
+    // mutant: no second reading of a first post
+    if (body.kept !== undefined && isOther(chain, body, against)) {
+      against = targetOf(chain)
+      body = await body.kept.read(against)
+    }
+    const startedMs = clock.monotonicMs()
+    const placed = await placeBatch(deps, { ...batch, body })
+    if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - startedMs) / 1000)
+    if (placed.bringsSchema !== true) return { ...placed, body }
+    const { batchId: id, position } = placed.note
+    const decision = await deps.waiters.wait(chain, { id, position }, decidedWithinMs)
+    if (readings === mostReadings || !isConflict(decision)) {
+      return { ...placed, body, decided: decision === 'void' ? undefined : decision }
+    }
+  }
+}
+
+/** True when the dataset's columns are neither those that the body was read against nor those that it brings. */
+function isOther(chain: DatasetChain, { shape }: TypedBody, against: Target): boolean {
+  const now = targetOf(chain)
+  if (!sameValue(now.vocabulary, against.vocabulary)) return true
+  if (now.shape === undefined || now.shape === against.shape) return false
+  return !schemaEquals(now.shape.schema, shape.schema)
+}
+
+function isConflict(decision: Decision | undefined): boolean {
+  if (decision === undefined || decision === 'void') return false
+  const { status } = decision.outcome
+  return status.kind === 'rejected' && status.error === 'SchemaConflict'
 }

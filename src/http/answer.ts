@@ -104,7 +104,7 @@ export class AnswerBudget {
     }
     return {
       take: (bytes) => {
-        // Whoever has left gets nothing.
+        // A client that has left gets nothing.
         if (!isOpen) return
         this.#check(caller, bytes)
         change(bytes)
@@ -205,7 +205,7 @@ export function registerCompression(app: FastifyInstance): void {
     }
     if (isStream) {
       announce()
-      // Whoever reads the encoded stream sees why it ends early.
+      // The reader of the encoded stream sees why it ends early.
       const encoded = pipeline(payload, stream(), () => {})
       return done(null, encoded)
     }

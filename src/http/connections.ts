@@ -59,7 +59,7 @@ export function registerConnections(app: FastifyInstance, clock: Clock): void {
 
 function newConnection(socket: Socket): Connection {
   const connection: Connection = { isBusy: false, waiting: [] }
-  // Whoever reads a body resumes the connection.
+  // What reads a body resumes the connection.
   socket.on('resume', () => {
     if (connection.waiting.length > 0) socket.pause()
   })

@@ -1,14 +1,26 @@
-// CSV as a format of ingest, and inference over it: the header, and the classes of the cells of each column in the first
-// records.
+// CSV as a format of ingest: cells by position or by the names in the header, into the columns; and inference over it,
+// from the header and the classes of the cells of each column in the first records.
 
-import { NodeError } from '../../model/errors.ts'
+import { must } from '../../lib/assert.ts'
+import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { systemNames } from '../column-plan.ts'
-import { excerptOf, FaultLog } from '../fault-log.ts'
-import type { CsvHeader, Format, InferOptions, Inferred } from '../format.ts'
-import { BodyInferrer, classOfText, lastNumber, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
-import { cellTexts, CsvCells, CsvFramer, firstNonName, isBlankLine, namesColumns } from './cells.ts'
-import { CsvReader } from './reader.ts'
+import { BodyReader } from '../body-reader.ts'
+import { type ColumnPlan, reservedName, systemNames, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
+import { excerptOf, type Fault, FaultLog, unknownFieldMessage } from '../fault-log.ts'
+import type { CsvHeader, Format, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../format.ts'
+import {
+  BodyInferrer,
+  booleanOf,
+  classOfText,
+  lastNumber,
+  noteInteger,
+  type SampledColumn,
+  trimEnd,
+  trimStart,
+  valueClass,
+} from '../inference.ts'
+import { NumberScan, scanNumber } from '../number-scan.ts'
+import { cellTexts, CsvCells, CsvFramer, firstNonName, isBlankLine, namesColumns, splitFaults } from './cells.ts'
 
 class CsvInferrer extends BodyInferrer {
   private readonly options: InferOptions
@@ -108,6 +120,213 @@ class CsvInferrer extends BodyInferrer {
     if (found === valueClass.integer) noteInteger(column, lastNumber, bytes)
   }
 }
+
+/** A cell that belongs to no column and may hold anything. */
+const ignoredCell = -1
+/** A cell that belongs to no column and must be empty. */
+const valuelessCell = -2
+
+class CsvReader extends BodyReader {
+  private readonly plan: TablePlan
+  private readonly framer: CsvFramer
+  private readonly cells = new CsvCells()
+  private readonly number = new NumberScan()
+  private header: CsvHeader | undefined
+  /** Column of each cell; settled by the first record. */
+  private layout: readonly number[] | undefined = undefined
+  /** The first record's cells as text. */
+  private names: readonly string[] = []
+  /** Columns that no cell stands for. */
+  private missing: readonly number[] = []
+  private sawNul = false
+
+  constructor(options: ReaderOptions) {
+    const plan = tablePlan(options)
+    const framer = new CsvFramer()
+    super(options, framer, plan)
+    this.plan = plan
+    this.framer = framer
+    this.header = options.csvHeader
+    if (options.csvHeader === 'absent') this.lay(plan.positions)
+  }
+
+  override push(chunk: Uint8Array): void {
+    if (!this.sawNul && chunk.includes(0)) this.sawNul = true
+    super.push(chunk)
+  }
+
+  override finish(): ParsedBody {
+    const body = super.finish()
+    return this.header === undefined ? body : { ...body, csvHeader: this.header }
+  }
+
+  override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
+    if (isBlankLine(bytes, start, end)) return
+    const readable = this.split(bytes, start, end, last)
+    if (this.layout === undefined) {
+      // Without its first record nothing after it has a meaning.
+      if (!readable) throw this.error()
+      if (this.settle(bytes, end)) return
+    }
+    if (readable) this.convert(bytes, start, end)
+    this.records += 1
+    this.columns.endRow(end - start)
+  }
+
+  override oversized(length: number, last: boolean): void {
+    if (last && this.framer.inQuotes) {
+      const { quoteLine: line, quoteDistance } = this.framer
+      this.addBare('UnclosedQuote', unclosedMessage, { line, offset: this.feed.place.offset + quoteDistance })
+      this.records += 1
+    } else super.oversized(length, last)
+    if (this.layout === undefined) throw this.error()
+  }
+
+  /** Finds the cells of a record; false, with a fault, when they cannot be told apart. */
+  private split(bytes: Uint8Array, start: number, end: number, last: boolean): boolean {
+    const isHeader = this.layout === undefined && this.header === 'present'
+    const record = isHeader ? undefined : this.records
+    if (last && this.framer.inQuotes) {
+      const at = start + this.framer.quoteDistance
+      this.fault({ kind: 'UnclosedQuote', message: unclosedMessage, bytes, at, end }, record)
+      return false
+    }
+    if (this.invalidUtf8(bytes, start, end, record)) return false
+    const nul = this.sawNul ? bytes.subarray(start, end).indexOf(0) : -1
+    if (nul >= 0) {
+      const at = start + nul
+      this.fault({ kind: 'MalformedRecord', message: 'A NUL byte is no text.', bytes, at, end: at + 1 }, record)
+      return false
+    }
+    const fault = this.cells.split(bytes, start, end)
+    if (fault === undefined) return true
+    const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
+    this.fault({ kind, message: splitFaults[fault], bytes, at: this.cells.faultAt, end }, record)
+    return false
+  }
+
+  /** Decides from the first record what the cells stand for; true when it is a header. */
+  private settle(bytes: Uint8Array, end: number): boolean {
+    const { plan } = this
+    const texts = cellTexts(this.cells)
+    this.header ??= namesColumns(texts, (folded) => plan.byName.has(folded)) ? 'present' : 'absent'
+    this.names = texts
+    this.lay(this.header === 'present' ? this.headerLayout(bytes, end, texts) : plan.positions)
+    return this.header === 'present'
+  }
+
+  private lay(layout: readonly number[]): void {
+    const met = new Set(layout)
+    this.layout = layout
+    this.missing = this.plan.columns.map((_, column) => column).filter((column) => !met.has(column))
+  }
+
+  /** The column that each cell of the header names. Throws NodeError when one names none. */
+  private headerLayout(bytes: Uint8Array, end: number, texts: readonly string[]): number[] {
+    const { plan, options } = this
+    const valueless = new Set(options.valueless?.map(foldAscii))
+    const seen = new Set<string>()
+    const layout = texts.map((text, cell) => {
+      const folded = foldAscii(text)
+      const column = plan.byName.get(folded)
+      let kind: RecordErrorKind | undefined
+      let message = ''
+      if (seen.has(folded)) {
+        kind = 'DuplicateField'
+        message = `The header names '${text}' twice.`
+      } else if (column === reservedName) {
+        kind = 'ReservedColumn'
+        message = `'${text}' is a system column; the node fills it.`
+      } else if (column === undefined && !valueless.has(folded) && options.unknownFields === 'reject') {
+        kind = 'UnknownField'
+        message = unknownFieldMessage(text, false)
+      }
+      seen.add(folded)
+      if (kind !== undefined) this.fault({ kind, message, ...this.cellAt(bytes, end, cell), column: text }, undefined)
+      return column ?? (valueless.has(folded) ? valuelessCell : ignoredCell)
+    })
+    if (this.faults.total > 0) throw this.error()
+    return layout
+  }
+
+  private convert(bytes: Uint8Array, start: number, end: number): void {
+    const { cells, columns, plan } = this
+    const layout = this.layout ?? plan.positions
+    const { count } = cells
+    if (count !== layout.length) return this.wrongCount(bytes, start, end, layout.length)
+    for (let cell = 0; cell < count; cell++) {
+      const index = layout[cell] ?? ignoredCell
+      if (index < 0) {
+        if (index === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, end, cell)
+        continue
+      }
+      const column = plan.columns[index]
+      if (column === undefined) continue
+      const kind = this.putCell(column, index, cell)
+      if (kind === undefined) continue
+      const fault = { kind, message: columns.reason, ...this.cellAt(bytes, end, cell), column: column.name }
+      this.fault(fault, this.records)
+    }
+    for (const index of this.missing) {
+      const column = must(plan.columns[index], 'a column')
+      const kind = columns.putNull(column, must(columns.builders[index], 'a builder'))
+      if (kind === undefined) continue
+      this.fault({ kind, message: columns.reason, bytes, at: start, end, column: column.name }, this.records)
+    }
+  }
+
+  private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
+    const { cells, columns, number } = this
+    const builder = must(columns.builders[index], 'a builder')
+    const bytes = cells.source(cell)
+    const from = cells.starts[cell] ?? 0
+    const to = cells.ends[cell] ?? 0
+    const { code } = column
+    if (code === valueCode.string) {
+      if (from === to && cells.quoted[cell] === 0) return columns.putNull(column, builder)
+      return columns.putText(column, builder, bytes, from, to)
+    }
+    const start = trimStart(bytes, from, to)
+    const end = trimEnd(bytes, start, to)
+    if (start === end) return columns.putNull(column, builder)
+    if (code === valueCode.bool) {
+      const value = booleanOf(bytes, start, end)
+      return value === undefined ? columns.wrongType(column, 'no boolean') : columns.putBool(column, builder, value)
+    }
+    const numeric = code >= valueCode.small && code <= valueCode.decimal
+    const epoch = index === 0 && this.options.eventTimeUnit !== undefined && code === valueCode.timestamp
+    if ((numeric || epoch) && scanNumber(number, bytes, start, end, true) && number.end === end) {
+      return columns.putNumber(column, builder, number, bytes)
+    }
+    return numeric ? columns.wrongType(column, 'no number') : columns.putText(column, builder, bytes, start, end)
+  }
+
+  private wrongCount(bytes: Uint8Array, start: number, end: number, expected: number): void {
+    const { count } = this.cells
+    const kind = count > expected ? 'TooManyFields' : 'TooFewFields'
+    const at = count > expected ? (this.cells.rawStarts[expected] ?? start) : start
+    const guessed = this.header === 'absent' && this.options.csvHeader === undefined
+    const than = this.header === 'present' ? `the header names ${expected}` : `the dataset has ${expected} columns`
+    const hint = guessed ? ' If the first line is a header, say header=present.' : ''
+    const message = `The record has ${count} cells; ${than}.${hint}`
+    this.fault({ kind, message, bytes, at, end }, this.records)
+  }
+
+  private unknownValue(bytes: Uint8Array, end: number, cell: number): void {
+    const column = this.names[cell] ?? ''
+    const message = unknownFieldMessage(column, true)
+    this.fault({ kind: 'UnknownField', message, ...this.cellAt(bytes, end, cell), column }, this.records)
+  }
+
+  /** Where a cell lies in the record that ends at `end`, its quotes included. */
+  private cellAt(bytes: Uint8Array, end: number, cell: number): Pick<Fault, 'bytes' | 'at' | 'end'> {
+    const { rawStarts, count } = this.cells
+    const next = cell + 1 < count ? must(rawStarts[cell + 1], 'a cell') - 1 : end
+    return { bytes, at: must(rawStarts[cell], 'a cell'), end: next }
+  }
+}
+
+const unclosedMessage = 'The quote that opens this cell is never closed.'
 
 export const csv: Format = {
   name: 'csv',
