@@ -3,13 +3,15 @@
 
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
-import { assert } from '../lib/assert.ts'
+import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
-import { outputFormatOf } from '../outputs/formats.ts'
+import { fileFormatOf } from '../outputs/formats.ts'
+import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
+import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
@@ -18,8 +20,11 @@ import {
   type ChildSettings,
   engineVersion,
   HeldLists,
+  type HeldTable,
   type PlainJob,
+  type PlainStreamJob,
   type Stability,
+  type StreamEnd,
 } from './messages.ts'
 import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
@@ -45,6 +50,9 @@ interface Plan {
   readonly sql: string
   readonly stability: Stability
 }
+
+/** What a plan depends on, beside the statement and its views. */
+type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'skip'> & { readonly limit: number | undefined }
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
@@ -80,14 +88,8 @@ export class DuckDbSession {
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
-    const tables = this.#lists.take(job)
-    const statement = await this.#statement(job.analysis.sql)
-    checkJob(statement, job)
-    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const key = [job.reproducible, job.skip, job.limit, views].join('\n')
-    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
-    remember(statement.plans, { key, value: plan, most: keptPlans })
-    if (outputFormatOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
+    const plan = await this.#planOf(job, this.#lists.take(job))
+    if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
@@ -96,9 +98,31 @@ export class DuckDbSession {
     return { ...(await renderResult(result, options)), schema, stability: plan.stability }
   }
 
+  /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
+  async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    const plan = await this.#planOf({ ...job, reproducible: false }, this.#lists.take(job))
+    checkDuplicates(plan.names)
+    const format = must(fileFormatOf(job.format), 'a job names a file format')
+    const { exportBytes } = this.#settings
+    const options = { format, options: job.options, names: plan.names, limit: job.limit, exportBytes }
+    const sink = open(plan.stability)
+    return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
+  }
+
   /** Ends the query in flight with an error; it may take a while or never happen. */
   interrupt(): void {
     this.#connection.interrupt()
+  }
+
+  /** What the statement of a job was rewritten to, over the views that it needs. */
+  async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
+    const statement = await this.#statement(job.analysis.sql)
+    checkJob(statement, job)
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    const key = [job.reproducible, job.skip, job.limit, views].join('\n')
+    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
+    remember(statement.plans, { key, value: plan, most: keptPlans })
+    return plan
   }
 
   async #statement(text: string): Promise<Statement> {
@@ -114,7 +138,7 @@ export class DuckDbSession {
   }
 
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
-  async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
+  async #makePlan(statement: Statement, job: Wanted): Promise<Plan> {
     const { sql, node, gate } = statement
     const { node: written, checksJson } = await this.#rewriter.printable(node, sql)
     // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
@@ -145,13 +169,14 @@ export class DuckDbSession {
     try {
       return await action()
     } catch (error) {
+      if (error instanceof NodeError) throw error
       const raw = error instanceof Error ? error.message : String(error)
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
 }
 
-function checkJob(statement: Statement, job: PlainJob): void {
+function checkJob(statement: Statement, job: Wanted): void {
   const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
   for (const table of statement.gate.tables) {
     assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)

@@ -119,6 +119,16 @@ export const DataFormatText = Type.String({
   maxLength: 20,
 })
 
+export const EscapeText =
+  'Csv: an apostrophe before text that a spreadsheet would take for a formula; false by default.'
+export const GeometryText = 'The column with geometry as GeoJSON text; `geometry` by default.'
+
+/** What a caller may choose of a file. */
+export const FileParameters = {
+  escapeFormulas: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: EscapeText })),
+  geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
+}
+
 const defaultItems = 100
 const maxItems = 1000
 

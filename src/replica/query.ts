@@ -14,7 +14,7 @@ import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import { outputFormatOf } from '../outputs/formats.ts'
+import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit, type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -95,7 +95,11 @@ async function answerBound(
 }
 
 /** Gates a statement and pins its names. */
-export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
+export async function bindQuery(
+  deps: ReplicaDeps,
+  request: Pick<QueryRequest, 'query' | 'datasets'>,
+  caller: Caller,
+): Promise<BoundQuery> {
   demandSqlSize(request.query, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
   const reader = new Reader(deps.catalog, caller.mayRead)
@@ -177,7 +181,7 @@ export function outputOf(output: {
 
 /** The media type of an answer in an output format. */
 export function mediaTypeOf(dataFormat: string): string {
-  return must(outputFormatOf(dataFormat)?.mediaTypes[0], 'a request names an output format')
+  return must(jsonLayoutOf(dataFormat)?.mediaTypes[0], 'a request names an output format')
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */
