@@ -51,7 +51,10 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffe
     }
     case 'Float64': {
       const values = typed(Float64Array, column)
-      return (row) => writeFloat(out, float64Token(values[row] ?? 0), style)
+      return (row) => {
+        const value = values[row] ?? 0
+        if (!writeShortDecimal(out, value)) writeFloat(out, float64Token(value), style)
+      }
     }
     case 'Decimal':
       return decimalWriter(column, type.scale, out, means === 'integer' ? '' : style.quote)
@@ -98,6 +101,33 @@ function writeHex(out: TextBuffer, bytes: Uint8Array, start: number, end: number
 function writeFloat(out: TextBuffer, token: string, style: CellStyle): void {
   out.ascii(token === 'null' ? style.null : token)
 }
+
+/** Decimal places that are tried. */
+const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
+/** Any two decimals of up to 15 digits are different doubles: the one that a double was made of is its shortest text. */
+const mostScaled = 1e15
+
+/** The token of a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
+function writeShortDecimal(out: TextBuffer, value: number): boolean {
+  const magnitude = value < 0 ? -value : value
+  // The token has an exponent below, and zero has a sign.
+  if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false
+  for (let places = 0; places < powers.length; places++) {
+    const power = powers[places] ?? 1
+    const scaled = Math.round(magnitude * power)
+    if (scaled >= mostScaled) return false
+    if (scaled / power !== magnitude) continue
+    if (value < 0) out.byte(minus)
+    const whole = Math.floor(scaled / power)
+    out.integer(whole)
+    out.byte(point)
+    out.padded(scaled - whole * power, Math.max(1, places))
+    return true
+  }
+  return false
+}
+
+const [minus, point] = [0x2d, 0x2e]
 
 function integerWriter(column: Column, { kind }: DataType, out: TextBuffer): CellWriter {
   switch (kind) {

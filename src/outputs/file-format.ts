@@ -1,7 +1,8 @@
 // What a file format of answers is: its names, and a writer that turns batches of columns into bytes, piece by piece.
 // One folder of outputs/ for each; formats.ts lists them. Pure.
 
-import type { DataType, RecordBatch } from '../model/schema.ts'
+import { noZone } from '../arrow/columns.ts'
+import { type DataType, type Field, innerType, optional, type RecordBatch } from '../model/schema.ts'
 
 /** A column of an answer. Every column of an answer may hold nulls. */
 export interface FileColumn {
@@ -53,4 +54,14 @@ export interface FileFormat {
   readonly hasLists: boolean
   /** Throws NodeError `InvalidParameter` or `QueryNotAllowed` for columns that the format cannot hold. */
   begin(columns: readonly FileColumn[], options: FileOptions, tools: FileTools): FileWriter
+}
+
+/** The columns as fields. */
+export function fieldsOf(columns: readonly FileColumn[]): Field[] {
+  return columns.map(({ name, type }) => ({ name, type: optional(withZone(type)) }))
+}
+
+function withZone(type: DataType): DataType {
+  if (type.kind === 'List') return { ...type, itemType: optional(withZone(innerType(type.itemType))) }
+  return type.kind === 'Timestamp' ? { ...type, timezone: type.timezone ?? noZone } : type
 }

@@ -1,11 +1,14 @@
 // The formats of answers, one object each: the JSON layouts of layouts.ts and the file formats, one folder each. The
 // engine's child, the HTTP routes and their documentation read them from here; a new format is one more object.
 
+import { arrow } from './arrow/format.ts'
 import { csv } from './csv/format.ts'
 import type { FileFormat } from './file-format.ts'
 import { type JsonLayout, jsonLayoutNames, jsonLayoutOf } from './layouts.ts'
+import { ndJson } from './ndjson/format.ts'
+import { parquet } from './parquet/format.ts'
 
-export const fileFormats: readonly FileFormat[] = [csv]
+export const fileFormats: readonly FileFormat[] = [csv, ndJson, arrow, parquet]
 
 /** Names as answers, `/info` and the documentation list them. */
 export const fileFormatNames: readonly string[] = fileFormats.map(({ name }) => name)
