@@ -26,7 +26,7 @@ import {
   type Stability,
   type StreamEnd,
 } from './messages.ts'
-import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './sql-text.ts'
 import { stabilityOf } from './stability.ts'
@@ -100,7 +100,9 @@ export class DuckDbSession {
 
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
   async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
-    const plan = await this.#planOf({ ...job, reproducible: false }, this.#lists.take(job))
+    const tables = this.#lists.take(job)
+    if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
+    const plan = await this.#planOf({ ...job, reproducible: false }, tables)
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes } = this.#settings
@@ -204,6 +206,15 @@ function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statem
           'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
         ]
   throw new NodeError('NotReproducible', `${why}, so there can be no proof.`, { hint, ...(position && { position }) })
+}
+
+/** Throws NodeError `QueryNotAllowed`. */
+function demandOffsetOrder({ node }: Statement): void {
+  if (keepsOffsetOrder(node)) return
+  throw notAllowed(
+    { construct: 'subqueries, windows or aggregates in the condition of an export' },
+    'A condition is over the columns of one row; GET /query runs any SELECT and answers files too.',
+  )
 }
 
 /** Two output columns of exactly one name have no place in a keyed layout. */

@@ -96,6 +96,8 @@ export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip
   readonly options: FileOptions
   /** All rows when undefined. */
   readonly limit: number | undefined
+  /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */
+  readonly inOffsetOrder: boolean
 }
 
 /** How a streamed answer ended: whole, as far as `limit` goes. */

@@ -48,6 +48,8 @@ export interface FileFormat {
   readonly mediaTypes: readonly string[]
   /** Of file names, without the dot. */
   readonly extension: string
+  /** Columns that the node fills (offset, op, system_time) are in it when a whole dataset is asked for. */
+  readonly hasSystemColumns: boolean
   /** What a caller may choose of it. */
   readonly choices: readonly (keyof FileOptions)[]
   /** Lists of plain values are List columns; else they come as JSON text, as structs, maps and unions always do. */

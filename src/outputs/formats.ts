@@ -4,11 +4,12 @@
 import { arrow } from './arrow/format.ts'
 import { csv } from './csv/format.ts'
 import type { FileFormat } from './file-format.ts'
+import { geoJson, ndGeoJson } from './geojson/format.ts'
 import { type JsonLayout, jsonLayoutNames, jsonLayoutOf } from './layouts.ts'
 import { ndJson } from './ndjson/format.ts'
 import { parquet } from './parquet/format.ts'
 
-export const fileFormats: readonly FileFormat[] = [csv, ndJson, arrow, parquet]
+export const fileFormats: readonly FileFormat[] = [csv, ndJson, arrow, parquet, geoJson, ndGeoJson]
 
 /** Names as answers, `/info` and the documentation list them. */
 export const fileFormatNames: readonly string[] = fileFormats.map(({ name }) => name)

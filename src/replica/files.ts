@@ -21,6 +21,8 @@ export interface FileRequest {
   readonly skip: number
   /** All rows when undefined. */
   readonly limit: number | undefined
+  /** Refuses a statement whose rows do not come in the order of offsets. */
+  readonly inOffsetOrder?: boolean
 }
 
 /** A dataset that a file was read from, at a block. */
@@ -50,13 +52,14 @@ export async function openFileQuery(
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
   const { analysis, tables, views, pinned } = await bindQuery(deps, request, caller)
-  const { query, format, options, skip, limit } = request
+  const { query, format, options, skip, limit, inOffsetOrder = false } = request
   const asked = { file: fileForm, query, pinned, format, ...fileOptions(options), skip, limit: limit ?? null }
   return {
     heads: headsOf(views),
     tag: analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
     rowsAtMost: limit,
-    start: async () => await startFile(deps, { analysis, tables, format, options, skip, limit }, { views, caller }),
+    start: async () =>
+      await startFile(deps, { analysis, tables, format, options, skip, limit, inOffsetOrder }, { views, caller }),
   }
 }
 
@@ -80,7 +83,7 @@ export async function openFileTail(
       await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
       const tables = [tailTable(deps.store, view, run)]
-      const job = { analysis, tables, format, options, skip: skipped, limit: end - start }
+      const job = { analysis, tables, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { views: [view], caller })
     },
   }

@@ -136,7 +136,10 @@ test('a chunk boundary, nulls and long texts change nothing', async () => {
     [i, NULL, i + 1] AS l, CASE WHEN i % 5 = 0 THEN NULL ELSE i / 8 END AS x, i % 3 = 0 AS b, (i % 9)::DECIMAL(9, 2) AS d
     FROM range(10000) r(i)`
   const expected = JSON.parse(await lines(sql))
-  const ndjson = Buffer.from(await streamed('NdJson', sql)).toString().trimEnd().split('\n')
+  const ndjson = Buffer.from(await streamed('NdJson', sql))
+    .toString()
+    .trimEnd()
+    .split('\n')
   expect(ndjson.map((line) => JSON.parse(line))).toEqual(expected)
   const path = join(directory, 'many.parquet')
   writeFileSync(path, await streamed('Parquet', sql))
@@ -145,7 +148,11 @@ test('a chunk boundary, nulls and long texts change nothing', async () => {
   expect(table.numRows).toBe(10_000)
   for (const at of [0, 1, 2047, 2048, 9999]) {
     const row = table.get(at)?.toJSON()
-    expect({ ...row, i: Number(row?.['i']), l: [...row?.['l']].map((one) => (one === null ? null : Number(one))) }).toMatchObject({
+    expect({
+      ...row,
+      i: Number(row?.['i']),
+      l: [...row?.['l']].map((one) => (one === null ? null : Number(one))),
+    }).toMatchObject({
       i: at,
       s: expected[at].s,
       l: expected[at].l,
@@ -158,9 +165,13 @@ test('a chunk boundary, nulls and long texts change nothing', async () => {
 test('texts that lie anywhere in memory come out as they are', async () => {
   const sql = `SELECT CASE i % 4 WHEN 0 THEN 'short' WHEN 1 THEN repeat(chr((97 + i % 26)::INT), 5000) WHEN 2 THEN 'a text of some length ' || (i % 13)
     ELSE md5(i::VARCHAR) || md5((i + 1)::VARCHAR) END AS s FROM range(6000) r(i) ORDER BY hash(i)`
-  expect(Buffer.from(await streamed('NdJson', sql)).toString().split('\n').slice(0, -1).join(',')).toBe(
-    (await lines(sql)).slice(1, -1),
-  )
+  expect(
+    Buffer.from(await streamed('NdJson', sql))
+      .toString()
+      .split('\n')
+      .slice(0, -1)
+      .join(','),
+  ).toBe((await lines(sql)).slice(1, -1))
 })
 
 test('a limit cuts inside a chunk, and says that there was more', async () => {

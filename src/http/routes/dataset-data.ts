@@ -13,10 +13,8 @@ import { datasetOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
-import { DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
+import { At, DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
 import { oneFormat, readFileOptions, readSchemaFormat, readWindow } from './query.ts'
-
-const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
 
 const MetadataQuery = Type.Object(
   {

@@ -16,6 +16,7 @@ export const arrow: FileFormat = {
   spellings: ['arrow', 'ArrowStream', 'arrow-stream'],
   mediaTypes: ['application/vnd.apache.arrow.stream'],
   extension: 'arrows',
+  hasSystemColumns: true,
   choices: [],
   hasLists: true,
   begin: (columns) => beginArrow(columns),

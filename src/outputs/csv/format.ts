@@ -20,6 +20,7 @@ export const csv: FileFormat = {
   spellings: ['CSV', 'csv'],
   mediaTypes: ['text/csv; charset=utf-8; header=present'],
   extension: 'csv',
+  hasSystemColumns: true,
   choices: ['escapeFormulas'],
   hasLists: false,
   begin: (columns, { escapeFormulas }) => {

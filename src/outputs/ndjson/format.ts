@@ -16,6 +16,7 @@ export const ndJson: FileFormat = {
   spellings: ['NDJSON', 'NdJSON', 'ndjson', 'nd-json'],
   mediaTypes: ['application/x-ndjson', 'application/jsonl', 'application/ndjson'],
   extension: 'ndjson',
+  hasSystemColumns: true,
   choices: [],
   hasLists: false,
   begin: (columns) => {

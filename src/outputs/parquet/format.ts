@@ -12,6 +12,7 @@ export const parquet: FileFormat = {
   spellings: ['parquet'],
   mediaTypes: ['application/vnd.apache.parquet', 'application/parquet'],
   extension: 'parquet',
+  hasSystemColumns: true,
   choices: ['geometry'],
   hasLists: true,
   begin: (columns, _options, { compress }) => beginParquet(columns, compress),
