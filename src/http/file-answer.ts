@@ -3,7 +3,6 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { StreamEnd } from '../engine/messages.ts'
 import { NodeError } from '../model/errors.ts'
 import type { FileFormat } from '../outputs/file-format.ts'
 import { fileFormatOf, fileFormats, outputFormatOf } from '../outputs/formats.ts'
@@ -118,10 +117,7 @@ export async function sendFile(
 }
 
 /** The same bytes in pieces that are small enough to watch a slow reader by. */
-async function* cut(
-  pieces: AsyncGenerator<Uint8Array, StreamEnd>,
-  onEnd: (end: StreamEnd) => void,
-): AsyncGenerator<Uint8Array, void> {
+async function* cut(pieces: Pieces, onEnd: (end: StreamEnd) => void): AsyncGenerator<Uint8Array, void> {
   for (;;) {
     const next = await pieces.next()
     if (next.done === true) return onEnd(next.value)
@@ -130,6 +126,9 @@ async function* cut(
     }
   }
 }
+
+type Pieces = Awaited<ReturnType<OpenFile['start']>>['pieces']
+type StreamEnd = NonNullable<Awaited<ReturnType<OpenFile['start']>>['start']['end']>
 
 /** Names of datasets need no escapes. */
 function disposition(name: string, { extension }: FileFormat): string {

@@ -118,6 +118,6 @@ function placed(error: unknown, before: string): unknown {
   const { position, ...details } = error.details
   const offset = position.offset - utf8(before).length
   if (offset < 0) return new NodeError(error.kind, error.message, details)
-  const column = position.line === 1 ? position.column - [...before].length : position.column
+  const column = position.line === 1 ? position.column - Array.from(before).length : position.column
   return new NodeError(error.kind, error.message, { ...details, position: { ...position, offset, column } })
 }

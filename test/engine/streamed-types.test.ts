@@ -83,25 +83,21 @@ describe('every type of the engine', async () => {
 
   test.each(names)('%s leaves as CSV with the same text', async (name) => {
     const sql = `SELECT 1 AS b, "${name}" AS a FROM test_all_types()`
-    const expected = await orKind(() => lines(sql))
     const found = await orKind(async () => await cellsOf(await streamed('Csv', sql)))
-    if (!expected.startsWith('[')) return expect(found).toBe(expected)
-    const rows = expected.slice(1, -1).split(/(?<=\}),(?=\{"b")/)
-    expect(found).toEqual([['b', 'a'], ...rows.map((row) => ['1', plainText(row.slice('{"b":1,"a":'.length, -1))])])
+    const json = await orKind(() => lines(sql))
+    const rows = json.slice(1, -1).split(/(?<=\}),(?=\{"b")/)
+    const cells = rows.map((row) => ['1', plainText(row.slice('{"b":1,"a":'.length, -1))])
+    expect(found).toEqual(json.startsWith('[') ? [['b', 'a'], ...cells] : json)
   })
 
   test.each(names)('%s leaves as Parquet that the engine reads back', async (name) => {
     const sql = `SELECT "${name}" AS a FROM test_all_types()`
+    const json = await orKind(() => lines(sql))
     const bytes = await orKind(() => streamed('Parquet', sql))
-    if (typeof bytes === 'string') return expect(['QueryNotAllowed', 'SqlValue']).toContain(bytes)
     const path = join(directory, `${name}.parquet`)
-    writeFileSync(path, bytes)
-    const back = (await connection.runAndReadAll(`SELECT a FROM '${path}'`)).getRowsJson()
-    const rows = await lines(sql)
-    const there = (await connection.runAndReadAll(`SELECT a::VARCHAR FROM (${sql}) t(a)`)).getRowsJson()
-    // What has no type of its own in Parquet is the text of JSON.
-    const asText = JSON.stringify(back) === JSON.stringify(there)
-    if (!asText) expect(await lines(`SELECT a FROM '${path}'`)).toBe(textOf(name, rows))
+    if (typeof bytes !== 'string') writeFileSync(path, bytes)
+    const back = typeof bytes === 'string' ? bytes : await lines(`SELECT a FROM '${path}'`)
+    expect(back).toBe(json.startsWith('[') ? textOf(name, json) : json)
   })
 })
 
@@ -151,7 +147,7 @@ test('a chunk boundary, nulls and long texts change nothing', async () => {
     expect({
       ...row,
       i: Number(row?.['i']),
-      l: [...row?.['l']].map((one) => (one === null ? null : Number(one))),
+      l: JSON.parse(JSON.stringify(row?.['l'], (_, one: unknown) => (typeof one === 'bigint' ? Number(one) : one))),
     }).toMatchObject({
       i: at,
       s: expected[at].s,
