@@ -2,7 +2,7 @@
 // engine works on the next chunk while this one is written. The binding ends a streaming result silently when the query
 // fails; what tells the two ends apart is that a result that failed is no streaming result any more.
 
-import { zstdCompressSync } from 'node:zlib'
+import { constants, zstdCompressSync } from 'node:zlib'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
 import { sliceBatch } from '../arrow/columns.ts'
 import { assert } from '../lib/assert.ts'
@@ -45,12 +45,19 @@ export async function streamResult(
   const { format, names } = options
   const columns = result.columnTypes().map((type, at) => resultColumn(names[at] ?? '', type, format))
   const facts = columns.map((column) => column.facts)
-  const writer = format.begin(facts, options.options, { compress: zstdCompressSync })
+  const writer = format.begin(facts, options.options, { compress })
   const out = new BoundedSink(sink, options.exportBytes)
   const end = await writeRows(result, { columns, writer, out, limit: options.limit })
   if (!result.isStreaming) await failAgain(connection, sql, sink.sentBytes)
   await out.all(writer.end())
   return end
+}
+
+/** What leaves at once is compressed fast; pages fit into one piece of output. */
+const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 1024 * 1024 }
+
+function compress(bytes: Uint8Array): Uint8Array {
+  return zstdCompressSync(bytes, zstdOptions)
 }
 
 interface Rows {

@@ -74,13 +74,19 @@ function addressOf(view: DataView, row: number): number {
 /** Ranges that begin at the given addresses, those of neighbours joined, in order; their ends are not known yet. */
 function rangesOf(addresses: Float64Array): Range[] {
   const ranges: Range[] = []
-  addresses.sort()
+  if (!isAscending(addresses)) addresses.sort()
   let last = Number.NEGATIVE_INFINITY
   for (const address of addresses) {
     if (address - last >= gapBytes) ranges.push({ start: address, end: address, bytes: undefined })
     last = address
   }
   return ranges
+}
+
+/** Texts of a page come in order, those of a dictionary do not. */
+function isAscending(addresses: Float64Array): boolean {
+  for (let i = 1; i < addresses.length; i++) if ((addresses[i] ?? 0) < (addresses[i - 1] ?? 0)) return false
+  return true
 }
 
 /** Sets the ends of the ranges: where the texts in them end. */
