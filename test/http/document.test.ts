@@ -78,6 +78,7 @@ describe('the OpenAPI document', () => {
         'GET /ogc/collections/{collection}/queryables',
         'GET /ogc/collections/{collection}/items',
         'GET /ogc/collections/{collection}/items/{feature}',
+        'GET /ogc/collections/{collection}/tiles/{z}/{x}/{y}.mvt',
         'GET /tokens',
         'POST /tokens',
         'DELETE /tokens/{id}',
