@@ -20,6 +20,7 @@ import { registerExport } from './routes/export.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
+import { registerOgc } from './routes/ogc.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
@@ -101,7 +102,8 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       () => answers.heldBytes,
     )
     const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
-    for (const register of [registerQuery, registerVerify, registerTail, registerExport]) register(app, own)
+    for (const register of [registerQuery, registerVerify, registerTail, registerExport, registerOgc])
+      register(app, own)
   } else registerAbsent(app, 'replica')
 }
 
