@@ -4,10 +4,7 @@ import type { Limits } from '../../lib/limits.ts'
 import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
 
 /** What reading a shapefile is bounded by. */
-export type ShapefileLimits = Pick<
-  Limits,
-  'zipEntries' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes' | 'columns'
->
+export type ShapefileLimits = Pick<Limits, 'zipEntries' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes' | 'columns'>
 
 /** A fault of one record; the file may be read on after it. */
 export interface RecordFault {
