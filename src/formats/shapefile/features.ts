@@ -12,7 +12,7 @@ import type { RecordFault, ShapefileLimits } from './faults.ts'
 import { writeGeometry, writeMeasures } from './geometry-text.ts'
 import { JsonText } from './json-text.ts'
 import type { Layer } from './layer.ts'
-import { reprojectHint, unknownCrs } from './prj.ts'
+import { unknownCrs, wrongCrsHint } from './prj.ts'
 import { isFault, readShape, type Shape, type ShapeFault } from './shape.ts'
 import { readShpHeader, Shapes, type ShapeType } from './shp.ts'
 
@@ -145,7 +145,7 @@ class FeatureWriter {
     const { hasCrs, layer } = this.#open
     if (fault.outOfRange !== true) return fault
     if (!hasCrs) throw unknownCrs(layer.name, fault.message)
-    return { ...fault, hint: reprojectHint(layer.name) }
+    return { ...fault, hint: wrongCrsHint(layer.name) }
   }
 
   #note({ kind, message, column, excerpt, hint }: RecordFault, record: number): void {

@@ -93,9 +93,10 @@ function ofFile({ line: _line, byteOffset: _offset, pointer, ...fault }: RecordE
 export const shapefile: FileFormat = {
   kind: 'file',
   name: 'shapefile',
-  title: 'shapefile',
+  title: 'Shapefile',
   mediaTypes: ['application/vnd.esri.shapefile', 'application/vnd.shp', 'x-gis/x-shapefile', 'application/zip'],
   extensions: ['zip', 'shz'],
+  parameters: ['layer', 'charset'],
   about: 'a zip with the .shp, .dbf, .prj and .cpg of a layer',
   openFile: async (file, options) => new ShapefileReader(await openShapefile(file, options)),
 }

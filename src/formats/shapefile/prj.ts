@@ -20,7 +20,7 @@ export function demandWgs84(text: string, layer: string): void {
     'UnsupportedCrs',
     `${shown(layer)}.prj has ${what}; only WGS 84 in degrees is read. Nothing was stored.`,
     {
-      hint: reprojectHint(layer),
+      hint: `Reproject it: ogr2ogr ${reprojectArguments(layer)}, then zip what it writes.`,
     },
   )
 }
@@ -28,14 +28,16 @@ export function demandWgs84(text: string, layer: string): void {
 /** The error for coordinates that are no degrees, where no .prj says what they are. */
 export function unknownCrs(layer: string, message: string): NodeError {
   const text = `The zip has no .prj, and the coordinates are no degrees: ${message} Nothing was stored.`
-  return new NodeError('UnsupportedCrs', text, {
-    hint: `Say the system that they are in: ogr2ogr -s_srs EPSG:<code> ${reprojectArguments(layer)}, then zip what it writes.`,
-  })
+  return new NodeError('UnsupportedCrs', text, { hint: `Say their system: ${sourceCommand(layer)}` })
 }
 
-/** What to do about coordinates in another system. */
-export function reprojectHint(layer: string): string {
-  return `Reproject it: ogr2ogr ${reprojectArguments(layer)}, then zip what it writes.`
+/** What to do about coordinates that are no degrees, where the .prj says that they are. */
+export function wrongCrsHint(layer: string): string {
+  return `The .prj says degrees of WGS 84; say the system that the coordinates are in: ${sourceCommand(layer)}`
+}
+
+function sourceCommand(layer: string): string {
+  return `ogr2ogr -s_srs EPSG:<code> ${reprojectArguments(layer)}, then zip what it writes.`
 }
 
 function reprojectArguments(layer: string): string {

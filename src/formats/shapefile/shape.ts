@@ -188,7 +188,7 @@ function ringsOf(xy: Float64Array, lines: Int32Array): Ring[] | ShapeFault {
     const start = lines[part] ?? 0
     const end = lines[part + 1] ?? 0
     if (end - start < 4)
-      return invalid(`Part ${part} is a ring with ${end - start} positions; a ring has four or more.`)
+      return invalid(`Part ${part} is a ring with too few positions (${end - start}); a ring has four or more.`)
     if (xy[2 * start] !== xy[2 * end - 2] || xy[2 * start + 1] !== xy[2 * end - 1]) {
       return invalid(`Part ${part} is a ring that does not end where it begins.`)
     }

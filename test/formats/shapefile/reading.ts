@@ -2,10 +2,12 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BodyFile, FileOptions } from '../../../src/formats/format.ts'
+import type { FileOptions } from '../../../src/formats/format.ts'
 import { shapefileFeatures } from '../../../src/formats/shapefile/format.ts'
-import { type Limits, limitTable } from '../../../src/lib/limits.ts'
+import type { Limits } from '../../../src/lib/limits.ts'
 import { NodeError } from '../../../src/model/errors.ts'
+import { defaultLimits } from '../../helpers/default-limits.ts'
+import { bodyFile } from '../reading.ts'
 
 export const fixtures = join(import.meta.dirname, '../../fixtures/shapefile')
 
@@ -13,14 +15,7 @@ export function fixture(name: string): Buffer {
   return readFileSync(join(fixtures, name))
 }
 
-export const limits = Object.fromEntries(
-  Object.entries(limitTable).map(([name, { value }]) => [name, value]),
-) as unknown as Limits
-
-export function bodyFile(bytes: Uint8Array): BodyFile {
-  // Every read is a copy of its own, as from a file.
-  return { bytes: bytes.length, at: async (start, end) => new Uint8Array(bytes.subarray(start, end)) }
-}
+const limits = defaultLimits()
 
 export type Options = Omit<Partial<FileOptions>, 'limits'> & { readonly limits?: Partial<Limits> }
 
