@@ -90,7 +90,7 @@ export class ColumnarReader implements FileReader {
 
   async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
     const plan = tablePlan(options)
-    const faults = new FaultLog()
+    const faults = fileFaults()
     const targets = this.#targets(plan, options, faults)
     const missing = plan.columns.filter(
       ({ required }, column) => required && !targets.some((target) => target.column === column),
@@ -109,7 +109,7 @@ export class ColumnarReader implements FileReader {
       const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
       yield { rows: batch.rows, columns }
     }
-    if (faults.total > 0) throw faults.toError(options.valueless !== undefined)
+    if (faults.total > 0) throw faults.toError(false)
   }
 
   /** What becomes of each column of the file; notes those that can become nothing. */
@@ -143,6 +143,12 @@ export class ColumnarReader implements FileReader {
   }
 }
 
+function fileFaults(): FaultLog {
+  const faults = new FaultLog()
+  faults.whole = 'The file'
+  return faults
+}
+
 function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
   const message = `Column '${name}' is required and the file does not have it.`
   return { record: 0, column: name, kind: 'MissingRequired', message }
@@ -163,7 +169,7 @@ function isZoneless({ type }: Field): boolean {
 
 /** The refusal to make a column of times that may be of any zone. */
 function zoneless(name: string): NodeError {
-  const faults = new FaultLog()
+  const faults = fileFaults()
   faults.addBare({ column: name, kind: 'BadTimestamp', message: zonelessReason(name) })
   return faults.toError(false)
 }
@@ -182,7 +188,8 @@ function noteLongRecords(batch: RecordBatch, first: number, { recordBytes }: For
 
 /**
  * The type that a column of a dataset gets from one of a file; undefined for one that holds nothing. Times finer than a
- * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones.
+ * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones. A
+ * dataset has no times of day: they are text.
  */
 function datasetType(type: DataType): DataType | undefined {
   switch (type.kind) {
@@ -195,7 +202,7 @@ function datasetType(type: DataType): DataType | undefined {
       return { kind: 'Timestamp', unit: unit === 'Nanosecond' ? 'Microsecond' : unit, timezone: 'UTC' }
     }
     case 'Time':
-      return { kind: 'Time', unit: type.unit === 'Second' ? 'Millisecond' : (type.unit ?? 'Millisecond') }
+      return { kind: 'String' }
     default:
       return type
   }

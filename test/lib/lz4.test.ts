@@ -52,9 +52,8 @@ describe('LZ4', () => {
           const damaged = Buffer.from(bytes)
           damaged[bit >> 3]! ^= 1 << (bit & 7)
           const read = await readLz4Frame(damaged, content.length)
-          // The end mark has no checksum, but then something stands after it.
-          if (isChecked) expect(read).toBeTypeOf('string')
-          else if (typeof read !== 'string') expect(read.length).toBe(content.length)
+          // Where nothing is checked, other bytes may come out, but never more or fewer.
+          return typeof read === 'string' || (!isChecked && read.length === content.length)
         }),
         { numRuns: 150 },
       )
