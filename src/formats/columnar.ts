@@ -3,9 +3,18 @@
 
 import { batchBytes, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, type Field, innerType, optional, type RecordBatch, timestampMs } from '../model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  type Field,
+  innerType,
+  optional,
+  type RecordBatch,
+  timestampMs,
+} from '../model/schema.ts'
 import { ColumnCast, zonelessReason } from './cast.ts'
 import { reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
@@ -40,6 +49,7 @@ interface Target {
 }
 
 const geometryName = 'geometry'
+const manyRows = 1000
 
 export class ColumnarReader implements FileReader {
   readonly #file: ColumnarFile
@@ -101,9 +111,12 @@ export class ColumnarReader implements FileReader {
         if (record === 0) faults.addBare(missingFault(name))
       }
       noteLongRecords(batch, record, options, faults)
-      const made = new Map(
-        targets.map(({ column, cast }, index) => [column, cast.cast(must(batch.columns[index], 'a column'), record)]),
-      )
+      const made = new Map<number, Column>()
+      for (const [index, { column, cast }] of targets.entries()) {
+        made.set(column, cast.cast(must(batch.columns[index], 'a column'), record))
+        // Columns of many values, one after the other, would hold all others up.
+        if (batch.rows > manyRows) await nextTurn()
+      }
       record += batch.rows
       if (faults.total > 0) continue
       const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
