@@ -34,6 +34,8 @@ export interface GateResult {
   readonly sessionNames: readonly Construct[]
   /** Every alias and column name that the statement itself makes, ASCII lower case. */
   readonly aliases: ReadonlySet<string>
+  /** Names of parameters, ASCII lower case, each once. */
+  readonly parameters: readonly string[]
 }
 
 /** Maps a byte offset in the statement to a place in the text as sent, where the two have to do with one another. */
@@ -82,6 +84,7 @@ class Gate {
   readonly #tables = new Map<string, TableName>()
   readonly #sessionNames: Construct[] = []
   readonly #aliases = new Set<string>()
+  readonly #parameters = new Set<string>()
   #volatile: Sighting | undefined
   #machineDependent: Sighting | undefined
   #nodes = 0
@@ -100,6 +103,7 @@ class Gate {
       machineDependent: this.#constructOf(this.#machineDependent),
       sessionNames: this.#sessionNames,
       aliases: this.#aliases,
+      parameters: [...this.#parameters],
     }
   }
 
@@ -144,6 +148,7 @@ class Gate {
     else if (kind === 'table call') this.#judgeTableFunction(node)
     else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
+    else if (kind === 'expression PARAMETER') this.#parameters.add(foldAscii(text(node, 'identifier')))
     else if (kind === 'type info UNBOUND_TYPE_INFO') this.#judgeType(node)
     else if (kind === 'sample') this.#noteVolatile(sampleConstruct)
     else if (kind === 'table JOIN' && text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
@@ -283,7 +288,6 @@ class Gate {
       const type = text(node, 'show_type')
       this.#deny(type === 'SUMMARY' ? 'SUMMARIZE' : type === 'DESCRIBE' ? 'DESCRIBE' : 'SHOW')
     }
-    if (kind === 'expression PARAMETER') this.#deny('a parameter', 'Write the value into the statement.')
     this.#deny(kind)
   }
 

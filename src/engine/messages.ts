@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { ErrorDetails, TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
+import type { Parameter, ParameterName } from '../model/parameters.ts'
 import type { DataSchema } from '../model/schema.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
@@ -47,6 +48,8 @@ export interface Analysis {
   readonly tables: readonly TableName[]
   /** The first construct that makes the statement irreproducible, if any. */
   readonly volatile: Construct | undefined
+  /** Each distinct one once. */
+  readonly parameters: readonly ParameterName[]
 }
 
 /** A run of slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
@@ -86,6 +89,8 @@ export interface EngineJob {
   readonly ascii: boolean
   readonly skip: number
   readonly limit: number
+  /** One for each of `analysis.parameters`; none by default. */
+  readonly parameters?: readonly Parameter[]
 }
 
 /** The caller of a query. */

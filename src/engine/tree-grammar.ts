@@ -128,6 +128,8 @@ export const shapes: ReadonlyMap<string, Shape> = new Map([
       type: ARRAY_CONSTRUCTOR|ARRAY_EXTRACT|ARRAY_SLICE|STRUCT_EXTRACT|COMPARE_IN|COMPARE_NOT_IN|GROUPING_FUNCTION|
         OPERATOR_COALESCE|OPERATOR_IS_NOT_NULL|OPERATOR_IS_NULL|OPERATOR_NOT|OPERATOR_TRY|OPERATOR_UNPACK,
       children: [expression]`,
+    // A constant that the request gives: it stands where expressions do, never for a name.
+    PARAMETER: 'type: VALUE_PARAMETER, identifier: text',
     POSITIONAL_REFERENCE: 'type: POSITIONAL_REFERENCE, index: number',
     STAR: `
       type: STAR, relation_name: text, exclude_list: [text], replace_list: [replacement], columns: flag,

@@ -12,13 +12,23 @@ import { fromPlain } from '../json/json.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
+import { matchParameters, parametersJson } from '../model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit, type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { askingOf, type Caller, checkPinAliases, pinNames, pinnedList, Reader, viewFiles } from './pin.ts'
+import {
+  askingOf,
+  type Caller,
+  checkPinAliases,
+  datasetsOfPins,
+  pinNames,
+  pinnedList,
+  Reader,
+  viewFiles,
+} from './pin.ts'
 
 export interface ReplicaDeps {
   readonly catalog: Catalog
@@ -96,11 +106,14 @@ async function answerBound(
 
 /** Gates a statement and pins its names. */
 export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
-  demandSqlSize(request.query, deps.limits.sqlBytes)
+  demandSqlSize(request, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
+  matchParameters(analysis.parameters, request.parameters)
   const reader = new Reader(deps.catalog, caller.mayRead)
-  const bindings = await pinNames(reader, analysis.tables, request.datasets)
-  const pinned = await pinnedList(reader, request.datasets ?? [], bindings)
+  const datasets =
+    request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)
+  const bindings = await pinNames(reader, analysis.tables, datasets)
+  const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
   for (const view of views) await deps.objects.checkSlices(view)
   const tables = bindings.map(({ parts, view }) => {
@@ -138,6 +151,7 @@ export async function execute(
     ascii: forProof,
     skip: request.skip,
     limit: request.limit,
+    ...(request.parameters && { parameters: request.parameters.values }),
   }
   const running = deps.engine.run(job, askingOf(deps.catalog, caller))
   const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
@@ -189,6 +203,7 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
     include: request.include,
     schemaFormat: request.schemaFormat,
     datasets: pinned,
+    parameters: request.parameters && parametersJson(request.parameters),
     skip: request.skip,
     limit: request.limit,
   }
