@@ -15,6 +15,7 @@ import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
+import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
@@ -91,17 +92,24 @@ export class DuckDbSession {
 
   /** Parses and gates a statement. Throws NodeError. */
   async analyze(sql: string): Promise<Analysis> {
-    const { tables, volatile, parameters } = (await this.#statement(sql)).gate
+    const { tables, volatile, catalogue, listings, parameters } = (await this.#statement(sql)).gate
     const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
     const placed = parameters.map((name) => {
       const position = places?.get(name)
       return { name, ...(position && { position }) }
     })
-    return { sql, tables, volatile, parameters: placed }
+    return { sql, tables, volatile, catalogue, listings, parameters: placed }
   }
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
+    if (job.listings === undefined) return await this.#run(job)
+    const { listings } = job
+    const run = async (): Promise<SessionAnswer> => await this.#run(job)
+    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, run))
+  }
+
+  async #run(job: PlainJob): Promise<SessionAnswer> {
     const tables = this.#lists.take(job)
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
@@ -149,7 +157,8 @@ export class DuckDbSession {
     prepared.destroySync()
     const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
     const framed = await this.#rewriter.framed(ordered, job)
-    const stability = gate.volatile ? 'pinned' : stabilityOf(rewritten.hasParameters ? written : node, job.tables)
+    const stability =
+      gate.volatile || gate.catalogue ? 'pinned' : stabilityOf(rewritten.hasParameters ? written : node, job.tables)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
   }
 
@@ -160,7 +169,7 @@ export class DuckDbSession {
     parameters: readonly Parameter[],
   ): Promise<DuckDBPreparedStatement> {
     // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
-    const own = rewritten.checksJson ? undefined : sql
+    const own = rewritten.checksJson || rewritten.readsListings ? undefined : sql
     const prepare = async (from: QuotedSql | undefined, text: string): Promise<DuckDBPreparedStatement> =>
       await this.#guard(from, async () => await this.#connection.prepare(text))
     if (own !== undefined && !rewritten.hasParameters) return await prepare(own, own.text)
@@ -198,6 +207,7 @@ export class DuckDbSession {
     try {
       return await action()
     } catch (error) {
+      if (error instanceof NodeError) throw error
       const raw = error instanceof Error ? error.message : String(error)
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
@@ -229,7 +239,12 @@ function checkJob(statement: Statement, job: PlainJob): void {
 }
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
-function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statement): void {
+function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
+  if (catalogue !== undefined) {
+    const { construct, position } = catalogue
+    const why = `${construct} is answered from the catalog of this node, so there can be no proof.`
+    throw new NodeError('NotReproducible', why, { hint: 'Ask without a proof.', ...(position && { position }) })
+  }
   const found = volatile ?? machineDependent
   if (found === undefined) return
   // The tree has no place for USING SAMPLE.

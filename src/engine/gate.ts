@@ -19,7 +19,7 @@ import {
   sessionNames,
   volatileFunctions,
 } from './functions.ts'
-import type { Construct, TableName } from './messages.ts'
+import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
 import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
@@ -34,6 +34,10 @@ export interface GateResult {
   readonly sessionNames: readonly Construct[]
   /** Every alias and column name that the statement itself makes, ASCII lower case. */
   readonly aliases: ReadonlySet<string>
+  /** What is answered from the catalog: DESCRIBE, SUMMARIZE, information_schema. */
+  readonly catalogue: Construct | undefined
+  /** Tables of information_schema, each once. */
+  readonly listings: readonly ListingName[]
   /** Names of parameters, ASCII lower case, each once. */
   readonly parameters: readonly string[]
 }
@@ -67,14 +71,18 @@ const maxCtes = 100
 const maxTables = 1000
 
 /** Schemas of the engine itself; no account has such a name. */
-const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
+const engineSchemas = new Set([listingSchema, 'information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
 
 /**
  * Judges one statement (the `node` of json_serialize_sql). Throws NodeError `QueryNotAllowed`,
  * `DatasetNotFound` (a name that can be no dataset's), `SqlUnknownName` (a function).
  */
-export function gateStatement(node: JsonObject, locate: Locate = () => undefined): GateResult {
-  const gate = new Gate(locate)
+export function gateStatement(
+  node: JsonObject,
+  locate: Locate = () => undefined,
+  listingsIn: 'information_schema' | typeof listingSchema = 'information_schema',
+): GateResult {
+  const gate = new Gate(locate, listingsIn)
   gate.visit('query', node, new Set(), 0)
   return gate.result()
 }
@@ -85,6 +93,9 @@ class Gate {
   readonly #sessionNames: Construct[] = []
   readonly #aliases = new Set<string>()
   readonly #parameters = new Set<string>()
+  readonly #listings = new Set<ListingName>()
+  readonly #listingsIn: string
+  #catalogue: Sighting | undefined
   #volatile: Sighting | undefined
   #machineDependent: Sighting | undefined
   #nodes = 0
@@ -92,8 +103,9 @@ class Gate {
   /** Location of the closest ancestor that has one. */
   #near: number | undefined
 
-  constructor(locate: Locate) {
+  constructor(locate: Locate, listingsIn: string) {
     this.#locate = locate
+    this.#listingsIn = listingsIn
   }
 
   result(): GateResult {
@@ -103,6 +115,8 @@ class Gate {
       machineDependent: this.#constructOf(this.#machineDependent),
       sessionNames: this.#sessionNames,
       aliases: this.#aliases,
+      catalogue: this.#constructOf(this.#catalogue),
+      listings: [...this.#listings],
       parameters: [...this.#parameters],
     }
   }
@@ -116,7 +130,7 @@ class Gate {
     this.#near = location(value) ?? outer
     const tag = families.get(of)
     const kind = tag === undefined ? of : `${of} ${text(value, tag)}`
-    const shape = shapes.get(kind) ?? this.#denyKind(kind, value)
+    const shape = shapes.get(kind) ?? this.#denyKind(kind)
     this.#noteAliases(value)
     this.#judge(kind, value, scope)
     const scopes = tag === 'type' && of === 'query' ? this.#queryScopes(value, scope, depth + 1) : undefined
@@ -145,6 +159,7 @@ class Gate {
   /** Looks at what the grammar cannot say: names of tables, functions and columns, and what has no proof. */
   #judge(kind: string, node: JsonObject, scope: Scope): void {
     if (kind === 'table BASE_TABLE') this.#judgeTable(node, scope)
+    else if (kind === 'table SHOW_REF') this.#judgeShow(node)
     else if (kind === 'table call') this.#judgeTableFunction(node)
     else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
@@ -187,6 +202,7 @@ class Gate {
     if (present(node, 'at_clause')) this.#deny('AT (time travel)', 'Pin a block with "datasets" in the request.')
     const first = parts[0] ?? ''
     if (parts.length === 1 && scope.has(foldAscii(first))) return
+    if (this.#isListing(parts)) return
     const key = JSON.stringify(parts)
     if (this.#tables.has(key)) return
     if (this.#tables.size >= maxTables) this.#deny('more than 1,000 names of datasets')
@@ -198,6 +214,30 @@ class Gate {
       })
     }
     this.#tables.set(key, { parts, text: name, ...place })
+  }
+
+  /** Notes `information_schema.tables` and its like. */
+  #isListing([schema = '', name = '', ...more]: readonly string[]): boolean {
+    const listing = listingNames.find((one) => one === foldAscii(name))
+    if (listing === undefined || more.length > 0 || foldAscii(schema) !== this.#listingsIn) return false
+    this.#listings.add(listing)
+    this.#catalogue = earlier(this.#catalogue, { construct: `information_schema.${listing}`, offset: this.#near })
+    return true
+  }
+
+  #judgeShow(node: JsonObject): void {
+    const type = text(node, 'show_type')
+    if (type !== 'DESCRIBE' && type !== 'SUMMARY') this.#denyShow()
+    if (!present(node, 'query')) this.#denyShow()
+    const construct = type === 'SUMMARY' ? 'SUMMARIZE' : type
+    this.#catalogue = earlier(this.#catalogue, { construct, offset: this.#near })
+  }
+
+  #denyShow(): never {
+    this.#deny(
+      'SHOW',
+      'SHOW TABLES by itself, DESCRIBE and SUMMARIZE with a name or a SELECT, information_schema.tables and columns are answered.',
+    )
   }
 
   #judgeTableFunction(call: JsonObject): void {
@@ -283,11 +323,7 @@ class Gate {
     return position === undefined ? {} : { position }
   }
 
-  #denyKind(kind: string, node: JsonObject): never {
-    if (kind === 'table SHOW_REF') {
-      const type = text(node, 'show_type')
-      this.#deny(type === 'SUMMARY' ? 'SUMMARIZE' : type === 'DESCRIBE' ? 'DESCRIBE' : 'SHOW')
-    }
+  #denyKind(kind: string): never {
     this.#deny(kind)
   }
 

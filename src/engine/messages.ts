@@ -41,6 +41,22 @@ export interface TableName {
   readonly position?: TextPosition
 }
 
+/** Tables of `information_schema` that are answered from the catalog. */
+export const listingNames = ['tables', 'columns'] as const
+export type ListingName = (typeof listingNames)[number]
+
+/** Where their rows lie while a statement runs. No account has such a name. */
+export const listingSchema = 'listing_of_caller'
+
+/** What a caller may know of the catalog, as the rows of a table. */
+export interface Listing {
+  readonly name: ListingName
+  /** Rows as JSON text: an array of arrays of texts, integers and nulls. */
+  readonly rows: string
+  /** Ids of the datasets that it tells of. */
+  readonly tells: readonly string[]
+}
+
 /** What the gate found in a statement that it let through. Plain data. */
 export interface Analysis {
   /** The statement as sent. */
@@ -48,6 +64,9 @@ export interface Analysis {
   readonly tables: readonly TableName[]
   /** The first construct that makes the statement irreproducible, if any. */
   readonly volatile: Construct | undefined
+  /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
+  readonly catalogue: Construct | undefined
+  readonly listings: readonly ListingName[]
   /** Each distinct one once. */
   readonly parameters: readonly ParameterName[]
 }
@@ -91,6 +110,8 @@ export interface EngineJob {
   readonly limit: number
   /** One for each of `analysis.parameters`; none by default. */
   readonly parameters?: readonly Parameter[]
+  /** One for each of `analysis.listings`; none by default. */
+  readonly listings?: readonly Listing[]
 }
 
 /** The caller of a query. */

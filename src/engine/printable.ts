@@ -8,6 +8,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { names } from './functions.ts'
+import { listingSchema } from './messages.ts'
 import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
 
 /** A column of a SELECT whose text, and so its name, the casts have changed. */
@@ -24,6 +25,8 @@ interface Findings {
   unnamed: JsonObject | undefined
   /** Parameters stand in it: the caller's own text has no types before they have values. */
   hasParameters: boolean
+  /** It reads tables of information_schema, which have other names for the engine. */
+  readsListings: boolean
   /** Some argument is checked: nothing but this form of the statement may be planned. */
   checksJson: boolean
 }
@@ -37,7 +40,7 @@ type Writing = Findings & { readonly jsonCheck: JsonObject; readonly parameters:
  */
 export function printable(node: JsonObject, jsonCheck: JsonObject, parameters: readonly Parameter[] = []): Printable {
   const byName = new Map(parameters.map((parameter) => [foldAscii(parameter.name), parameter]))
-  const findings = { renamed: [], unnamed: undefined, hasParameters: false, checksJson: false }
+  const findings = { renamed: [], unnamed: undefined, hasParameters: false, readsListings: false, checksJson: false }
   const writing: Writing = { jsonCheck, parameters: byName, ...findings }
   const changed = writtenMembers(node, writing)
   return { ...writing, node: changed }
@@ -55,10 +58,19 @@ function written(value: JsonValue, writing: Writing): JsonValue {
     const parameter = writing.parameters.get(foldAscii(text(value, 'identifier')))
     return constantOf(value, must(parameter, 'each parameter of a statement has a value'))
   }
+  if (isListing(value)) {
+    writing.readsListings = true
+    return new Map(value).set('schema_name', listingSchema)
+  }
   const changed = writtenMembers(value, writing)
   if (!isRecursiveJson(changed)) return changed
   writing.checksJson = true
   return withCheckedJson(changed, writing.jsonCheck)
+}
+
+/** True for a table of information_schema; the gate has let through those that there are. */
+function isListing(node: JsonObject): boolean {
+  return text(node, 'type') === 'BASE_TABLE' && foldAscii(text(node, 'schema_name')) === 'information_schema'
 }
 
 /** The same object where nothing changes. */

@@ -10,6 +10,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
+import { listingSchema } from './messages.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
 import {
@@ -99,7 +100,7 @@ export class Rewriter {
     const lost = firstDifference(meant, node)
     if (lost !== undefined) throw unfaithful(text(lost, 'class') || text(lost, 'type'), placeOf(lost, original))
     const allowed = new Set(gate.tables.map((table) => JSON.stringify(table.parts)))
-    const { tables, parameters } = gateStatement(node)
+    const { tables, parameters } = gateStatement(node, undefined, listingSchema)
     const same = tables.every((table) => allowed.has(JSON.stringify(table.parts)))
     assert(same && parameters.length === 0, 'the rewritten statement names the datasets of the original')
     return sql

@@ -229,9 +229,9 @@ function originalPosition(sql: QuotedSql, offset: number, sizeOf: (codePoint: nu
 }
 
 const refusedWords = names(`
-  alter analyze attach begin call checkpoint comment commit copy create deallocate delete describe desc detach do
-  drop end execute explain export force grant import insert install load merge pragma prepare reindex release reset
-  revoke rollback savepoint set show start summarize truncate update use vacuum
+  alter analyze attach begin call checkpoint comment commit copy create deallocate delete detach do drop end execute
+  explain export force grant import insert install load merge pragma prepare reindex release reset revoke rollback
+  savepoint set start truncate update use vacuum
 `)
 
 /**

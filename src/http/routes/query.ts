@@ -148,7 +148,7 @@ async function respond(
     const normalised = { ...normalise(asked, context), ...present(values()) }
     return await openQuery(context.replica, normalised, callerOf(context, request, reply))
   })
-  void reply.header('cache-control', 'no-cache')
+  void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
   const conditional = request.method !== 'POST' && query.tag !== undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
