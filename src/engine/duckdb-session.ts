@@ -17,6 +17,7 @@ import type { Parameter } from '../model/parameters.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
+import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
@@ -284,6 +285,7 @@ export async function openSession(settings: ChildSettings): Promise<DuckDbSessio
     temp_directory: '',
   })
   const connection = await instance.connect()
+  registerSpatialFunctions(connection)
   const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
   for (const sql of [...sessionMacros, ...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
     await connection.run(sql)
