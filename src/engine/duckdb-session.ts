@@ -20,7 +20,7 @@ import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
-import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
+import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
   type ChildSettings,
@@ -241,11 +241,7 @@ function checkJob(statement: Statement, job: PlainJob): void {
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
 function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
-  if (catalogue !== undefined) {
-    const { construct, position } = catalogue
-    const why = `${construct} is answered from the catalog of this node, so there can be no proof.`
-    throw new NodeError('NotReproducible', why, { hint: 'Ask without a proof.', ...(position && { position }) })
-  }
+  if (catalogue !== undefined) throw notProvable(catalogue)
   const found = volatile ?? machineDependent
   if (found === undefined) return
   // The tree has no place for USING SAMPLE.

@@ -367,3 +367,9 @@ export function notAllowed(found: Construct, hint?: string): NodeError {
     ...(found.position && { position: found.position }),
   })
 }
+
+/** The refusal of a proof of what is answered from the catalog. */
+export function notProvable({ construct, position }: Construct): NodeError {
+  const why = `${construct} is answered from the catalog of this node, so there can be no proof.`
+  return new NodeError('NotReproducible', why, { hint: 'Ask without a proof.', ...(position && { position }) })
+}

@@ -5,6 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
+import { notProvable } from '../engine/gate.ts'
 import type { Analysis, EngineTable, Listing, Stability } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
@@ -74,7 +75,8 @@ export interface OpenQuery {
 export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const bound = await bindQuery(deps, request, caller)
+  const forProof = request.include.includes('Proof')
+  const bound = await bindQuery(deps, request, { caller, forProof })
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   const { volatile, catalogue } = bound.analysis
@@ -112,10 +114,15 @@ async function answerBound(
 }
 
 /** Gates a statement and pins its names. */
-export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
+export async function bindQuery(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  { caller, forProof }: { readonly caller: Caller; readonly forProof: boolean },
+): Promise<BoundQuery> {
   demandSqlSize(request, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
   matchParameters(analysis.parameters, request.parameters)
+  if (forProof && analysis.catalogue !== undefined) throw notProvable(analysis.catalogue)
   const reader = new Reader(deps.catalog, caller.mayRead)
   const datasets =
     request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)

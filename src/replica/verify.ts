@@ -140,7 +140,7 @@ async function executeAgain(
   }
   try {
     return await execute(deps, request, {
-      bound: await bindQuery(deps, request, caller),
+      bound: await bindQuery(deps, request, { caller, forProof: true }),
       caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText,
