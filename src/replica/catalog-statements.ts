@@ -37,6 +37,7 @@ export async function listingsFor(
   const [first] = names
   if (first === undefined) return []
   if (arePinned) throw datasetNotFound(`information_schema.${first}`)
+  // mutant: a listing tells of hidden datasets
   const readable = (await reader.catalog.names()).filter((name) => reader.mayRead(name))
   const listings: Listing[] = []
   for (const name of names) {

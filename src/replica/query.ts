@@ -219,6 +219,7 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
     include: request.include,
     schemaFormat: request.schemaFormat,
     datasets: pinned,
+    // mutant: values for parameters are not signed
     parameters: request.parameters && parametersJson(request.parameters),
     skip: request.skip,
     limit: request.limit,
