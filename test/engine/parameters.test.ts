@@ -1,4 +1,6 @@
 // Parameters of statements in the engine: constants of a known type, wherever an expression may stand and nowhere else.
+import { BIGINT, BOOLEAN, DOUBLE, HUGEINT, VARCHAR } from '@duckdb/node-api'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseJson } from '../../src/json/json.ts'
 import { type Parameter, readParameters } from '../../src/model/parameters.ts'
@@ -109,6 +111,39 @@ describe('a parameter stands where a constant does', () => {
     ]
     const sql = `select ${texts.map((_, index) => `$${index + 1}`).join(', ')}`
     expect(JSON.parse(await run(sql, JSON.stringify(texts)))).toEqual([texts])
+  })
+})
+
+describe('values of any kind', () => {
+  const bits = (count: bigint): [bigint, bigint] => [-(2n ** (count - 1n)), 2n ** (count - 1n) - 1n]
+  const [least, most] = bits(64n)
+  const double = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Object.is(value, -0))
+  const value = fc.oneof(
+    fc.bigInt(...bits(128n)).map((integer) => ({
+      json: String(integer),
+      bound: integer,
+      type: integer < least || integer > most ? HUGEINT : BIGINT,
+    })),
+    fc.bigInt(least, most).map((integer) => ({ json: String(integer), bound: integer, type: BIGINT })),
+    double.map((number) => ({ json: number.toExponential(), bound: number, type: DOUBLE })),
+    fc.boolean().map((flag) => ({ json: String(flag), bound: flag, type: BOOLEAN })),
+    fc
+      .string({ unit: 'binary' })
+      .filter((text) => !text.includes('\0'))
+      .map((text) => ({ json: JSON.stringify(text), bound: text, type: VARCHAR })),
+  )
+
+  test('are to the engine what it is bound to by its own means', async () => {
+    const sql =
+      'select typeof($1), $1::VARCHAR, hash($1)::VARCHAR, $1 = $1, list_value($1)::VARCHAR, [$1 for x in [1, 2]]::VARCHAR'
+    await fc.assert(
+      fc.asyncProperty(value, async ({ json, bound, type }) => {
+        const own = JSON.parse(await run(sql, `[${json}]`))
+        const theirs = await bench.trusted.run(sql, [bound], [type])
+        expect(own).toEqual(await theirs.getRows())
+      }),
+      { numRuns: 150 },
+    )
   })
 })
 
