@@ -41,7 +41,10 @@ export function readProof(value: JsonValue, sqlBytes: number): ReadProof {
 }
 
 /** Throws NodeError `BodyTooLarge` for a statement over its limit; its parameters have another such limit. */
-export function demandSqlSize({ query, parameters }: QueryRequest, sqlBytes: number): void {
+export function demandSqlSize(
+  { query, parameters }: Pick<QueryRequest, 'query' | 'parameters'>,
+  sqlBytes: number,
+): void {
   const values = parameters?.values.map(({ name, text }) => name + text).join('') ?? ''
   for (const [what, text] of [
     ['The statement has', query],

@@ -75,11 +75,11 @@ export interface OpenQuery {
 export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const forProof = request.include.includes('Proof')
-  const bound = await bindQuery(deps, request, { caller, forProof })
+  const bound = await bindQuery(deps, request, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   const { volatile, catalogue } = bound.analysis
+  if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const isSame = volatile === undefined && catalogue === undefined
   return {
     tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
@@ -116,13 +116,12 @@ async function answerBound(
 /** Gates a statement and pins its names. */
 export async function bindQuery(
   deps: ReplicaDeps,
-  request: QueryRequest,
-  { caller, forProof }: { readonly caller: Caller; readonly forProof: boolean },
+  request: Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins'>,
+  caller: Caller,
 ): Promise<BoundQuery> {
   demandSqlSize(request, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
   matchParameters(analysis.parameters, request.parameters)
-  if (forProof && analysis.catalogue !== undefined) throw notProvable(analysis.catalogue)
   const reader = new Reader(deps.catalog, caller.mayRead)
   const datasets =
     request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)
