@@ -19,7 +19,6 @@ import {
   defaultVocabulary,
   type Field,
   optional,
-  type RecordBatch,
   timestampMs,
 } from '../../src/model/schema.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
