@@ -21,13 +21,13 @@ export class PendingTexts {
 
   /** Notes that the last `count` rows all have a value. */
   markPresent(count: number): void {
-    if (this.validity !== undefined) setBits(this.bitmap(), this.rows - count, count)
+    if (this.validity !== undefined) setBits(this.bitmap(this.rows), this.rows - count, count)
   }
 
   /** Notes which of the last rows have a value: those of level `top`. */
   markLevels(levels: Uint8Array, top: number): void {
     const first = this.rows - levels.length
-    const bits = this.bitmap()
+    const bits = this.bitmap(first)
     for (let i = 0; i < levels.length; i++) if (levels[i] === top) setBit(bits, first + i)
   }
 
@@ -40,7 +40,7 @@ export class PendingTexts {
     const values = isAll ? sink.values.subarray(0, end) : sink.values.slice(0, end)
     const offsets = isAll ? sink.offsets.subarray(0, rows + 1) : sink.offsets.slice(0, rows + 1)
     if (type.kind === 'String' && !isText(values, offsets)) throw notText(field, values, offsets, firstRow)
-    let validity = this.validity === undefined ? undefined : cutBits(this.bitmap(), 0, rows)
+    let validity = this.validity === undefined ? undefined : cutBits(this.validity, 0, rows)
     let nullCount = 0
     if (validity !== undefined) {
       for (let i = 0; i < rows; i++) if ((((validity[i >> 3] ?? 0) >> (i & 7)) & 1) === 0) nullCount++
@@ -78,14 +78,14 @@ export class PendingTexts {
     sink.used -= bytes
   }
 
-  /** The bitmap with room for all rows; made when the first row without a value comes. */
-  private bitmap(): Uint8Array {
+  /** The bitmap with room for all rows; made when the first row without a value comes, `present` rows all having one. */
+  private bitmap(present: number): Uint8Array {
     const needed = (this.rows + 7) >> 3
     const { validity } = this
     if (validity !== undefined && needed <= validity.length) return validity
     const grown = new Uint8Array(2 * needed)
     if (validity !== undefined) grown.set(validity)
-    else setBits(grown, 0, this.rows)
+    else setBits(grown, 0, present)
     this.validity = grown
     return grown
   }

@@ -10,6 +10,8 @@ import { snappyUncompress } from '../../parquet/snappy.ts'
 /** Pages of more bytes than these are inflated beside the event loop. */
 const largeBytes = 1024 * 1024
 
+const otherSize = 'has a page of another size than its header says'
+
 /** Names of the codecs, by their numbers in parquet.thrift. */
 const codecNames = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'LZO', 'BROTLI', 'LZ4', 'ZSTD', 'LZ4_RAW']
 
@@ -23,7 +25,7 @@ export function checkCodec(codec: number): void {
 /** Turns a page as stored into its `length` bytes. Throws DecodeError for a page that is not what it says. */
 export async function inflatePage(codec: number, stored: Uint8Array, length: number): Promise<Uint8Array> {
   const page = await uncompressed(codec, stored, length)
-  if (page.length !== length) damaged('has a page of another size than its header says')
+  if (page.length !== length) damaged(otherSize)
   return page
 }
 
@@ -43,11 +45,10 @@ async function uncompressed(codec: number, stored: Uint8Array, length: number): 
   try {
     return await byZlib(codec, stored, length)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ERR_BUFFER_TOO_LARGE') return damaged('has a page of another size than its header says')
-    return damaged(
-      `has a page that is no sound ${codecNames[codec]} (${error instanceof Error ? error.message : code})`,
-    )
+    if (!(error instanceof Error)) throw error
+    // The output would be longer than the header says.
+    if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return damaged(otherSize)
+    return damaged(`has a page that is no sound ${codecNames[codec]} (${error.message})`)
   }
 }
 
