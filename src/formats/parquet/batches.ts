@@ -9,20 +9,27 @@ import { type Column, type Field, innerType, type RecordBatch } from '../../mode
 import { ChunkPages, type PageSource } from '../../parquet/chunk-pages.ts'
 import type { Footer, RowGroup } from '../../parquet/footer.ts'
 import { damaged } from '../../parquet/refusals.ts'
+import { Assembler, jsonPrinter } from './assembler.ts'
 import { fillTexts, PendingTexts } from './bytes-column.ts'
+import { LeafEntries } from './entries.ts'
 import { located } from './faults.ts'
 import type { FileColumn } from './file-columns.ts'
 import { fewerValues, readFixedColumn } from './fixed-column.ts'
+import type { GeoColumns } from './geo-columns.ts'
 import { LeafCursor } from './leaf-cursor.ts'
+import { fillNested, type NestedColumn } from './nested-column.ts'
 
 const mostRows = 16_384
 /** Values of a batch, in bytes; a row may have more. */
 const mostBatchBytes = 4 * 1024 * 1024
+/** Bytes of columns after which other work has its turn. */
+const turnBytes = 512 * 1024
 
 /** A file whose footer was judged. */
 export interface OpenFile {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
+  readonly geo: GeoColumns
   readonly source: PageSource
   readonly limits: Pick<Limits, 'recordBytes'>
 }
@@ -43,17 +50,17 @@ export async function* readBatches(file: OpenFile, places: readonly number[]): A
       }
       for (const column of columns) await checkEnd(column, index)
     } finally {
-      for (const column of columns) column.cursor.pages.close()
+      for (const column of columns) for (const { pages } of column.cursors) pages.close()
     }
   }
 }
 
-/** A column of a row group that is being read. `pending` where its values have no fixed width. */
-interface OpenColumn {
-  readonly field: Field
-  readonly cursor: LeafCursor
-  readonly pending: PendingTexts | undefined
-}
+/** A column of a row group that is being read: `pending` where its values have no fixed width. */
+type OpenColumn = { readonly field: Field; readonly cursors: readonly LeafCursor[] } & (
+  | { readonly kind: 'fixed'; readonly cursor: LeafCursor }
+  | { readonly kind: 'texts'; readonly cursor: LeafCursor; readonly pending: PendingTexts }
+  | { readonly kind: 'nested'; readonly nested: NestedColumn; readonly pending: PendingTexts }
+)
 
 interface Reading {
   readonly columns: readonly OpenColumn[]
@@ -62,56 +69,98 @@ interface Reading {
   readonly end: number
 }
 
-function openColumn({ columns, source }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
-  const leaf = must(column.leaves[0], 'a leaf')
-  void columns
-  const chunk = must(group.chunks[leaf.index], 'a chunk')
-  const { reading } = leaf.leafType
-  const isTexts = reading === 'bytes' || reading === 'uuid'
-  return {
-    field: column.field,
-    cursor: new LeafCursor(leaf, new ChunkPages(source, chunk, leaf)),
-    pending: isTexts ? new PendingTexts() : undefined,
+function openColumn({ source, geo, limits }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
+  const { field, node, isFlat, leaves } = column
+  const cursors = leaves.map((leaf) => {
+    return new LeafCursor(leaf, new ChunkPages(source, must(group.chunks[leaf.index], 'a chunk'), leaf))
+  })
+  const printer = geo.printers.get(field.name)
+  if (!isFlat || printer !== undefined) {
+    const entries = cursors.map((leaf) => new LeafEntries(leaf))
+    const assembler = new Assembler(node, entries, printer ?? jsonPrinter)
+    const nested = { name: field.name, entries, assembler, recordBytes: limits.recordBytes }
+    return { field, cursors, kind: 'nested', nested, pending: new PendingTexts() }
   }
+  const cursor = must(cursors[0], 'a leaf')
+  const { reading } = cursor.leaf.leafType
+  if (reading === 'bytes' || reading === 'uuid') {
+    return { field, cursors, kind: 'texts', cursor, pending: new PendingTexts() }
+  }
+  return { field, cursors, kind: 'fixed', cursor }
 }
 
 async function readBatch({ columns, rowGroup, end }: Reading, firstRow: number): Promise<RecordBatch> {
   let texts = 0
   let rowBytes = 0
-  for (const { field, pending } of columns) {
-    if (pending !== undefined) texts++
-    else rowBytes += fixedWidth(innerType(field.type)) ?? 1
+  for (const { field, kind } of columns) {
+    if (kind === 'fixed') rowBytes += fixedWidth(innerType(field.type)) ?? 1
+    else texts++
   }
   const fitting = Math.max(1, Math.floor(mostBatchBytes / Math.max(1, rowBytes)))
   let rows = Math.min(mostRows, end - firstRow, fitting)
   const bytes = mostBatchBytes / Math.max(1, texts)
-  for (const { pending, cursor } of columns) {
-    if (pending === undefined) continue
-    await at(cursor, rowGroup, async () => {
-      if (!(await fillTexts(pending, cursor, { rows, bytes }))) damaged(fewerValues)
-    })
-    rows = Math.min(rows, pending.rows)
+  // Texts first: they decide how many rows there are.
+  for (const column of columns) {
+    if (column.kind === 'fixed') continue
+    await fill(column, { rows, bytes }, { rowGroup, firstRow })
+    rows = Math.min(rows, column.pending.rows)
   }
   const out: Column[] = []
-  for (const { field, pending, cursor } of columns) {
-    await at(cursor, rowGroup, async () => {
-      out.push(pending?.cut(field, rows, firstRow) ?? (await readFixedColumn(cursor, field, rows, firstRow)))
-    })
+  let turn = 0
+  for (const column of columns) {
+    const done = await cut(column, rows, { rowGroup, firstRow })
+    out.push(done)
+    turn += done.values.length + rows
+    if (turn < turnBytes) continue
+    turn = 0
+    await nextTurn()
   }
   return { rows, columns: out }
 }
 
-/** A chunk must not have more than its rows. */
-async function checkEnd({ cursor, pending }: OpenColumn, rowGroup: number): Promise<void> {
-  await at(cursor, rowGroup, async () => {
-    if ((pending?.rows ?? 0) > 0 || (await cursor.more())) damaged('has more values than rows')
-  })
+interface BatchPlace {
+  readonly rowGroup: number
+  readonly firstRow: number
 }
 
-async function at(cursor: LeafCursor, rowGroup: number, read: () => Promise<void>): Promise<void> {
+async function fill(
+  column: Exclude<OpenColumn, { kind: 'fixed' }>,
+  ahead: { readonly rows: number; readonly bytes: number },
+  place: BatchPlace,
+): Promise<void> {
+  const { pending } = column
   try {
-    await read()
+    if (column.kind === 'nested') await fillNested(pending, column.nested, ahead, place)
+    else if (!(await fillTexts(pending, column.cursor, ahead))) damaged(fewerValues)
   } catch (error) {
-    throw located(error, { column: cursor.leaf.path, rowGroup, page: cursor.pages.page })
+    throw placed(error, column, place)
   }
+}
+
+async function cut(column: OpenColumn, rows: number, place: BatchPlace): Promise<Column> {
+  try {
+    if (column.kind === 'fixed') return await readFixedColumn(column.cursor, column.field, rows, place.firstRow)
+    return column.pending.cut(column.field, rows, place.firstRow)
+  } catch (error) {
+    throw placed(error, column, place)
+  }
+}
+
+/** A chunk must not have more than its rows. */
+async function checkEnd(column: OpenColumn, rowGroup: number): Promise<void> {
+  try {
+    const isEmpty = column.kind === 'fixed' || column.pending.rows === 0
+    const more = column.kind === 'nested' ? column.nested.entries.some(({ head, tail }) => head < tail) : false
+    if (!isEmpty || more) damaged(moreValues)
+    for (const cursor of column.cursors) if (await cursor.more()) damaged(moreValues)
+  } catch (error) {
+    throw placed(error, column, { rowGroup })
+  }
+}
+
+const moreValues = 'has more values than rows'
+
+function placed(error: unknown, column: OpenColumn, { rowGroup }: { readonly rowGroup: number }): unknown {
+  if (column.kind === 'nested') return located(error, { column: column.field.name, rowGroup })
+  return located(error, { column: column.cursor.leaf.path, rowGroup, page: column.cursor.pages.page })
 }

@@ -7,7 +7,9 @@ import { decodeUtf8 } from '../../lib/bytes.ts'
 import { type Column, type Field, innerType, isOptional } from '../../model/schema.ts'
 import { BytesSink } from '../../parquet/byte-values.ts'
 import { valueFault } from './faults.ts'
-import type { LeafCursor } from './leaf-cursor.ts'
+import { entriesBefore, type LeafCursor } from './leaf-cursor.ts'
+
+const encoder = new TextEncoder()
 
 /** Rows of one column that were read and not yet cut off. */
 export class PendingTexts {
@@ -29,6 +31,20 @@ export class PendingTexts {
     const first = this.rows - levels.length
     const bits = this.bitmap(first)
     for (let i = 0; i < levels.length; i++) if (levels[i] === top) setBit(bits, first + i)
+  }
+
+  /** Appends a row: `text`, or null where there is none. */
+  append(text: string | undefined): void {
+    const { sink } = this
+    sink.reserve(1)
+    if (text !== undefined) {
+      const most = sink.used + 3 * text.length
+      if (most > sink.values.length) sink.grow(most)
+      sink.used += encoder.encodeInto(text, sink.values.subarray(sink.used)).written
+    }
+    sink.offsets[++sink.count] = sink.used
+    if (text !== undefined) this.markPresent(1)
+    else this.bitmap(sink.count - 1)
   }
 
   /** Takes the first `rows` rows as the column `field`, whose first is row `firstRow` of the file. Throws NodeError. */
@@ -126,13 +142,6 @@ function readPiece(pending: PendingTexts, cursor: LeafCursor, mostRows: number, 
   spreadOffsets(sink, before, levels.subarray(0, entries), top)
   cursor.head += entries
   pending.markLevels(levels.subarray(0, entries), top)
-}
-
-/** How many entries come before the one that has value number `value`. */
-function entriesBefore(levels: Uint8Array, top: number, value: number): number {
-  let left = value
-  for (let i = 0; i < levels.length; i++) if (levels[i] === top && left-- === 0) return i
-  return levels.length
 }
 
 /** Puts an empty place into the sink for each entry without a value, behind its first `before` values. */

@@ -8,6 +8,7 @@ import { typeText } from '../../model/schema.ts'
 import { damaged } from '../../parquet/refusals.ts'
 import { valueFault } from './faults.ts'
 import { type LeafCursor, pieceEntries } from './leaf-cursor.ts'
+import { valuesOfNull } from './packed-values.ts'
 
 /** Room for one piece of physical values; nothing is awaited while it is in use. */
 let scratch = new Uint8Array(16 * pieceEntries)
@@ -160,7 +161,7 @@ async function readNulls(cursor: LeafCursor, field: Field, rows: number): Promis
     const count = Math.min(rows - row, cursor.tail - cursor.head)
     const { head, isFull, definition } = cursor
     if (isFull || definition.subarray(head, head + count).includes(cursor.leaf.maxDefinition)) {
-      damaged('has values, though it says that it is of nulls alone')
+      damaged(valuesOfNull)
     }
     cursor.head += count
     row += count

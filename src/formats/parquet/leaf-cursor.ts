@@ -112,3 +112,10 @@ function checkLevels(levels: Uint8Array, count: number, max: number): void {
     if ((levels[i] ?? 0) > max) damaged('has a level that its schema does not have')
   }
 }
+
+/** How many entries come before the one that has value number `value`. */
+export function entriesBefore(levels: Uint8Array, top: number, value: number): number {
+  let left = value
+  for (let i = 0; i < levels.length; i++) if (levels[i] === top && left-- === 0) return i
+  return levels.length
+}

@@ -5,6 +5,7 @@
 import { crc32 } from 'node:zlib'
 import { NodeError } from '../../model/errors.ts'
 import type { Limits } from '../../lib/limits.ts'
+import { optional } from '../../model/schema.ts'
 import type { PageSource } from '../../parquet/chunk-pages.ts'
 import { type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
@@ -13,6 +14,7 @@ import { readBatches } from './batches.ts'
 import { checkCodec, inflatePage } from './codecs.ts'
 import { located } from './faults.ts'
 import { type FileColumn, fileColumns } from './file-columns.ts'
+import { geoColumns, geoKey } from './geo-columns.ts'
 
 const mostFooterBytes = 8 * 1024 * 1024
 const mostRowGroups = 10_000
@@ -40,14 +42,32 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     for (const column of columns) leaves += column.leaves.length
     if (leaves > limits.columns) throw tooManyColumns(limits.columns)
     checkRowGroups(footer, columns, start)
+    const geo = geoColumns(columns, footer.keyValues.get(geoKey))
+    const typed = columns.map((column) => (geo.printers.has(column.field.name) ? textColumn(column) : column))
+    const geometry = columns.findIndex(({ field }) => field.name === geo.primary)
     return {
-      fields: columns.map(({ field }) => field),
+      fields: typed.map(({ field }) => field),
       rows: footer.rows,
-      batches: (places) => readBatches({ footer, columns, source: pageSource(file, places.length), limits }, places),
+      ...(geometry < 0 ? {} : { geometry: { column: geometry } }),
+      batches: (places) => {
+        const source = pageSource(file, leavesAt(typed, places))
+        return readBatches({ footer, columns: typed, geo, source, limits }, places)
+      },
     }
   } catch (error) {
     throw located(error, {})
   }
+}
+
+/** A column of geometries holds text; null also stands for an empty Point. */
+function textColumn(column: FileColumn): FileColumn {
+  return { ...column, field: { name: column.field.name, type: optional({ kind: 'String' }) } }
+}
+
+function leavesAt(columns: readonly FileColumn[], places: readonly number[]): number {
+  let leaves = 0
+  for (const place of places) leaves += columns[place]?.leaves.length ?? 0
+  return leaves
 }
 
 /** The footer, and where it begins. */
@@ -76,8 +96,6 @@ async function footerOf(file: BodyFile, mostColumns: number): Promise<{ footer: 
     start,
   }
 }
-
-export const geoKey = 'geo'
 
 function magicOf(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
