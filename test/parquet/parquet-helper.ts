@@ -7,6 +7,7 @@ import { bitAt } from '../../src/arrow/buffers.ts'
 import { isPresent } from '../../src/arrow/columns.ts'
 import type { BodyFile, ColumnarFile } from '../../src/formats/columnar.ts'
 import { openParquet } from '../../src/formats/parquet/open-parquet.ts'
+import { NodeError } from '../../src/model/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
 
 export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024 }
@@ -41,6 +42,17 @@ export async function readAll(bytes: Uint8Array): Promise<ReadColumn[]> {
     }
   }
   return file.fields.map((field, i) => ({ name: field.name, type: fieldText(field), values: values[i] ?? [] }))
+}
+
+/** Why a file is refused. */
+export async function refusal(bytes: Uint8Array): Promise<NodeError> {
+  try {
+    await readAll(bytes)
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+  throw new Error('The file was read.')
 }
 
 /** The type as make.py writes it: `Int32?`; a Timestamp without zone says so. */

@@ -13,23 +13,34 @@ export interface Place {
 const rewriteHint =
   'Write the file anew, for example with pyarrow.parquet.write_table(pyarrow.parquet.read_table(path), path).'
 
+/** The error for a file that is damaged, or says of itself what is not so. `reason` follows the name of the place. */
+export function malformed(place: Place, reason: string, cause?: unknown): NodeError {
+  return new NodeError('MalformedBody', `${placeText(place)} ${reason}. Nothing was stored.`, {
+    hint: 'The file is damaged or was cut off. Send it again, with Content-Digest, or write it anew.',
+    cause,
+  })
+}
+
+/** The error for a file that is sound and has what is not read here. */
+export function notRead(place: Place, reason: string, cause?: unknown): NodeError {
+  return new NodeError('UnsupportedEncoding', `${placeText(place)} ${reason}. Nothing was stored.`, {
+    hint: rewriteHint,
+    cause,
+  })
+}
+
 /** The error for what was thrown while the file was read at `place`; errors that are complete are handed through. */
 export function located(error: unknown, place: Place): unknown {
   const reason = parquetReason(error)
   if (reason === undefined) return error
-  const { column, rowGroup, page } = place
-  const where = [
-    column === undefined ? 'The file' : `The column ${JSON.stringify(shortened(column))}`,
-    rowGroup === undefined ? '' : ` of row group ${rowGroup}`,
-    page === undefined || page < 0 ? '' : ` (page ${page})`,
-  ].join('')
-  const text = `${where} ${reason}. Nothing was stored.`
-  return error instanceof UnsupportedParquet
-    ? new NodeError('UnsupportedEncoding', text, { hint: rewriteHint, cause: error })
-    : new NodeError('MalformedBody', text, {
-        hint: 'The file is damaged or was cut off. Send it again, with Content-Digest, or write it anew.',
-        cause: error,
-      })
+  return error instanceof UnsupportedParquet ? notRead(place, reason, error) : malformed(place, reason, error)
+}
+
+function placeText({ column, rowGroup, page }: Place): string {
+  const group = rowGroup === undefined ? '' : `row group ${rowGroup}`
+  const where = page === undefined || page < 0 ? group : `${group}, page ${page}`
+  if (column !== undefined) return `The column ${JSON.stringify(shortened(column))}${where === '' ? '' : ` (${where})`}`
+  return where === '' ? 'The file' : `The file (${where})`
 }
 
 function shortened(name: string): string {

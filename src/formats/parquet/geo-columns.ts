@@ -74,7 +74,7 @@ function jsonOf(text: string): PlainJson {
 function describedPrinter({ field, isFlat }: FileColumn, entry: PlainJson): Printer {
   if (!isMembers(entry)) return damaged(`has no geo metadata of its column ${JSON.stringify(field.name)}`)
   if ('crs' in entry) requireWgs84(field.name, projJson(entry['crs']))
-  const encoding = String(entry['encoding'] ?? 'WKB')
+  const encoding = scalarText(entry['encoding'] ?? 'WKB')
   if (encoding.toUpperCase() === 'WKB') {
     if (!isFlat || innerType(field.type).kind !== 'Binary')
       damaged(`says that its column ${JSON.stringify(field.name)} is WKB, which it is not`)
@@ -86,18 +86,22 @@ function describedPrinter({ field, isFlat }: FileColumn, entry: PlainJson): Prin
   return printer
 }
 
+function scalarText(value: PlainJson | undefined): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
 /** What a coordinate system is called; `undefined` where it has no name that is known here. */
 type Crs = { readonly id: string | undefined; readonly shown: string }
 
 /** Of PROJJSON, or of the WKT of old files. */
 function projJson(crs: PlainJson | undefined): Crs {
   if (crs === null || crs === undefined) return { id: undefined, shown: 'an unknown coordinate system (null)' }
-  if (typeof crs === 'string') return { id: /ID\["EPSG",4326\]\]$/.test(crs) ? 'EPSG:4326' : undefined, shown: crs }
+  if (typeof crs === 'string') return { id: crs.endsWith('ID["EPSG",4326]]') ? 'EPSG:4326' : undefined, shown: crs }
   if (!isMembers(crs)) return { id: undefined, shown: 'a coordinate system without a name' }
   const id: PlainJson | undefined = crs['id']
   const name = typeof crs['name'] === 'string' ? crs['name'] : 'a coordinate system without a name'
   if (!isMembers(id)) return { id: undefined, shown: name }
-  const code = `${String(id['authority'])}:${String(id['code'])}`
+  const code = `${scalarText(id['authority'])}:${scalarText(id['code'])}`
   return { id: code, shown: `${name} (${code})` }
 }
 

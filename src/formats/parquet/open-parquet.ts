@@ -3,6 +3,7 @@
 // Source: https://parquet.apache.org/docs/file-format/
 
 import { crc32 } from 'node:zlib'
+import { firstDuration } from '../../arrow/durations.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { Limits } from '../../lib/limits.ts'
 import { optional } from '../../model/schema.ts'
@@ -12,10 +13,12 @@ import { damaged, unsupported } from '../../parquet/refusals.ts'
 import type { BodyFile, ColumnarFile } from '../columnar.ts'
 import { readBatches } from './batches.ts'
 import { checkCodec, inflatePage } from './codecs.ts'
-import { located } from './faults.ts'
+import { located, malformed, notRead } from './faults.ts'
 import { type FileColumn, fileColumns } from './file-columns.ts'
 import { geoColumns, geoKey } from './geo-columns.ts'
 
+/** Key of the metadata of the file that holds the Arrow schema it was written from. */
+const arrowKey = 'ARROW:schema'
 const mostFooterBytes = 8 * 1024 * 1024
 const mostRowGroups = 10_000
 const mostPageBytes = 64 * 1024 * 1024
@@ -42,6 +45,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     for (const column of columns) leaves += column.leaves.length
     if (leaves > limits.columns) throw tooManyColumns(limits.columns)
     checkRowGroups(footer, columns, start)
+    refuseDurations(footer.keyValues.get(arrowKey))
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
     const typed = columns.map((column) => (geo.printers.has(column.field.name) ? textColumn(column) : column))
     const geometry = columns.findIndex(({ field }) => field.name === geo.primary)
@@ -56,6 +60,21 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     }
   } catch (error) {
     throw located(error, {})
+  }
+}
+
+/** Throws for a column whose integers are durations in a unit that only the Arrow schema of the writer knows. */
+function refuseDurations(arrowSchema: string | undefined): void {
+  if (arrowSchema === undefined) return
+  let name: string | undefined
+  try {
+    name = firstDuration(Uint8Array.from(atob(arrowSchema), (char) => char.charCodeAt(0)))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    damaged(`has an Arrow schema in its metadata that cannot be read (${reason})`)
+  }
+  if (name !== undefined) {
+    throw notRead({ column: name }, 'is a duration, for which no column has a type')
   }
 }
 
@@ -92,7 +111,10 @@ async function footerOf(file: BodyFile, mostColumns: number): Promise<{ footer: 
   // Nodes between root and leaves count too; a list of one column has two of them.
   const schemaElements = 8 * mostColumns + 1
   return {
-    footer: readFooter(await file.at(start, bytes - 8), { rowGroups: mostRowGroups, schemaElements }, [geoKey]),
+    footer: readFooter(await file.at(start, bytes - 8), { rowGroups: mostRowGroups, schemaElements }, [
+      geoKey,
+      arrowKey,
+    ]),
     start,
   }
 }
@@ -125,21 +147,10 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
       }
     }
     if (group.chunks.length !== at) {
-      throw located(
-        fault(() => damaged(`has ${group.chunks.length} columns in row group ${index}, and ${at} in its schema`)),
-        {},
-      )
+      throw malformed({ rowGroup: index }, `has ${group.chunks.length} columns, and ${at} in its schema`)
     }
   }
   if (rows !== footer.rows) damaged(`says that it has ${footer.rows} rows, and has ${rows} in its row groups`)
-}
-
-function fault(fail: () => never): unknown {
-  try {
-    return fail()
-  } catch (error) {
-    return error
-  }
 }
 
 function rowGroupAt(footer: Footer, index: number): RowGroup {
@@ -155,7 +166,8 @@ function checkChunk({ rows, chunks }: RowGroup, at: number, leaf: FileColumn['le
   const { start, storedBytes, values } = chunk
   if (chunk.physical !== leaf.leafType.physical) damaged('has another type than in the schema')
   checkCodec(chunk.codec)
-  if (!(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
+  // Of a column without values, writers say nothing.
+  if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
   const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
   if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
 }
