@@ -180,10 +180,11 @@ function pageSource(file: BodyFile, columns: number): PageSource {
     crc32: (bytes) => crc32(bytes),
     windowBytes: Math.max(leastWindowBytes, Math.min(mostWindowBytes, Math.floor(windowsBytes / Math.max(1, columns)))),
     hold: (bytes) => {
-      open += bytes
       if (bytes > mostPageBytes) throw tooLarge(`A page of the file has ${bytes} bytes`, 'pageBytes', mostPageBytes)
-      if (open > mostOpenBytes)
+      if (bytes > 0 && open + bytes > mostOpenBytes) {
         throw tooLarge('The pages that are read side by side are too large', 'openPageBytes', mostOpenBytes)
+      }
+      open += bytes
     },
   }
 }
