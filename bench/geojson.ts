@@ -2,7 +2,9 @@
 // A part of bench/run.ts.
 
 import type { ReaderOptions } from '../src/formats/format.ts'
-import { formatNamed } from '../src/formats/registry.ts'
+import type { StreamFormat } from '../src/formats/format.ts'
+import { geojson, ndgeojson } from '../src/formats/geojson/format.ts'
+import { ndjson } from '../src/formats/json/format.ts'
 import type { Measure } from './measure.ts'
 import { field, reading, readingFields, readingOptions } from './readings.ts'
 
@@ -27,7 +29,7 @@ function polygonOf(i: number): object {
 
 interface Body {
   readonly name: string
-  readonly format: string
+  readonly format: StreamFormat
   readonly rows: number
   readonly bytes: Uint8Array
   readonly options: ReaderOptions
@@ -41,18 +43,18 @@ function bodies(): readonly Body[] {
   const polygons = lines(rows / 10, polygonOf)
   const collection = (features: readonly string[]): Uint8Array =>
     Buffer.from(`{"type":"FeatureCollection","features":[${features.join(',')}]}`)
-  const ndjson = Buffer.from(lines(rows, reading).join('\n'))
+  const records = Buffer.from(lines(rows, reading).join('\n'))
   return [
-    { name: 'ndjson', format: 'ndjson', rows, bytes: ndjson, options: readingOptions(readingFields) },
-    { name: 'geojson points', format: 'geojson', rows, bytes: collection(points), options: spatial },
-    { name: 'ndgeojson points', format: 'ndgeojson', rows, bytes: Buffer.from(points.join('\n')), options: spatial },
-    { name: 'geojson polygons', format: 'geojson', rows: rows / 10, bytes: collection(polygons), options: spatial },
+    { name: 'ndjson', format: ndjson, rows, bytes: records, options: readingOptions(readingFields) },
+    { name: 'geojson points', format: geojson, rows, bytes: collection(points), options: spatial },
+    { name: 'ndgeojson points', format: ndgeojson, rows, bytes: Buffer.from(points.join('\n')), options: spatial },
+    { name: 'geojson polygons', format: geojson, rows: rows / 10, bytes: collection(polygons), options: spatial },
   ]
 }
 
 function cpuSeconds({ format, bytes, options }: Body): number {
   const before = process.cpuUsage()
-  const reader = formatNamed(format).createReader(options)
+  const reader = format.createReader(options)
   for (let at = 0; at < bytes.length; at += chunkBytes) reader.push(bytes.subarray(at, at + chunkBytes))
   reader.finish()
   const spent = process.cpuUsage(before)

@@ -7,7 +7,7 @@ import { constantColumn, int64RangeColumn, sliceBatch } from '../src/arrow/colum
 import { ArrowStreamReader } from '../src/arrow/ipc-reader.ts'
 import { encodeArrowStream } from '../src/arrow/ipc.ts'
 import { createLogicalHash } from '../src/arrow/logical-hash.ts'
-import { formatNamed } from '../src/formats/registry.ts'
+import { ndjson } from '../src/formats/json/format.ts'
 import { must } from '../src/lib/assert.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
@@ -49,7 +49,7 @@ function makeBody(): Uint8Array {
 }
 
 function readBody(body: Uint8Array): readonly RecordBatch[] {
-  const reader = formatNamed('ndjson').createReader({
+  const reader = ndjson.createReader({
     fields: userFields,
     eventTimeType: timestampMs,
     vocabulary: defaultVocabulary,

@@ -34,9 +34,10 @@ export interface PipedLines {
 
 /** What FILE (`-`: stdin) is, where it is such a pipe. */
 export function pipedLines(file: string, name: string = defaultFormat.name): PipedLines | undefined {
-  const { isLines, mediaTypes, hasHeader } = formatNamed(name)
-  if (file !== '-' || !isLines || fstatSync(process.stdin.fd).isFile()) return undefined
-  return { mediaType: mediaTypes[0], isCsv: hasHeader === true }
+  const format = formatNamed(name)
+  if (file !== '-' || format.kind === 'file' || !format.isLines || fstatSync(process.stdin.fd).isFile())
+    return undefined
+  return { mediaType: format.mediaTypes[0], isCsv: format.hasHeader === true }
 }
 
 /** Bytes in memory as a source. */

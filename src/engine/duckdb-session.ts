@@ -10,6 +10,7 @@ import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
+import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
@@ -206,6 +207,7 @@ export async function openSession(settings: ChildSettings): Promise<DuckDbSessio
     temp_directory: '',
   })
   const connection = await instance.connect()
+  registerSpatialFunctions(connection)
   const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
   for (const sql of [...sessionMacros, ...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
     await connection.run(sql)

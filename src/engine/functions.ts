@@ -78,8 +78,8 @@ export const sessionNames = names('current_catalog current_role current_schema c
 /** They call an aggregate that is named by their second argument. */
 export const aggregateByName = names('aggregate array_aggr array_aggregate list_aggr list_aggregate')
 
-/** Scalar functions and operators by name in ASCII lower case. */
-export const scalarFunctions = names(`
+/** Of the engine, by name in ASCII lower case; operators too. */
+const engineFunctions = names(`
   !__postfix !~~ !~~* % & && * ** + - ->> / // <-> << <=> <@ >> @ @> ^ ^@ abs acos acosh add age aggregate alias
   apply array_aggr array_aggregate array_apply array_cat array_concat array_contains array_cosine_distance
   array_cosine_similarity array_cross_product array_distance array_distinct array_dot_product array_extract
@@ -123,6 +123,12 @@ export const scalarFunctions = names(`
   union_extract union_tag union_value unpivot_list upper url_decode url_encode uuid uuid_extract_timestamp
   uuid_extract_version uuidv4 uuidv7 week weekday weekofyear xor year yearweek | || ~ ~~ ~~* ~~~
 `)
+
+/** Functions of ours over geometries (duckdb-spatial.ts); st_astext has the name of one of the engine's. */
+export const spatialFunctions = names('bbox st_intersects st_x st_xmax st_xmin st_y st_ymax st_ymin')
+
+/** Scalar functions and operators by name in ASCII lower case. */
+export const scalarFunctions: ReadonlySet<string> = new Set([...engineFunctions, ...spatialFunctions])
 
 /** Aggregate and window functions by name. */
 export const aggregateFunctions = names(`
@@ -174,7 +180,7 @@ export const numberFunctions = names(`
   json_exists json_valid lcm len length levenshtein list_contains list_has list_indexof list_position list_unique
   microsecond millennium millisecond minute mismatches month nanosecond ntile octet_length ord position prefix
   quarter rank rank_dense regexp_full_match regexp_matches regr_count row_number second sign starts_with strlen
-  strpos suffix unicode week weekday weekofyear year yearweek ~~ !~~ ~~* !~~* ~~~ ^@ !
+  strpos suffix unicode week weekday weekofyear year yearweek ~~ !~~ ~~* !~~* ~~~ ^@ ! bbox st_intersects
 `)
 
 /** They return text, a date, a time or bytes, whatever they are given. */

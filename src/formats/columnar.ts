@@ -1,24 +1,202 @@
-// Formats whose files hold typed columns instead of text: what such a file is once it is open. Its reader needs the whole
-// body, at any place: a footer or a directory comes last.
+// Files of typed columns (Parquet, Arrow) as bodies: their columns matched by name with the dataset's and cast to its types,
+// and the columns that a dataset gets which is made of such a file. A format opens the file; here its batches become rows.
 
-import type { Field, RecordBatch } from '../model/schema.ts'
-
-/** Bytes of a complete body, read at any place. */
-export interface BodyFile {
-  readonly bytes: number
-  at(start: number, end: number): Promise<Uint8Array>
-}
+import { batchBytes, nullColumn } from '../arrow/columns.ts'
+import { must } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import { foldAscii } from '../model/names.ts'
+import { type DataType, type Field, innerType, optional, type RecordBatch, timestampMs } from '../model/schema.ts'
+import { ColumnCast, zonelessReason } from './cast.ts'
+import { reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
+import { FaultLog, unknownFieldMessage } from './fault-log.ts'
+import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions } from './format.ts'
+import { checkColumnName } from './inference.ts'
 
 /** A file of typed columns that is open. */
 export interface ColumnarFile {
   /**
-   * Its columns in order as our fields. Nested columns (struct, list, map) are `String`: their values' JSON text.
-   * Optional unless the file says required.
+   * Its columns in order, all optional unless the file says otherwise. Values of struct, list and map columns are `String`:
+   * their JSON text. A Timestamp has the time zone `UTC`, or none where the file's times are of no zone. A column that
+   * can hold nothing but nulls is `Null`.
    */
   readonly fields: readonly Field[]
   readonly rows: number
-  /** The column that holds geometries, as GeoJSON text. */
-  readonly geometry?: { readonly column: number }
-  /** Batches of at most 16,384 rows, in order, with the columns at these places of `fields`. Throws NodeError. */
+  /** The column that holds the features' geometries as GeoJSON text, where the file names one. */
+  readonly geometry?: number
+  /**
+   * The rows in order, with the columns at these places of `fields`, at most 16,384 rows or about 4 MiB a batch. May be
+   * called again. Throws NodeError `MalformedBody`, `UnsupportedEncoding` with column and row group.
+   */
   batches(columns: readonly number[]): AsyncGenerator<RecordBatch>
+}
+
+/** Where the values of a column go: a place in the plan, and how. */
+interface Target {
+  /** Place in the file. */
+  readonly source: number
+  /** Place in the plan. */
+  readonly column: number
+  readonly cast: ColumnCast
+}
+
+const geometryName = 'geometry'
+
+export class ColumnarReader implements FileReader {
+  readonly #file: ColumnarFile
+  /** Names of the file's columns, as the dataset is to have them. */
+  readonly #names: readonly string[]
+
+  constructor(file: ColumnarFile) {
+    this.#file = file
+    const { fields, geometry } = file
+    const isTaken = fields.some(({ name }, index) => index !== geometry && foldAscii(name) === geometryName)
+    this.#names = fields.map(({ name }, index) => (index === geometry && !isTaken ? geometryName : name))
+  }
+
+  // oxlint-disable-next-line require-await -- a port: other files are read for their columns
+  async infer(options: InferOptions): Promise<Inferred> {
+    const { vocabulary, known = [], eventTimeType } = options
+    const knownNames = new Set([...known.map(({ name }) => name), ...systemNames(vocabulary)].map(foldAscii))
+    const eventTimeName = foldAscii(vocabulary.eventTimeColumn)
+    const added: Field[] = []
+    const valueless: string[] = []
+    let eventTimePosition: number | undefined
+    let eventTime: DataType = timestampMs
+    for (const [index, field] of this.#file.fields.entries()) {
+      const name = must(this.#names[index], 'a name for each column')
+      const folded = foldAscii(name)
+      const type = datasetType(innerType(field.type))
+      if (isZoneless(field) && options.timeZone === undefined) throw zoneless(name)
+      if (folded === eventTimeName) {
+        eventTimePosition ??= known.length + added.length
+        if (type?.kind === 'Date') eventTime = type
+      } else if (!knownNames.has(folded)) {
+        checkColumnName(name)
+        knownNames.add(folded)
+        if (type === undefined) valueless.push(name)
+        else added.push({ name, type: optional(type) })
+      }
+    }
+    checkColumns(known.length + added.length, options)
+    return {
+      records: this.#file.rows,
+      fields: [...known, ...added],
+      added,
+      eventTimeType: eventTimeType ?? eventTime,
+      ...(eventTimePosition === undefined ? {} : { eventTimePosition }),
+      valueless,
+    }
+  }
+
+  async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
+    const plan = tablePlan(options)
+    const faults = new FaultLog()
+    const targets = this.#targets(plan, options, faults)
+    const missing = plan.columns.filter(
+      ({ required }, column) => required && !targets.some((target) => target.column === column),
+    )
+    let record = 0
+    for await (const batch of this.#file.batches(targets.map(({ source }) => source))) {
+      for (const { name } of missing) {
+        if (record === 0) faults.addBare(missingFault(name))
+      }
+      noteLongRecords(batch, record, options, faults)
+      const made = new Map(
+        targets.map(({ column, cast }, index) => [column, cast.cast(must(batch.columns[index], 'a column'), record)]),
+      )
+      record += batch.rows
+      if (faults.total > 0) continue
+      const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
+      yield { rows: batch.rows, columns }
+    }
+    if (faults.total > 0) throw faults.toError(options.valueless !== undefined)
+  }
+
+  /** What becomes of each column of the file; notes those that can become nothing. */
+  #targets(plan: TablePlan, options: ReaderOptions, faults: FaultLog): Target[] {
+    const targets: Target[] = []
+    const taken = new Set<number>()
+    const valueless = new Set(options.valueless?.map(foldAscii))
+    for (const [source, field] of this.#file.fields.entries()) {
+      const name = must(this.#names[source], 'a name for each column')
+      const column = plan.byName.get(foldAscii(name))
+      if (column === reservedName) {
+        faults.addBare({ column: name, kind: 'ReservedColumn', message: `'${name}' is a system column.` })
+      } else if (column === undefined) {
+        // Nothing is lost with a column that has no values.
+        if (
+          options.unknownFields === 'ignore' ||
+          innerType(field.type).kind === 'Null' ||
+          valueless.has(foldAscii(name))
+        )
+          continue
+        faults.addBare({ column: name, kind: 'UnknownField', message: unknownFieldMessage(name, false) })
+      } else if (taken.has(column)) {
+        faults.addBare({ column: name, kind: 'DuplicateField', message: `The file has two columns '${name}'.` })
+      } else {
+        taken.add(column)
+        const to = must(plan.columns[column], 'a column of the plan')
+        targets.push({ source, column, cast: new ColumnCast(innerType(field.type), to, { plan, options, faults }) })
+      }
+    }
+    return targets
+  }
+}
+
+function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
+  const message = `Column '${name}' is required and the file does not have it.`
+  return { record: 0, column: name, kind: 'MissingRequired', message }
+}
+
+function checkColumns(count: number, { columns }: InferOptions): void {
+  if (count <= columns) return
+  throw new NodeError('RecordsDoNotFit', `A dataset has at most ${columns} columns. Nothing was stored.`, {
+    limit: { name: 'columns', value: columns, unit: 'columns' },
+    hint: 'Leave columns out, or put what varies into one column of JSON text.',
+  })
+}
+
+function isZoneless({ type }: Field): boolean {
+  const inner = innerType(type)
+  return inner.kind === 'Timestamp' && inner.timezone === undefined
+}
+
+/** The refusal to make a column of times that may be of any zone. */
+function zoneless(name: string): NodeError {
+  const faults = new FaultLog()
+  faults.addBare({ column: name, kind: 'BadTimestamp', message: zonelessReason(name) })
+  return faults.toError(false)
+}
+
+/** Notes rows that take more than a record may; only batches of few rows can have such. */
+function noteLongRecords(batch: RecordBatch, first: number, { recordBytes }: FormatOptions, faults: FaultLog): void {
+  if (batchBytes(batch) <= recordBytes) return
+  for (let row = 0; row < batch.rows; row++) {
+    let bytes = 0
+    for (const { offsets } of batch.columns) bytes += (offsets?.[row + 1] ?? 0) - (offsets?.[row] ?? 0)
+    if (bytes <= recordBytes) continue
+    const message = `The record has ${bytes} bytes; at most ${recordBytes} are allowed.`
+    faults.addBare({ record: first + row, kind: 'RecordTooLarge', message })
+  }
+}
+
+/**
+ * The type that a column of a dataset gets from one of a file; undefined for one that holds nothing. Times finer than a
+ * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones.
+ */
+function datasetType(type: DataType): DataType | undefined {
+  switch (type.kind) {
+    case 'Null':
+      return undefined
+    case 'Float16':
+      return { kind: 'Float32' }
+    case 'Timestamp': {
+      const unit = type.unit === undefined || type.unit === 'Second' ? 'Millisecond' : type.unit
+      return { kind: 'Timestamp', unit: unit === 'Nanosecond' ? 'Microsecond' : unit, timezone: 'UTC' }
+    }
+    case 'Time':
+      return { kind: 'Time', unit: type.unit === 'Second' ? 'Millisecond' : (type.unit ?? 'Millisecond') }
+    default:
+      return type
+  }
 }

@@ -1,10 +1,14 @@
 // What a format of ingest is: its names, and how bytes in it become typed columns. `registry.ts` lists the formats; the
-// gateway pushes the chunks of a body into the reader as they arrive, or again from its spool.
+// gateway pushes the chunks of a body into the reader of a stream as they arrive, or again from its spool; a file, whose
+// parts lie anywhere in it, is opened when it is complete.
 
+import type { Limits } from '../lib/limits.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 
 /** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
-export interface Format {
+export type Format = StreamFormat | FileFormat
+
+interface FormatNames {
   /** What `--format` and the code say: lower case. */
   readonly name: string
   /** What prose says. */
@@ -15,6 +19,11 @@ export interface Format {
   readonly extensions: readonly string[]
   /** What a body is, to follow a semicolon. */
   readonly about: string
+}
+
+/** A format whose records are read one after the other. */
+export interface StreamFormat extends FormatNames {
+  readonly kind: 'stream'
   /** A small body, for documentation. */
   readonly example: string
   /** True when a record ends with its line, so that input without an end can be cut into batches. */
@@ -25,6 +34,39 @@ export interface Format {
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
   readonly createInferrer: (options: InferOptions) => Inferrer
+}
+
+/** A format whose body has to be complete before it is read. */
+export interface FileFormat extends FormatNames {
+  readonly kind: 'file'
+  /** Looks at what the file says of itself. Throws NodeError `MalformedBody`, `UnsupportedEncoding`, `UnsupportedCrs`. */
+  readonly openFile: (file: BodyFile, options: FileOptions) => Promise<FileReader>
+}
+
+/** The bytes of a complete body. */
+export interface BodyFile {
+  readonly bytes: number
+  /** Bytes [start, end), fewer where the body ends. */
+  at(start: number, end: number): Promise<Uint8Array>
+}
+
+export interface FileOptions {
+  readonly limits: Limits
+  /** Which of several layers. */
+  readonly layer?: string
+  /** The character set of texts, where the file does not say it or is wrong. */
+  readonly charset?: string
+}
+
+/** A file that is open. Both methods may be called again; each reads from the start. */
+export interface FileReader {
+  /** The columns that the file suggests. Throws NodeError `InvalidColumnName`, `RecordsDoNotFit`, `MalformedBody`. */
+  infer(options: InferOptions): Promise<Inferred>
+  /**
+   * The rows in order, as batches like those of `ParsedBody`. Throws NodeError `RecordsDoNotFit` with at most 100 faults
+   * and their total, after the last row has been judged; `MalformedBody` where the file is damaged.
+   */
+  read(options: ReaderOptions): AsyncIterable<RecordBatch>
 }
 
 export type CsvHeader = 'present' | 'absent'

@@ -65,7 +65,7 @@ export function formatOf(contentType: string | undefined): BodyFormat {
     if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
       throw unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
     }
-    if (name !== 'header' || format.hasHeader !== true) continue
+    if (name !== 'header' || format.kind === 'file' || format.hasHeader !== true) continue
     if (value !== 'present' && value !== 'absent') {
       throw unsupported(`The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`, mediaType)
     }

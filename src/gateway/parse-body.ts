@@ -1,23 +1,29 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse.
-// A body is read to its end and found right before anything of it reaches the log. Its first bytes are kept: they
-// explain a refusal, and tell a map that came as plain JSON from rows.
+// A body is read to its end and found right before anything of it reaches the log; its first bytes are kept (body-head.ts).
 
 import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
-import type { CsvHeader, FormatOptions, Inferred, RecordReader } from '../formats/format.ts'
-import { headBytes, lookAlikeHint, type MapDocument, mapDocumentOf } from '../formats/look-alike.ts'
+import type {
+  CsvHeader,
+  FileReader,
+  Format,
+  FormatOptions,
+  InferOptions,
+  Inferred,
+  Inferrer,
+  ReaderOptions,
+  RecordReader,
+  StreamFormat,
+} from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
 import { hashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
-import { must } from '../lib/assert.ts'
-import { concatBytes } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
-import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import { foldAscii } from '../model/names.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
+import { BodyHead } from './body-head.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
@@ -79,11 +85,13 @@ export async function typedBody(source: BodySource, target: Target): Promise<Typ
 
 async function readBody(source: HeadedSource, target: Target): Promise<TypedBody> {
   const { shape } = target
-  if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, target)
+  const { format } = source.format
+  if (format.kind === 'file') return readFile(source, target)
+  if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, format, target)
   const { contentEncoding, contentLength } = source.controls
   const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
   const body = isSmall ? await wholeBody(source.stream) : undefined
-  const reading = new Reading(source, shape)
+  const reading = new Reading(source, format, shape)
   try {
     if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
     source.head.add(body)
@@ -109,11 +117,11 @@ interface BodyFacts {
  * Reads a body that may have new columns: as if it had none while it arrives, and from the spool, first for its columns
  * and then for its rows, where that does not fit.
  */
-async function readInferred(source: HeadedSource, target: Target): Promise<TypedBody> {
+async function readInferred(source: HeadedSource, format: StreamFormat, target: Target): Promise<TypedBody> {
   const { shape } = target
   const spool = new Spool(source.spoolDir)
   // Without user columns, a first line of CSV is judged otherwise.
-  let attempt = shape === undefined || shape.payloadFields.length < 2 ? undefined : new Reading(source, shape)
+  let attempt = shape === undefined || shape.payloadFields.length < 2 ? undefined : new Reading(source, format, shape)
   try {
     const facts = await readThrough(source, async (chunk) => {
       await spool.append(chunk)
@@ -124,6 +132,18 @@ async function readInferred(source: HeadedSource, target: Target): Promise<Typed
     return { ...(read ?? (await kept.read(target))), kept }
   } catch (error) {
     await attempt?.discard()
+    await spool.discard()
+    throw error
+  }
+}
+
+/** Reads a body of which any part may be needed first. */
+async function readFile(source: HeadedSource, target: Target): Promise<TypedBody> {
+  const spool = new Spool(source.spoolDir)
+  try {
+    const facts = await readThrough(source, (chunk) => spool.append(chunk))
+    return await new KeptBody(source, spool, facts).read(target)
+  } catch (error) {
     await spool.discard()
     throw error
   }
@@ -160,16 +180,27 @@ export class KeptBody {
   /** Reads it against `target`; what was read before is freed. Throws as `typedBody`. */
   async read(target: Target): Promise<TypedBody> {
     await this.#last?.discard()
+    const body = await this.#readAs(this.#source.format.format, target)
+    this.#last = body.typed
+    return { ...body, kept: this }
+  }
+
+  async #readAs(format: Format, target: Target): Promise<TypedBody> {
     const { shape } = target
     const isKnown = shape !== undefined && this.#source.controls.unknownFields !== 'add'
-    const inferred = isKnown ? undefined : await infer(this.#source, target, this.#spool)
-    const against = inferred === undefined ? must(shape, 'a schema') : shapeWith(inferred, target)
-    const reading = new Reading(this.#source, against, inferred)
+    const options = inferOptions(this.#source, target)
+    if (format.kind === 'file') {
+      const reader = await format.openFile(this.#spool, { limits: this.#source.limits })
+      const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target)
+      return readRows(this.#source, { reader, ...against }, this.#facts)
+    }
+    const { shape: against, inferred } = isKnown
+      ? { shape, inferred: undefined }
+      : inferredShape(await infer(format.createInferrer(options), this.#spool), target)
+    const reading = new Reading(this.#source, format, against, inferred)
     try {
       for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
-      const body = await reading.end(this.#facts)
-      this.#last = body.typed
-      return { ...body, kept: this }
+      return await reading.end(this.#facts)
     } catch (error) {
       await reading.discard()
       throw error
@@ -212,20 +243,11 @@ class Reading {
   readonly #typed: TypedRows
 
   /** Against `shape`, which `inferred` has made, if anything. */
-  constructor(source: BodySource, shape: Shape, inferred?: Inferred) {
-    const { spoolDir, limits, format, controls } = source
+  constructor(source: BodySource, format: StreamFormat, shape: Shape, inferred?: Inferred) {
     this.#source = source
     this.#shape = shape
-    this.#typed = new TypedRows({ fields: shape.payloadFields, spoolDir, mostBytes: limits.inflatedBytes })
-    this.reader = format.format.createReader({
-      ...formatOptions(source),
-      vocabulary: shape.vocabulary,
-      fields: shape.fields,
-      eventTimeType: shape.eventTimeType,
-      unknownFields: controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
-      ...(inferred === undefined ? {} : { valueless: inferred.valueless }),
-      ...(inferred?.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
-    })
+    this.#typed = typedRows(source, shape)
+    this.reader = format.createReader(readerOptions(source, shape, inferred))
   }
 
   /** Takes the next bytes, and lets go of the rows that are complete. */
@@ -252,17 +274,65 @@ class Reading {
   }
 }
 
-async function infer(source: BodySource, { vocabulary, shape }: Target, spool: Spool): Promise<Inferred> {
+interface OpenFile {
+  readonly reader: FileReader
+  readonly shape: Shape
+  /** What has made the shape, if anything. */
+  readonly inferred?: Inferred
+}
+
+/** All rows of a file against `shape`. */
+async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
+  const { reader, shape, inferred } = file
+  const typed = typedRows(source, shape)
+  let rows = 0
+  try {
+    for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
+      rows += batch.rows
+      await typed.add([fillEventTime(batch, source.fallbackMs)])
+    }
+    return { rows, typed, csvHeader: undefined, shape, ...facts }
+  } catch (error) {
+    await typed.discard()
+    throw error
+  }
+}
+
+function typedRows({ spoolDir, limits }: BodySource, { payloadFields }: Shape): TypedRows {
+  return new TypedRows({ fields: payloadFields, spoolDir, mostBytes: limits.inflatedBytes })
+}
+
+function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {
+  const { vocabulary, fields, eventTimeType } = shape
+  return {
+    ...formatOptions(source),
+    vocabulary,
+    fields,
+    eventTimeType,
+    unknownFields: source.controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
+    ...(inferred === undefined ? {} : { valueless: inferred.valueless }),
+    ...(inferred?.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
+  }
+}
+
+function inferOptions(source: BodySource, { vocabulary, shape }: Target): InferOptions {
   const { integers } = source.controls
-  const inferrer = source.format.format.createInferrer({
+  return {
     ...formatOptions(source),
     vocabulary,
     columns: source.limits.columns,
     ...(integers === undefined ? {} : { integers }),
     ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
-  })
+  }
+}
+
+async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {
   for await (const piece of spool.chunks()) if (!inferrer.push(piece)) break
   return inferrer.finish()
+}
+
+function inferredShape(inferred: Inferred, target: Target): { readonly shape: Shape; readonly inferred: Inferred } {
+  return { shape: shapeWith(inferred, target), inferred }
 }
 
 /** The target's shape with the columns that were inferred; the same one when there are none. Throws `InvalidColumnName`. */
@@ -296,53 +366,4 @@ export function demandRecords(body: TypedBody): void {
     'The body has no records, so there are no columns to create the dataset with.',
     { hint: 'Send records, or declare the schema with PUT.' },
   )
-}
-
-/** Refusals whose cause the look of the body may tell. */
-const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
-
-export class BodyHead {
-  /** Name of the format. */
-  readonly #format: string
-  #bytes: Uint8Array = new Uint8Array()
-  /** True while bytes are waited for: what goes wrong then is no fault of the records. */
-  isWaiting = false
-
-  constructor(format: string) {
-    this.#format = format
-  }
-
-  add(chunk: Uint8Array): void {
-    const missing = headBytes - this.#bytes.length
-    if (missing <= 0) return
-    const more = chunk.subarray(0, missing)
-    this.#bytes = this.#bytes.length === 0 ? more : concatBytes([this.#bytes, more])
-  }
-
-  /** The map that the body is, sent as JSON to a dataset that has no columns for it. */
-  mapDocument(shape: Shape | undefined): MapDocument | undefined {
-    if (this.#format !== 'json') return undefined
-    const document = mapDocumentOf(this.#bytes)
-    const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
-    return isColumn === true ? undefined : document
-  }
-
-  /** The error for a map. */
-  refusal({ what, hint }: MapDocument): NodeError {
-    const message = `The body is ${what}, not rows.`
-    return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
-      hint,
-      errors: [{ record: 0, line: 1, byteOffset: 0, kind: 'MalformedRecord', message }],
-      errorsTotal: 1,
-    })
-  }
-
-  /** The error that tells what is wrong by the look of the body, where that explains it. */
-  explained(error: unknown, shape: Shape | undefined): unknown {
-    if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
-    const map = this.mapDocument(shape)
-    if (map !== undefined) return this.refusal(map)
-    const hint = lookAlikeHint(this.#bytes, this.#format)
-    return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
-  }
 }

@@ -181,7 +181,9 @@ function headerRefs(names: readonly string[]): Json {
 }
 
 function ingestExamples(): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(formats.map(({ mediaTypes, example }) => [mediaTypes[0], example]))
+  return Object.fromEntries(
+    formats.flatMap((format) => (format.kind === 'file' ? [] : [[format.mediaTypes[0], format.example]])),
+  )
 }
 
 /** The body as a route validates or describes it, else as the texts do, with the examples of the texts. */

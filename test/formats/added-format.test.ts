@@ -6,7 +6,14 @@ import { createProgram } from '../../src/cli/program.ts'
 import { clientEnvironment, loadConfig, optionTable } from '../../src/config.ts'
 import { tablePlan } from '../../src/formats/column-plan.ts'
 import { FaultLog } from '../../src/formats/fault-log.ts'
-import type { Format, Inferrer, ParsedBody, ReaderOptions, RecordReader } from '../../src/formats/format.ts'
+import type {
+  Format,
+  Inferrer,
+  ParsedBody,
+  ReaderOptions,
+  RecordReader,
+  StreamFormat,
+} from '../../src/formats/format.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { TypedColumns } from '../../src/formats/typed-columns.ts'
 import { optional, timestampMs } from '../../src/model/schema.ts'
@@ -64,7 +71,8 @@ class DoublesInferrer implements Inferrer {
   }
 }
 
-const doubles: Format = {
+const doubles: StreamFormat = {
+  kind: 'stream',
   name: 'doubles',
   title: 'doubles',
   mediaTypes: ['application/x-doubles'],

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatNamed, formatOf } from '../../src/formats/registry.ts'
+import { formatOf } from '../../src/formats/registry.ts'
 import { fillEventTime } from '../../src/gateway/typed-rows.ts'
 import type { Field } from '../../src/model/schema.ts'
-import { failure, optionalField, read, readerOptions, rowsOf, valueAt } from './reading.ts'
+import { failure, optionalField, read, readerOptions, rowsOf, streamFormat, valueAt } from './reading.ts'
 
 describe('formatOf', () => {
   it.each([
@@ -101,7 +101,7 @@ describe('batches', () => {
   })
 
   it('can be taken while the body is read', () => {
-    const reader = formatNamed('ndjson').createReader(options)
+    const reader = streamFormat('ndjson').createReader(options)
     const sizes: number[] = []
     for (let i = 0; i < 5; i++) {
       reader.push(Buffer.from('{"v":"x"}\n'.repeat(10_000)))

@@ -3,6 +3,7 @@
 import { bitAt } from '../../src/arrow/buffers.ts'
 import { concatBatches } from '../../src/arrow/columns.ts'
 import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
+import type { StreamFormat } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import {
@@ -37,8 +38,14 @@ export function readerOptions(fields: readonly Field[], more: Partial<ReaderOpti
   return { ...base, fields, eventTimeType: timestampMs, unknownFields: 'reject', ...more }
 }
 
+export function streamFormat(name: string): StreamFormat {
+  const format = formatNamed(name)
+  if (format.kind === 'file') throw new TypeError(`${name} is read from files`)
+  return format
+}
+
 export function readBytes(format: string, bytes: Uint8Array, options: ReaderOptions, chunkBytes?: number): ParsedBody {
-  const reader = formatNamed(format).createReader(options)
+  const reader = streamFormat(format).createReader(options)
   const step = chunkBytes ?? Math.max(bytes.length, 1)
   for (let at = 0; at < bytes.length; at += step) {
     // What was pushed is overwritten: a reader that keeps it instead of copying gives other rows.
@@ -80,7 +87,7 @@ export function kinds(format: string, text: string | Uint8Array, options: Reader
 }
 
 export function infer(format: string, text: string | Buffer, more: Partial<InferOptions> = {}): Inferred {
-  const inferrer = formatNamed(format).createInferrer({ ...base, columns: 2000, ...more })
+  const inferrer = streamFormat(format).createInferrer({ ...base, columns: 2000, ...more })
   inferrer.push(typeof text === 'string' ? Buffer.from(text) : text)
   return inferrer.finish()
 }

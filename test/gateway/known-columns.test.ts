@@ -64,6 +64,7 @@ async function outcome(mediaType: string, chunks: readonly string[]): Promise<Ou
 /** The same by two passes over the whole text. */
 function expected(mediaType: string, text: string): Outcome {
   const { format } = formatOf(mediaType)
+  if (format.kind === 'file') throw new TypeError('a format of streams')
   const options = { vocabulary, recordBytes: limits.recordBytes, jsonDepth: limits.jsonDepth }
   try {
     const known = { known: userFields, eventTimeType: timestampMs, columns: limits.columns }

@@ -7,7 +7,7 @@ import { fixture, open, readAll } from './parquet-helper.ts'
 async function geometries(name: string): Promise<{ name: string; type: string; values: unknown[] }> {
   const file = await open(fixture(name))
   const columns = await readAll(fixture(name))
-  const { name: column = '', type = '', values = [] } = columns[file.geometry?.column ?? -1] ?? {}
+  const { name: column = '', type = '', values = [] } = columns[file.geometry ?? -1] ?? {}
   return { name: column, type, values: values.map((text) => (text === null ? null : JSON.parse(String(text)))) }
 }
 

@@ -38,9 +38,9 @@ describe('single things', () => {
     ])
   })
 
-  test('a column of the type null is a String without values', async () => {
+  test('a column of the type null has no values', async () => {
     const [nulls] = await readAll(fixture('nulls.parquet'))
-    expect(nulls).toEqual({ name: 'n', type: 'String?', values: [null, null, null, null, null] })
+    expect(nulls).toEqual({ name: 'n', type: 'Null?', values: [null, null, null, null, null] })
   })
 
   test('a file without rows has columns', async () => {

@@ -67,13 +67,14 @@ test('a message that cannot be read is skipped', async () => {
   await live.node.stop()
   const directory = `${live.dataDir}/log`
   const log = await openFileLog({ directory, clock: systemClock, logger: silentLogger, onFailure: () => {} })
-  const damaged = new TestWriter('w').rows(`did:odf:fed01${'0'.repeat(64)}`, [{}])
+  const damaged = Uint8Array.from(new TestWriter('w').rows(`did:odf:fed01${'0'.repeat(64)}`, [{}]))
   damaged.fill(0, damaged.length - 4)
   const position = await log.append(0, [damaged])
   await log.close()
   const again = await startLiveNode({ data: live.dataDir })
   const health = async () => (await again.call('/readyz')).status
-  expect(await health()).toBe(503)
+  // The builder meets it soon after the start.
+  await expect.poll(health, waitMs).toBe(503)
   const refused = await again.ingest('acme/a', [{ text: 'second' }])
   expect([refused.status, refused.at('message')]).toEqual([503, expect.stringContaining(`message ${position}`)])
   const done = await runCommand(

@@ -7,7 +7,7 @@ import { foldAscii } from '../../model/names.ts'
 import { BodyReader } from '../body-reader.ts'
 import { type ColumnPlan, reservedName, systemNames, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { excerptOf, type Fault, FaultLog, unknownFieldMessage } from '../fault-log.ts'
-import type { CsvHeader, Format, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../format.ts'
+import type { CsvHeader, StreamFormat, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../format.ts'
 import {
   BodyInferrer,
   booleanOf,
@@ -328,7 +328,8 @@ class CsvReader extends BodyReader {
 
 const unclosedMessage = 'The quote that opens this cell is never closed.'
 
-export const csv: Format = {
+export const csv: StreamFormat = {
+  kind: 'stream',
   name: 'csv',
   title: 'CSV',
   mediaTypes: ['text/csv'],

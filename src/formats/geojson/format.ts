@@ -8,7 +8,7 @@ import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
 import { propertyPrefix, tablePlan } from '../column-plan.ts'
-import type { Format, InferOptions, ReaderOptions } from '../format.ts'
+import type { StreamFormat, InferOptions, ReaderOptions } from '../format.ts'
 import { valueClass } from '../inference.ts'
 import { ObjectInferrer, ObjectReader } from '../json/format.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
@@ -242,7 +242,8 @@ export class CollectionMembers {
 const feature =
   '{"type":"Feature","geometry":{"type":"Point","coordinates":[18.95,69.65]},"properties":{"sensor":"s1","celsius":21.5}}'
 
-export const geojson: Format = {
+export const geojson: StreamFormat = {
+  kind: 'stream',
   name: 'geojson',
   title: 'GeoJSON',
   mediaTypes: ['application/geo+json', 'application/vnd.geo+json'],
@@ -254,7 +255,8 @@ export const geojson: Format = {
   createInferrer: (options) => new FeatureInferrer(options, new CollectionFramer()),
 }
 
-export const ndgeojson: Format = {
+export const ndgeojson: StreamFormat = {
+  kind: 'stream',
   name: 'ndgeojson',
   title: 'NDGeoJSON',
   mediaTypes: ['application/x-ndgeojson', 'application/geo+json-seq'],

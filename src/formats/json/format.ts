@@ -3,7 +3,7 @@
 import { NodeError } from '../../model/errors.ts'
 import { BodyReader, type RecordCore } from '../body-reader.ts'
 import { type TablePlan, tablePlan } from '../column-plan.ts'
-import type { Format, InferOptions, ReaderOptions } from '../format.ts'
+import type { StreamFormat, InferOptions, ReaderOptions } from '../format.ts'
 import { BodyInferrer, classOfTimeText, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
 import { scanNumber } from '../number-scan.ts'
 import type { Framer } from '../record-feed.ts'
@@ -189,7 +189,8 @@ class ArrayReader extends ObjectReader {
 
 const record = '{"event_time":"2026-01-31T12:00:00Z","sensor":"s1","celsius":21.5}'
 
-export const json: Format = {
+export const json: StreamFormat = {
+  kind: 'stream',
   name: 'json',
   title: 'JSON',
   mediaTypes: ['application/json'],
@@ -201,7 +202,8 @@ export const json: Format = {
   createInferrer: (options) => new ObjectInferrer(options, new ArrayFramer()),
 }
 
-export const ndjson: Format = {
+export const ndjson: StreamFormat = {
+  kind: 'stream',
   name: 'ndjson',
   title: 'NDJSON',
   mediaTypes: ['application/x-ndjson', 'application/jsonl', 'application/ndjson'],

@@ -1,7 +1,7 @@
 // A flat column of fixed width, or of booleans, cut into rows: values are copied or converted, nulls spread between them.
 
 import { setBit, setBits } from '../../arrow/buffers.ts'
-import { fixedWidth, makeColumn, nullColumn } from '../../arrow/columns.ts'
+import { fixedWidth, makeColumn } from '../../arrow/columns.ts'
 import { must } from '../../lib/assert.ts'
 import { type Column, type Field, innerType, isOptional } from '../../model/schema.ts'
 import { typeText } from '../../model/schema.ts'
@@ -166,5 +166,7 @@ async function readNulls(cursor: LeafCursor, field: Field, rows: number): Promis
     cursor.head += count
     row += count
   }
-  return nullColumn(field, rows)
+  const type = innerType(field.type)
+  const validity = new Uint8Array((rows + 7) >> 3)
+  return { name: field.name, type, nullable: true, rows, nullCount: rows, validity, values: new Uint8Array(0) }
 }

@@ -55,6 +55,8 @@ export function leafText({ type, values, offsets }: Column): LeafText {
       return timeText(view, type.unit)
     case 'Timestamp':
       return timestampText(view, type.unit, type.timezone === undefined ? '' : 'Z')
+    case 'Null':
+      return () => 'null'
     default:
       return damaged(`has values of a type that no column has (${type.kind})`)
   }

@@ -93,7 +93,7 @@ function byLogicalType(read: Reading): LeafType | undefined {
     case logicalTypes.integer:
       return integers(read, logical.bits ?? 0, logical.isSigned ?? true)
     case logicalTypes.unknown:
-      return { ...fixed(read, { kind: 'String' }), reading: 'none' }
+      return { ...fixed(read, { kind: 'Null' }), reading: 'none' }
     case logicalTypes.uuid:
       expect(read, 'UUID', physical.fixed)
       if (read.width !== 16) damaged(`is annotated UUID, which values of ${read.width} bytes are not`)

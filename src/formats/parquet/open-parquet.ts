@@ -10,7 +10,8 @@ import { optional } from '../../model/schema.ts'
 import type { PageSource } from '../../parquet/chunk-pages.ts'
 import { type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
-import type { BodyFile, ColumnarFile } from '../columnar.ts'
+import type { ColumnarFile } from '../columnar.ts'
+import type { BodyFile } from '../format.ts'
 import { readBatches } from './batches.ts'
 import { checkCodec, inflatePage } from './codecs.ts'
 import { located, malformed, notRead } from './faults.ts'
@@ -52,7 +53,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     return {
       fields: typed.map(({ field }) => field),
       rows: footer.rows,
-      ...(geometry < 0 ? {} : { geometry: { column: geometry } }),
+      ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
         const source = pageSource(file, leavesAt(typed, places))
         return readBatches({ footer, columns: typed, geo, source, limits }, places)
