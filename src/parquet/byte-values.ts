@@ -55,6 +55,8 @@ export interface ByteValues {
    * how many.
    */
   read(sink: BytesSink, count: number, mostBytes: number): number
+  /** True when the page holds nothing more: what is left over in a page is a sign of damage. */
+  readonly isAtEnd: boolean
 }
 
 /** Values behind their lengths. */
@@ -66,6 +68,10 @@ export class PlainBytes implements ByteValues {
   constructor(page: Uint8Array) {
     this.page = page
     this.view = new DataView(page.buffer, page.byteOffset, page.byteLength)
+  }
+
+  get isAtEnd(): boolean {
+    return this.at === this.page.length
   }
 
   read(sink: BytesSink, count: number, mostBytes: number): number {
@@ -136,6 +142,10 @@ export class DictionaryBytes implements ByteValues {
     this.dictionary = dictionary
   }
 
+  get isAtEnd(): boolean {
+    return this.head === this.tail && this.runs.isAtEnd
+  }
+
   read(sink: BytesSink, count: number, mostBytes: number): number {
     const { dictionary, indices } = this
     const { bytes, starts, ends } = dictionary
@@ -179,6 +189,10 @@ export class DeltaLengthBytes implements ByteValues {
     this.lengths = new Numbers(deltas)
   }
 
+  get isAtEnd(): boolean {
+    return this.at === this.page.length && this.lengths.isAtEnd
+  }
+
   read(sink: BytesSink, count: number, mostBytes: number): number {
     sink.reserve(count)
     let done = 0
@@ -220,6 +234,10 @@ export class DeltaBytes implements ByteValues {
     const deltas = new DeltaReader(page)
     this.suffixes = new DeltaLengthBytes(page, deltas.end())
     this.prefixes = new Numbers(deltas)
+  }
+
+  get isAtEnd(): boolean {
+    return this.suffixes.isAtEnd && this.prefixes.isAtEnd
   }
 
   read(sink: BytesSink, count: number, mostBytes: number): number {
@@ -268,6 +286,10 @@ class Numbers {
     return this.numbers[this.head] ?? 0
   }
 
+  get isAtEnd(): boolean {
+    return this.head === this.tail && this.deltas.left === 0
+  }
+
   pass(): void {
     this.head++
   }
@@ -281,6 +303,10 @@ export class FixedAsBytes implements ByteValues {
   constructor(values: FixedValues, width: number) {
     this.values = values
     this.width = width
+  }
+
+  get isAtEnd(): boolean {
+    return this.values.isAtEnd
   }
 
   read(sink: BytesSink, count: number, mostBytes: number): number {
@@ -306,6 +332,10 @@ export class BytesAsFixed implements FixedValues {
   constructor(values: ByteValues, width: number) {
     this.values = values
     this.width = width
+  }
+
+  get isAtEnd(): boolean {
+    return this.values.isAtEnd
   }
 
   read(out: Uint8Array, at: number, count: number): void {

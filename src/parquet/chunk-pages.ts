@@ -36,6 +36,8 @@ export interface LevelShape {
 export interface DataPage {
   readonly entries: number
   readonly encoding: number
+  /** True when it has a checksum, which leaves only its header unguarded. */
+  readonly isChecked: boolean
   readonly definition: RunReader | undefined
   readonly repetition: RunReader | undefined
   readonly body: Uint8Array
@@ -155,6 +157,9 @@ export class ChunkPages {
     const levelBytes = repetitionBytes + definitionBytes
     const fits = repetitionBytes >= 0 && definitionBytes >= 0 && levelBytes <= Math.min(stored.length, inflatedBytes)
     if (!fits) damaged('has levels that lie outside of their page')
+    const { maxDefinition, maxRepetition } = this.shape
+    const isNeeded = (definitionBytes === 0 || maxDefinition > 0) && (repetitionBytes === 0 || maxRepetition > 0)
+    if (!isNeeded) damaged('has levels that its schema does not have')
     const values = stored.subarray(levelBytes)
     const length = inflatedBytes - levelBytes
     if (!isCompressed && values.length !== length) damaged('has a page of another size than its header says')
@@ -164,12 +169,13 @@ export class ChunkPages {
   }
 
   private dataPage(
-    { entries, encoding }: PageHeader,
+    { entries, encoding, crc }: PageHeader,
     parts: { repetition: Uint8Array | undefined; definition: Uint8Array | undefined; body: Uint8Array },
   ): DataPage {
     return {
       entries,
       encoding,
+      isChecked: crc !== undefined,
       definition: levels(parts.definition, this.shape.maxDefinition),
       repetition: levels(parts.repetition, this.shape.maxRepetition),
       body: parts.body,

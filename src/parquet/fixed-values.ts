@@ -14,6 +14,8 @@ export const mostValues = 16_384
 export interface FixedValues {
   /** Writes the next `count` (at most `mostValues`) values to `out`, from byte `at` on, a multiple of their width. */
   read(out: Uint8Array, at: number, count: number): void
+  /** True when the page holds nothing more: what is left over in a page is a sign of damage. */
+  readonly isAtEnd: boolean
 }
 
 /** Values that follow one another. */
@@ -25,6 +27,10 @@ export class PlainFixed implements FixedValues {
   constructor(page: Uint8Array, width: number) {
     this.page = page
     this.width = width
+  }
+
+  get isAtEnd(): boolean {
+    return this.at === this.page.length
   }
 
   read(out: Uint8Array, at: number, count: number): void {
@@ -44,6 +50,10 @@ export class PlainBooleans implements FixedValues {
     this.page = page
   }
 
+  get isAtEnd(): boolean {
+    return (this.at + 7) >> 3 === this.page.length
+  }
+
   read(out: Uint8Array, at: number, count: number): void {
     const { page } = this
     if (this.at + count > 8 * page.length) damaged(tooShort)
@@ -58,6 +68,10 @@ export class RunBooleans implements FixedValues {
 
   constructor(page: Uint8Array) {
     this.runs = new RunReader(withLength(page), 1)
+  }
+
+  get isAtEnd(): boolean {
+    return this.runs.isAtEnd
   }
 
   read(out: Uint8Array, at: number, count: number): void {
@@ -108,6 +122,10 @@ export class DictionaryFixed implements FixedValues {
     this.width = width
   }
 
+  get isAtEnd(): boolean {
+    return this.runs.isAtEnd
+  }
+
   read(out: Uint8Array, at: number, count: number): void {
     const { width, dictionary } = this
     this.runs.read(indices, 0, count)
@@ -153,6 +171,10 @@ export class DeltaFixed implements FixedValues {
     this.width = width
   }
 
+  get isAtEnd(): boolean {
+    return this.deltas.left === 0
+  }
+
   read(out: Uint8Array, at: number, count: number): void {
     const words = new Int32Array(out.buffer, out.byteOffset + at, (count * this.width) >> 2)
     if (this.width === 4) this.deltas.read32(words, 0, count)
@@ -172,6 +194,10 @@ export class SplitFixed implements FixedValues {
     this.page = page
     this.width = width
     this.values = page.length / width
+  }
+
+  get isAtEnd(): boolean {
+    return this.at === this.values
   }
 
   read(out: Uint8Array, at: number, count: number): void {

@@ -161,6 +161,10 @@ export class BytesAsDecimals implements FixedValues {
     this.values = values
   }
 
+  get isAtEnd(): boolean {
+    return this.values.isAtEnd
+  }
+
   read(out: Uint8Array, at: number, count: number): void {
     const sink = new BytesSink(count)
     this.values.read(sink, count, Number.MAX_SAFE_INTEGER)

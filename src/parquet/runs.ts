@@ -53,6 +53,13 @@ export class RunReader {
     }
   }
 
+  /** True when the run at hand, with what pads it, is the last. */
+  get isAtEnd(): boolean {
+    const { at, left, width, held, isPacked, bytes } = this
+    const rest = isPacked && left > 0 ? Math.ceil((left * width - held) / 8) : 0
+    return width === 0 || at + rest === bytes.length
+  }
+
   private nextRun(): void {
     const { bytes, width } = this
     let header = 0

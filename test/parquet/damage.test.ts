@@ -37,12 +37,17 @@ function randomOf(start: number): () => number {
   }
 }
 
-function damagedCopy(bytes: Uint8Array, random: () => number, footerAt: number): { bytes: Uint8Array; what: string; inPages: boolean } {
+function damagedCopy(
+  bytes: Uint8Array,
+  random: () => number,
+  footerAt: number,
+): { bytes: Uint8Array; what: string; inPages: boolean } {
   const kind = random()
   const at = Math.floor(random() * bytes.length)
   if (kind < 0.1) return { bytes: bytes.slice(0, at), what: `cut at ${at}`, inPages: false }
   // Half of the damages to the footer, which is small and says most.
-  const place = kind < 0.5 ? footerAt + Math.floor(random() * (bytes.length - footerAt)) : 4 + Math.floor(random() * (footerAt - 4))
+  const place =
+    kind < 0.5 ? footerAt + Math.floor(random() * (bytes.length - footerAt)) : 4 + Math.floor(random() * (footerAt - 4))
   const copy = bytes.slice()
   const bit = 1 << Math.floor(random() * 8)
   copy[place] = kind > 0.95 ? Math.floor(random() * 256) : (copy[place] ?? 0) ^ bit
@@ -68,7 +73,9 @@ for (const { name, hasChecksums, share } of files) {
         found = await readAll(damage.bytes)
       } catch (error) {
         if (!(error instanceof NodeError)) throw error
-        expect(['MalformedBody', 'UnsupportedEncoding', 'RecordsDoNotFit', 'BodyTooLarge', 'UnsupportedCrs']).toContain(error.kind)
+        expect(['MalformedBody', 'UnsupportedEncoding', 'RecordsDoNotFit', 'BodyTooLarge', 'UnsupportedCrs']).toContain(
+          error.kind,
+        )
         continue
       }
       if (hasChecksums && damage.inPages && JSON.stringify(found) !== JSON.stringify(sound)) wrong.push(damage.what)

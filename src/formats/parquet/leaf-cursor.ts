@@ -3,6 +3,7 @@
 import type { ByteValues } from '../../parquet/byte-values.ts'
 import type { ChunkPages, DataPage } from '../../parquet/chunk-pages.ts'
 import type { FixedValues } from '../../parquet/fixed-values.ts'
+import { encodings } from '../../parquet/page-header.ts'
 import { BytesAsDecimals, ChunkValues } from '../../parquet/page-values.ts'
 import { damaged } from '../../parquet/refusals.ts'
 import type { LeafType } from './leaf-types.ts'
@@ -50,6 +51,7 @@ export class LeafCursor {
   async more(): Promise<boolean> {
     if (this.head < this.tail) return true
     if (this.entriesLeft === 0) {
+      this.checkEnd()
       this.page = undefined
       this.fixedValues = undefined
       this.byteValues = undefined
@@ -81,6 +83,17 @@ export class LeafCursor {
       this.byteValues = this.leaf.leafType.reading === 'uuid' ? new UuidTexts(values) : values
     }
     return this.byteValues
+  }
+
+  /**
+   * What a page holds beyond its entries is a sign that its header is damaged, which no checksum guards. Some software
+   * that writes no checksums pads its pages; only split bytes leave no room for that.
+   */
+  private checkEnd(): void {
+    const { page, fixedValues, byteValues } = this
+    if (page === undefined || !(page.isChecked || page.encoding === encodings.byteStreamSplit)) return
+    const parts = [page.definition, page.repetition, fixedValues, byteValues]
+    if (parts.some((part) => part?.isAtEnd === false)) damaged('has a page that holds more than its entries')
   }
 
   private readLevels(): void {

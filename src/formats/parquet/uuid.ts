@@ -13,6 +13,10 @@ export class UuidTexts implements ByteValues {
     this.values = values
   }
 
+  get isAtEnd(): boolean {
+    return this.values.isAtEnd
+  }
+
   read(sink: BytesSink, count: number, mostBytes: number): number {
     const { raw } = this
     raw.count = 0
