@@ -2,8 +2,15 @@
 
 import { bitAt } from '../../src/arrow/buffers.ts'
 import { concatBatches } from '../../src/arrow/columns.ts'
-import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
-import type { StreamFormat } from '../../src/formats/format.ts'
+import type {
+  BodyFile,
+  FileFormat,
+  InferOptions,
+  Inferred,
+  ParsedBody,
+  ReaderOptions,
+  StreamFormat,
+} from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import {
@@ -12,8 +19,10 @@ import {
   defaultVocabulary,
   type Field,
   optional,
+  type RecordBatch,
   timestampMs,
 } from '../../src/model/schema.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
 
@@ -58,6 +67,25 @@ export function readBytes(format: string, bytes: Uint8Array, options: ReaderOpti
 
 export function read(format: string, text: string, options: ReaderOptions, chunkBytes?: number): ParsedBody {
   return readBytes(format, Buffer.from(text), options, chunkBytes)
+}
+
+/** Bytes as the file that a format of files opens. */
+export function bodyFile(bytes: Uint8Array): BodyFile {
+  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
+}
+
+/** A file whose columns are inferred and whose rows are read. */
+export async function readFileBody(
+  format: FileFormat,
+  bytes: Uint8Array,
+  more: Partial<InferOptions> = {},
+): Promise<{ readonly inferred: Inferred; readonly body: ParsedBody }> {
+  const file = await format.openFile(bodyFile(bytes), { limits: defaultLimits() })
+  const inferred = await file.infer({ ...base, columns: 2000, ...more })
+  const { fields, eventTimeType, valueless } = inferred
+  const batches: RecordBatch[] = []
+  for await (const batch of file.read(readerOptions(fields, { ...more, eventTimeType, valueless }))) batches.push(batch)
+  return { inferred, body: { records: batches.reduce((sum, { rows }) => sum + rows, 0), batches } }
 }
 
 /** The NodeError that the work throws. */
