@@ -45,7 +45,7 @@ export async function openArrow(
   const source = await openArrowSource(window)
   const { reader, table } = source.schema
   const fields = await at({}, () => readSchema(reader, table, limits.columns))
-  const types = dictionaryTypes(fields)
+  const types = await at({}, () => dictionaryTypes(fields))
   const rows = await countRows(source, types)
   const { recordBytes } = limits
   return {
