@@ -12,6 +12,7 @@ export const limitTable = {
   bodyBytes: { value: 256 * MiB, unit: 'bytes', text: 'one request body as sent' },
   inflatedBytes: { value: 1024 * MiB, unit: 'bytes', text: 'one request body after decompression' },
   inflatedRatio: { value: 200, unit: 'times', text: 'inflated size of a body over its size as sent' },
+  zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
   columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
   jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
