@@ -399,6 +399,45 @@ describe('a column of a file', () => {
   })
 })
 
+describe('JSON text of a file', () => {
+  const list = (itemType: DataType): DataType => ({ kind: 'List', itemType })
+
+  test('becomes lists, by the rules of JSON bodies', () => {
+    const column = columnOf(plain('String'), ['[1,null,-9007199254740993]', null, '[]'])
+    const made = run(column, list(optional({ kind: 'Int64' })))
+    expect(made.faults.total).toBe(0)
+    expect([0, 1, 2].map((row) => valueAt(made.column, row))).toEqual([[1n, null, -9007199254740993n], null, []])
+    const prices = run(columnOf(plain('String'), ['[1.50,2]']), list(decimal(9, 2)))
+    expect([prices.faults.total, valueAt(prices.column, 0)]).toEqual([0, [150n, 200n]])
+    expect(run(columnOf(plain('String'), []), list(utc('Millisecond'))).column.rows).toBe(0)
+  })
+
+  test('that is no list of such items is refused, each by its record', () => {
+    const texts = ['[1]', '[1.5]', '{"a":1}', 'text', '[1],"y":2', '', '[300]', '[2]']
+    const { faults } = run(columnOf(plain('String'), texts), list({ kind: 'UInt8' }))
+    expect(faults.errors.map(({ record, kind }) => [record, kind])).toEqual([
+      [101, 'WrongType'],
+      [102, 'WrongType'],
+      [103, 'MalformedRecord'],
+      [104, 'UnknownField'],
+      [105, 'MalformedRecord'],
+      [106, 'OutOfRange'],
+    ])
+    expect(faults.errors[0]).toMatchObject({ column: 'x', pointer: '/x/0' })
+  })
+
+  test('of more faults than are told is still refused', () => {
+    const { faults } = run(
+      columnOf(
+        plain('String'),
+        Array.from({ length: 150 }, () => '[-1]'),
+      ),
+      list({ kind: 'UInt8' }),
+    )
+    expect([faults.errors.length, faults.total]).toEqual([100, 150])
+  })
+})
+
 describe('the event time of a file', () => {
   function eventTimes(column: Column, type: DataType, more: Partial<FormatOptions> = {}): CastRun {
     const plan = tablePlan(readerOptions([], { eventTimeType: type }))
