@@ -3,7 +3,7 @@
 import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sliceBatch } from '../../../src/arrow/columns.ts'
+import { batchBytes, sliceBatch } from '../../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../../src/arrow/ipc.ts'
 import { openArrow } from '../../../src/formats/arrow/format.ts'
 import { innerType, optional } from '../../../src/model/schema.ts'
@@ -79,5 +79,39 @@ describe('Arrow of apache-arrow', () => {
       }),
       { numRuns: 100 },
     )
+  })
+})
+
+describe('a large record batch', () => {
+  test('comes in pieces of few rows and few bytes, which together are the batch', async () => {
+    const count = 40_000
+    const text = (i: number): string | null => (i % 7 === 3 ? null : `${i} ${'ä'.repeat(i % 211)}`)
+    const rows = Array.from({ length: count }, (_, i) => [
+      text(i),
+      i % 5 === 1 ? null : i,
+      i % 3 === 0,
+      i % 11 === 0 ? null : { a: i, b: 'x'.repeat(i % 1001) },
+    ])
+    const struct = new arrow.Struct([
+      new arrow.Field('a', new arrow.Int32(), true),
+      new arrow.Field('b', new arrow.Utf8(), true),
+    ])
+    const at = (place: number): unknown[] => rows.map((row) => row[place])
+    const table = new arrow.Table({
+      t: arrow.vectorFromArray(at(0), new arrow.Utf8()),
+      n: arrow.vectorFromArray(at(1), new arrow.Int32()),
+      b: arrow.vectorFromArray(at(2), new arrow.Bool()),
+      s: arrow.vectorFromArray(at(3), struct),
+    })
+    const file = await openArrow(bodyFile(arrow.tableToIPC(table)), defaultLimits())
+    const batches = await collected(file.batches([0, 1, 2, 3]))
+    expect(batches.length).toBeGreaterThan(4)
+    expect(batches.every((batch) => batch.rows <= 16_384 && batchBytes(batch) < 9 * 1024 * 1024)).toBe(true)
+    // Pieces end where texts do, not at whole bytes of a bitmap.
+    expect(batches.some((batch) => batch.rows % 8 !== 0)).toBe(true)
+    const made = rowsOf({ records: count, batches })
+    const expected = rows.map(([t, n, b, s]) => [t, n, b, s === null ? null : JSON.stringify(s)])
+    expect(made.findIndex((row, i) => JSON.stringify(row) !== JSON.stringify(expected[i]))).toBe(-1)
+    expect(made.length).toBe(count)
   })
 })
