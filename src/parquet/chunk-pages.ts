@@ -62,6 +62,8 @@ export class ChunkPages {
   private readonly end: number
   private window: Uint8Array = new Uint8Array(0)
   private windowStart = 0
+  /** Whether the page last read has a checksum. */
+  private isChecked = false
   private heldForPage = 0
   private heldForDictionary = 0
   private dictionary: DictionaryPage | undefined
@@ -100,7 +102,8 @@ export class ChunkPages {
       if (kind === 'dictionary') this.heldForDictionary += inflatedBytes
       else this.heldForPage = inflatedBytes
       const stored = await this.bytes(storedBytes)
-      if (header.crc !== undefined && this.source.crc32(stored) !== header.crc) {
+      this.isChecked = header.crc !== undefined
+      if (this.isChecked && this.source.crc32(stored) !== header.crc) {
         damaged('has a page whose checksum (CRC-32) is not that of its bytes')
       }
       if (kind === 'dictionary') {
@@ -116,6 +119,7 @@ export class ChunkPages {
       this.source.hold(-this.heldForPage)
       this.heldForPage = 0
     }
+    if (this.isChecked && this.at !== this.end) damaged('has more pages than its values need')
     return undefined
   }
 
