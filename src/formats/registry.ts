@@ -3,8 +3,7 @@
 
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { arrow } from './arrow/format.ts'
-import { csv } from './csv/format.ts'
+export const formats: readonly Format[] = [csv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
 import type { CsvHeader, Format } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
