@@ -171,12 +171,12 @@ describe('as a file', () => {
   it("they are the caller's own too", async () => {
     const answer = await live.query('show tables', { dataFormat: 'Csv' })
     expect([answer.text, answer.headers['cache-control']]).toEqual([
-      'name\nacme/sales\nAcme/Secret\nzoo/blank\n',
+      'name\r\nacme/sales\r\nAcme/Secret\r\nzoo/blank\r\n',
       'no-store',
     ])
     expect([answer.headers.etag, answer.headers['link']]).toEqual([undefined, undefined])
     expect((await live.query('show tables', { dataFormat: 'Csv' }, anonymous)).text).toBe(
-      'name\nacme/sales\nzoo/blank\n',
+      'name\r\nacme/sales\r\nzoo/blank\r\n',
     )
     const described = await live.query('select column_name from (describe acme.sales) limit 1', {
       dataFormat: 'NdJson',
