@@ -1,8 +1,9 @@
 // The bytes of a text vector. Short texts lie in it, long ones elsewhere in the engine's memory: each would be a call of
-// the binding. Texts of one page of a file or of one heap lie side by side, so they are fetched by the range instead.
+// the binding. Texts of one page of a file or of one heap lie side by side, so they are fetched by runs of memory instead.
 
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { copyRange } from '../arrow/buffers.ts'
+import { NodeError } from '../model/errors.ts'
 
 /** A vector of texts: 16 bytes each, a length and then the text itself or a pointer to it. */
 export interface TextVector {
@@ -14,39 +15,25 @@ export interface TextVector {
 const entryBytes = 16
 /** Texts of up to so many bytes lie in the vector. */
 const shortBytes = 12
-/**
- * Two texts that begin less than this apart are fetched as one range. What lies between them is then in the pages of
- * memory that hold the one or the other, so that reading it is safe; no page of a machine that Node runs on is smaller.
- */
-const gapBytes = 4096
+/** No page of memory of a machine that Node runs on is smaller. */
+const pageBytes = 4096
+const mostBytes = 2 ** 31 - 1
 
-/** A range of the engine's memory. */
-interface Range {
+/** Memory of the engine from the address `start` on. */
+interface Run {
   readonly start: number
-  end: number
-  bytes: Uint8Array | undefined
+  readonly end: number
+  readonly bytes: Uint8Array
 }
 
-/** All texts one after the other, and where each begins. A row without a value has no bytes. */
+/** All texts one after the other, and where each begins. A row without a value has no bytes. Throws NodeError. */
 export function textBytes(vector: TextVector): { readonly values: Uint8Array; readonly offsets: Int32Array } {
-  const { view, rows, isPresent } = vector
-  const offsets = new Int32Array(rows + 1)
-  const addresses = new Float64Array(rows)
-  let long = 0
-  let total = 0
-  for (let row = 0; row < rows; row++) {
-    if (isPresent(row)) {
-      const length = view.getUint32(row * entryBytes, true)
-      total += length
-      if (length > shortBytes) addresses[long++] = addressOf(view, row)
-    }
-    offsets[row + 1] = total
-  }
-  const values = new Uint8Array(total)
+  const { view, rows } = vector
+  const offsets = offsetsOf(vector)
+  const values = new Uint8Array(offsets[rows] ?? 0)
   const own = new Uint8Array(view.buffer, view.byteOffset, rows * entryBytes)
-  const ranges = rangesOf(addresses.subarray(0, long))
-  if (long > 0) measure(vector, offsets, ranges)
-  let range: Range | undefined
+  const pages = pagesOf(view, offsets)
+  let run: Run | undefined
   for (let row = 0; row < rows; row++) {
     const at = offsets[row] ?? 0
     const length = (offsets[row + 1] ?? 0) - at
@@ -57,12 +44,24 @@ export function textBytes(vector: TextVector): { readonly values: Uint8Array; re
       continue
     }
     const address = addressOf(view, row)
-    if (range === undefined || address < range.start || address >= range.end) range = rangeOf(ranges, address)
-    range.bytes ??= fetch(range)
-    const from = address - range.start
-    copyRange(values, at, range.bytes, from, from + length)
+    if (run === undefined || address < run.start || address >= run.end) {
+      run = runWith(pages, address)
+    }
+    copyRange(values, at, run.bytes, address - run.start, address - run.start + length)
   }
   return { values, offsets }
+}
+
+/** Where each text will begin. */
+function offsetsOf({ view, rows, isPresent }: TextVector): Int32Array {
+  const offsets = new Int32Array(rows + 1)
+  let total = 0
+  for (let row = 0; row < rows; row++) {
+    if (isPresent(row)) total += view.getUint32(row * entryBytes, true)
+    if (total > mostBytes) throw tooLong()
+    offsets[row + 1] = total
+  }
+  return offsets
 }
 
 /** Pointers of user space are far below 2^53. */
@@ -71,63 +70,54 @@ function addressOf(view: DataView, row: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
 }
 
-/** Ranges that begin at the given addresses, those of neighbours joined, in order; their ends are not known yet. */
-function rangesOf(addresses: Float64Array): Range[] {
-  const ranges: Range[] = []
-  if (!isAscending(addresses)) addresses.sort()
-  let last = Number.NEGATIVE_INFINITY
-  for (const address of addresses) {
-    if (address - last >= gapBytes) ranges.push({ start: address, end: address, bytes: undefined })
-    last = address
-  }
-  return ranges
-}
+/**
+ * The pages of memory that hold bytes of texts, by their numbers, and the runs of them that were fetched. A page that holds
+ * any can be read from its first byte to its last: that is what pages are.
+ */
+type Pages = Map<number, Run | 'not fetched'>
 
-/** Texts of a page come in order, those of a dictionary do not. */
-function isAscending(addresses: Float64Array): boolean {
-  for (let i = 1; i < addresses.length; i++) if ((addresses[i] ?? 0) < (addresses[i - 1] ?? 0)) return false
-  return true
-}
-
-/** Sets the ends of the ranges: where the texts in them end. */
-function measure({ view, rows }: TextVector, offsets: Int32Array, ranges: readonly Range[]): void {
-  let range: Range | undefined
-  let next = 0
-  for (let row = 0; row < rows; row++) {
+function pagesOf(view: DataView, offsets: Int32Array): Pages {
+  const pages: Pages = new Map()
+  let last = -1
+  for (let row = 0; row < offsets.length - 1; row++) {
     const length = (offsets[row + 1] ?? 0) - (offsets[row] ?? 0)
     if (length <= shortBytes) continue
     const address = addressOf(view, row)
-    if (range === undefined || address < range.start || address >= next) {
-      const at = placeOf(ranges, address)
-      range = ranges[at] ?? { start: address, end: address, bytes: undefined }
-      next = ranges[at + 1]?.start ?? Number.POSITIVE_INFINITY
+    const end = Math.floor((address + length - 1) / pageBytes)
+    for (let page = Math.floor(address / pageBytes); page <= end; page++) {
+      if (page !== last) pages.set(page, 'not fetched')
+      last = page
     }
-    range.end = Math.max(range.end, address + length)
   }
+  return pages
 }
 
-function rangeOf(ranges: readonly Range[], address: number): Range {
-  return ranges[placeOf(ranges, address)] ?? { start: address, end: address, bytes: undefined }
-}
-
-/** Number of the last range that does not begin beyond `address`. */
-function placeOf(ranges: readonly Range[], address: number): number {
-  let low = 0
-  let high = ranges.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((ranges[middle]?.start ?? 0) <= address) low = middle
-    else high = middle - 1
-  }
-  return low
+/** The run of pages around an address. */
+function runWith(pages: Pages, address: number): Run {
+  const page = Math.floor(address / pageBytes)
+  const known = pages.get(page)
+  if (known !== undefined && known !== 'not fetched') return known
+  let from = page
+  let to = page + 1
+  while (pages.has(from - 1)) from--
+  while (pages.has(to)) to++
+  const run = fetch(from * pageBytes, to * pageBytes)
+  for (let at = from; at < to; at++) pages.set(at, run)
+  return run
 }
 
 const entry = new DataView(new ArrayBuffer(entryBytes))
 
 /** The engine's memory, through an entry as a vector would hold it. */
-function fetch({ start, end }: Range): Uint8Array {
+function fetch(start: number, end: number): Run {
   entry.setUint32(0, end - start, true)
   entry.setUint32(8, start % 2 ** 32, true)
   entry.setUint32(12, Math.floor(start / 2 ** 32), true)
-  return accessors.getStringBytes(entry, 0)
+  return { start, end, bytes: accessors.getStringBytes(entry, 0) }
+}
+
+function tooLong(): NodeError {
+  return new NodeError('ResultTooLarge', 'The texts of 2,048 rows of a column are larger than 2 GiB.', {
+    hint: 'Ask for a part of the column.',
+  })
 }

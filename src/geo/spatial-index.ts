@@ -65,3 +65,16 @@ export function rowsNear({ tree, rows }: SpatialIndex, [west, south, east, north
         ]
   return Uint32Array.from(found, (item) => rows[item] ?? 0).sort()
 }
+
+/** Tells `each` row and place of the points in the box, in no order; `arePoints` must hold. */
+export function eachPoint(
+  { tree, rows }: SpatialIndex,
+  [west, south, east, north]: Bounds,
+  each: (row: number, x: number, y: number) => void,
+): void {
+  if (tree === undefined) return
+  Flatbush.from(tree).search(west, south, east, north, (item, x, y) => {
+    each(rows[item] ?? 0, x, y)
+    return false
+  })
+}

@@ -3,6 +3,7 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import { type Bounds, geometryOf } from '../geo/geometry.ts'
+import { encodeTile, PointGrid, type TileAddress, tileBounds, type TileFeature } from '../geo/tile.ts'
 import { parseJson } from '../json/json.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { must } from '../lib/assert.ts'
@@ -107,6 +108,34 @@ export async function oneFeature(
   return (await rowsOf(deps, { view, where, order: '', range: [offset, offset] }, caller))[0]
 }
 
+/** Features of a tile that have no place in the index are read, at most so many. */
+const mostTileRows = 10_000
+
+/**
+ * The bytes of a vector tile: id and geometry of each feature; of points at most one in each cell of a fine grid. Throws
+ * as `featurePage`.
+ */
+export async function featureTile(
+  deps: FeatureDeps,
+  view: DatasetView,
+  { tile, caller }: { readonly tile: TileAddress; readonly caller: Caller },
+): Promise<Uint8Array> {
+  const column = must(geometryColumn(view), 'a dataset with geometries').name
+  const box = tileBounds(tile)
+  const { signal } = caller
+  const grid = new PointGrid(box)
+  if (await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))) {
+    return encodeTile(grid.features, tile)
+  }
+  const { offsets } = await deps.spatial.near(view, column, box, signal)
+  if (offsets.length === 0) return encodeTile([], tile)
+  const named = offsets.subarray(0, mostTileRows)
+  const where = [`${sqlName(view.vocabulary.offsetColumn)} IN (${named.join(', ')})`]
+  const range = [named.at(0) ?? 0, named.at(-1) ?? 0] as const
+  const rows = await geometriesOf(deps, { view, where, order: '', range }, caller)
+  return encodeTile(rows, tile)
+}
+
 function boundsOf({ west, south, east, north }: Box): Bounds {
   return [west, south, east, north]
 }
@@ -172,11 +201,28 @@ interface RowsRequest {
 
 const mostRows = 100_000
 
-async function rowsOf(
+async function rowsOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<string[]> {
+  const { view } = request
+  const columns = must(view.schema, 'a dataset with rows has a schema').fields.map(({ name }) => name)
+  return (await valuesOf(deps, { ...request, select: '*' }, caller)).map((row) => featureText(view, columns, row))
+}
+
+async function geometriesOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<TileFeature[]> {
+  const { view } = request
+  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
+  const select = `${sqlName(view.vocabulary.offsetColumn)}, ${sqlName(geometry)}`
+  const rows = await valuesOf(deps, { ...request, select }, caller)
+  return rows.flatMap(([id, text]) =>
+    typeof text === 'string' ? [{ id: Number(textOf(id ?? null)), geometry: JSON.parse(checked(text)) }] : [],
+  )
+}
+
+/** Rows of values, in the order of `select`. */
+async function valuesOf(
   deps: FeatureDeps,
-  { view, where, order, range, window }: RowsRequest,
+  { view, where, order, range, window, select }: RowsRequest & { readonly select: string },
   caller: Caller,
-): Promise<string[]> {
+): Promise<readonly (readonly JsonValue[])[]> {
   const { slices } = view
   const run =
     range === undefined
@@ -185,7 +231,7 @@ async function rowsOf(
   await deps.objects.checkSlices(view, run)
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
-  const sql = `SELECT * FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
+  const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
   const job = {
     analysis: await deps.engine.analyze(sql, by),
     tables: [{ parts: [table], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
@@ -198,8 +244,7 @@ async function rowsOf(
   }
   const { data } = await deps.engine.run(job, by).catch((error: unknown) => deps.objects.blame(error, [view]))
   const rows = parseJson(data)
-  const columns = must(view.schema, 'a dataset with rows has a schema').fields.map(({ name }) => name)
-  return Array.isArray(rows) ? rows.map((row) => featureText(view, columns, Array.isArray(row) ? row : [])) : []
+  return Array.isArray(rows) ? rows.map((row) => (Array.isArray(row) ? row : [])) : []
 }
 
 function featureText({ vocabulary }: DatasetView, columns: readonly string[], row: readonly JsonValue[]): string {

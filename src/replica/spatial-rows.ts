@@ -3,7 +3,7 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Bounds } from '../geo/geometry.ts'
-import { indexBytes, rowsNear, type SpatialIndex } from '../geo/spatial-index.ts'
+import { eachPoint, indexBytes, rowsNear, type SpatialIndex } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { dataKey } from '../store/layout.ts'
@@ -54,6 +54,25 @@ export class SpatialRows {
     let at = 0
     for (const { start, rows } of parts) for (const row of rows) offsets[at++] = start + row
     return { offsets, areExact }
+  }
+
+  /**
+   * Tells `each` offset and place of the points in the box; false, and nothing was told, where some geometry of the
+   * slices is no point. Throws as `near`.
+   */
+  async points(
+    view: DatasetView,
+    { column, box, signal }: { readonly column: string; readonly box: Bounds; readonly signal: AbortSignal },
+    each: (offset: number, x: number, y: number) => void,
+  ): Promise<boolean> {
+    const indexes: { readonly start: number; readonly index: SpatialIndex }[] = []
+    for (let number = 0; number < view.slices.length; number++) {
+      const index = await this.#indexOf(view, { number, column, signal })
+      if (!index.arePoints) return false
+      indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
+    }
+    for (const { start, index } of indexes) eachPoint(index, box, (row, x, y) => each(start + row, x, y))
+    return true
   }
 
   /** The box around all geometries; undefined where there are none. */

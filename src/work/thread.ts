@@ -9,13 +9,12 @@ import { type FromThread, type JobKind, type JobSettings, runJob, type ToThread 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 
 port.on('message', (message: ToThread) => {
-  // From thread-pool.ts alone.
   void answer(message).then((reply) => port.postMessage(reply))
 })
 
 async function answer({ kind, pieces, settings }: ToThread): Promise<FromThread> {
   try {
-    return { kind: 'done', result: await runJob(kind, pieces, settings as JobSettings<JobKind>) }
+    return { kind: 'done', result: await runJob(kind, pieces, settings as JobSettings<JobKind>) } // from thread-pool.ts
   } catch (error) {
     if (!(error instanceof NodeError)) return { kind: 'broken', reason: String(error) }
     const { cause: _, ...details } = error.details

@@ -1,6 +1,8 @@
 // OGC API Features: the abstract tests of Part 1 (OGC 17-069r4, Annex A) that an ordinary server can fail, and the filters
 // of Part 3, over features whose places are known.
 
+import { VectorTile } from '@mapbox/vector-tile'
+import { PbfReader } from 'pbf'
 import { describe, expect, test } from 'vitest'
 import { liveNode } from '../helpers/live-node.ts'
 
@@ -195,6 +197,46 @@ describe('features are chosen', () => {
     for (const id of ['60', 'x', '-1', '999999999999999']) {
       expect((await live.call(`${base}/items/${id}`)).refusal).toBe('404 ObjectNotFound')
     }
+  })
+})
+
+interface TilePoint {
+  readonly id: number | undefined
+  readonly place: readonly number[]
+}
+
+async function tile(collection: string, address: string): Promise<readonly TilePoint[]> {
+  const answer = await live.call(`/ogc/collections/${collection}/tiles/${address}.mvt`)
+  if (answer.status === 204) return []
+  expect(answer.headers['content-type']).toBe('application/vnd.mapbox-vector-tile')
+  const layer = new VectorTile(new PbfReader(answer.bytes)).layers['features']
+  const [z, x, y] = address.split('/').map(Number)
+  return Array.from({ length: layer?.length ?? 0 }, (_, index) => {
+    const feature = layer?.feature(index)
+    const geometry = feature?.toGeoJSON(x ?? 0, y ?? 0, z ?? 0).geometry
+    const place = geometry?.type === 'Point' ? geometry.coordinates.map((number) => Math.round(number)) : [Number.NaN]
+    return { id: feature?.id, place }
+  })
+}
+
+describe('a tile', () => {
+  test('holds the points that lie in it, at their places', async () => {
+    const found = await tile('acme:points', '0/0/0')
+    expect(found.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(Array.from({ length: 59 }, (_, i) => i))
+    for (const { id, place } of found) expect(place).toEqual(points[Number(id)]?.geometry?.coordinates)
+    expect((await tile('acme:points', '2/0/3')).map(({ id }) => id)).toEqual([])
+    const quarter = await tile('acme:points', '1/0/0')
+    expect(quarter.every(({ place: [x = 0, y = 0] }) => x <= 3 && y >= -3)).toBe(true)
+    expect(quarter.length).toBeGreaterThan(10)
+  })
+
+  test('holds areas that cross it', async () => {
+    expect(await tile('acme:areas', '3/4/3')).toHaveLength(3)
+    expect(await tile('acme:areas', '3/6/3')).toEqual([])
+  })
+
+  test.each(['1/2/0', '25/0/0', '0/0/1'])('%s is not there', async (address) => {
+    expect((await live.call(`${base}/tiles/${address}.mvt`)).refusal).toBe('404 ObjectNotFound')
   })
 })
 

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type DatasetView, viewOf } from '../../catalog/dataset-chain.ts'
 import { hashOf } from '../../catalog/objects.ts'
+import { isTile } from '../../geo/tile.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import { type Field, innerType } from '../../model/schema.ts'
@@ -13,6 +14,7 @@ import {
   type FeatureDeps,
   type FeatureRequest,
   featurePage,
+  featureTile,
   geometryColumn,
   oneFeature,
   propertyFields,
@@ -70,6 +72,8 @@ interface LinkText {
   readonly rel: string
   readonly type: string
   readonly title?: string
+  /** The address has variables in braces. */
+  readonly templated?: true
 }
 
 export function registerOgc(app: FastifyInstance, context: ReplicaContext): void {
@@ -77,6 +81,7 @@ export function registerOgc(app: FastifyInstance, context: ReplicaContext): void
   registerLanding(app, context)
   registerCollections(app, context, deps)
   registerItems(app, context, deps)
+  registerTiles(app, context, deps)
 }
 
 /** What the routes say of themselves. */
@@ -200,6 +205,32 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
         { href: collection, rel: 'collection', type: 'application/json' },
       ]
       return reply.type(geoJson).send(utf8(`${text.slice(0, -1)},"links":${JSON.stringify(links)}}`))
+    },
+  )
+}
+
+function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: FeatureDeps): void {
+  const number = (description: string) => Type.String({ pattern: '^[0-9]{1,8}$', description })
+  const params = Type.Object({
+    ...CollectionParams.properties,
+    z: number('Zoom, 0 to 24.'),
+    x: number('Column.'),
+    y: number('Row, from the north.'),
+  })
+  const query = Type.Object({ at: ItemsQuery.properties.at }, { additionalProperties: false })
+  app.get(
+    '/ogc/collections/:collection/tiles/:z/:x/:y.mvt',
+    { config: { right: 'read', runs: true }, schema: { params, querystring: query } },
+    async (request, reply) => {
+      const { z, x, y } = request.params as Static<typeof params> // validated
+      const { at } = request.query as Static<typeof query> // validated
+      const tile = { z: Number(z), x: Number(x), y: Number(y) }
+      if (!isTile(tile)) throw new NodeError('ObjectNotFound', `There is no tile ${z}/${x}/${y}.`)
+      const view = await collectionView(context, request, at)
+      noteBlock(reply, view)
+      if (isUnchanged(request, reply, `${view.block.hash}.${z}.${x}.${y}`)) return reply.code(304).send()
+      const bytes = await featureTile(deps, view, { tile, caller: callerOf(context, request, reply) })
+      return bytes.length === 0 ? reply.code(204).send() : reply.type('application/vnd.mapbox-vector-tile').send(bytes)
     },
   )
 }
