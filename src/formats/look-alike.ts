@@ -11,11 +11,15 @@ const fewBytes = 2048
 
 const latin1 = new TextDecoder('latin1')
 
-/** Files that name themselves in their first bytes. */
-const magics: readonly (readonly [hex: string, hint: string])[] = [
+/** Files that name themselves in their first bytes, and the format that they are. */
+const magics: readonly (readonly [hex: string, hint: string, format?: string])[] = [
   ['1f8b', 'The body is gzip: say Content-Encoding: gzip, or unpack it.'],
   ['28b52ffd', 'The body is zstd: say Content-Encoding: zstd, or unpack it.'],
-  ['504b0304', 'The body is a zip archive (xlsx files and zipped shapefiles are): unpack it and send what is inside.'],
+  [
+    '504b0304',
+    'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile, and of others (xlsx files are zips) what is inside.',
+    'shapefile',
+  ],
   ['50415231', 'The body is a Parquet file, not what its media type says.'],
   ['4152524f5731', 'The body is an Arrow file, not what its media type says.'],
   ['fffe', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
@@ -26,12 +30,13 @@ const magics: readonly (readonly [hex: string, hint: string])[] = [
 export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
   const start = Buffer.from(head.subarray(0, 8)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
-  if (magic !== undefined) return magic[1]
+  if (magic !== undefined) return magic[2] === format ? undefined : magic[1]
   const text = startOf(head, fewBytes)
   if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) {
     return 'The body is an HTML page: was it the answer of a server that had no data?'
   }
   if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'The body is XML: convert it to CSV or JSON.'
+  if (magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) {
     return 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.'
   }

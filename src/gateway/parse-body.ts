@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
 import type {
   CsvHeader,
+  FileOptions,
   FileReader,
   Format,
   FormatOptions,
@@ -190,7 +191,7 @@ export class KeptBody {
     const isKnown = shape !== undefined && this.#source.controls.unknownFields !== 'add'
     const options = inferOptions(this.#source, target)
     if (format.kind === 'file') {
-      const reader = await format.openFile(this.#spool, { limits: this.#source.limits })
+      const reader = await format.openFile(this.#spool, fileOptions(this.#source))
       const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target)
       return readRows(this.#source, { reader, ...against }, this.#facts)
     }
@@ -212,6 +213,10 @@ export class KeptBody {
     await this.#last?.discard()
     await this.#spool.discard()
   }
+}
+
+function fileOptions({ limits, controls: { layer, charset } }: BodySource): FileOptions {
+  return { limits, ...(layer === undefined ? {} : { layer }), ...(charset === undefined ? {} : { charset }) }
 }
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */

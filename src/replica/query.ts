@@ -132,7 +132,11 @@ export async function bindQuery(
   const tables = bindings.map(({ parts, view }) => {
     return { parts, dataset: view.id, files: viewFiles(deps.store, view), schema: view.schema }
   })
-  const listings = await listingsFor(reader, { names: analysis.listings, arePinned: datasets !== undefined })
+  const listings = await listingsFor(reader, {
+    names: analysis.listings,
+    arePinned: datasets !== undefined,
+    listingRows: deps.limits.listingRows,
+  })
   return { analysis, tables, views, pinned, listings }
 }
 
