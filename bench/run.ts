@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,
-// long,fairness,hostile,unread,large,keys,catalog,features]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,keys,catalog,features]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -18,6 +18,7 @@ import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
+import { measureOutputs } from './outputs.ts'
 import { measureOverload } from './overload.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
@@ -33,6 +34,7 @@ const baselineFile = new URL('./baseline.json', import.meta.url)
 const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   stages: measureStages,
   geojson: measureGeoJson,
+  outputs: measureOutputs,
   start: measureStart,
   single: measureSingleRows,
   durable: measureDurablePosts,
