@@ -161,7 +161,7 @@ function access({ security = [{}, {}] }: Operation): string {
 function bodySection(content: Readonly<Record<string, Content>>): string[] {
   return Object.entries(content).flatMap(([type, { schema, example }]) => [
     '',
-    `Body \`${type}\`:`,
+    `Body \`${type}\`${example === undefined && schema.properties === undefined ? '.' : ':'}`,
     ...memberSection(schema),
     ...(example === undefined ? [] : ['', ...fenced(type, example)]),
   ])

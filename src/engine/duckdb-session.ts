@@ -1,21 +1,28 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  version as duckdbVersion,
+} from '@duckdb/node-api'
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
+import type { Parameter } from '../model/parameters.ts'
 import { fileFormatOf } from '../outputs/formats.ts'
 import { jsonLayoutOf } from '../outputs/layouts.ts'
+import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
 import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
-import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
+import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
   type ChildSettings,
@@ -27,9 +34,18 @@ import {
   type Stability,
   type StreamEnd,
 } from './messages.ts'
+import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
-import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './sql-text.ts'
+import {
+  checkStatementKind,
+  parameterPlaces,
+  positionOfByte,
+  type QuotedSql,
+  quoteOffsetWord,
+  sampleClause,
+  withTypes,
+} from './sql-text.ts'
 import { stabilityOf } from './stability.ts'
 
 /** A statement that the gate let through. */
@@ -53,7 +69,9 @@ interface Plan {
 }
 
 /** What a plan depends on, beside the statement and its views. */
-type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'skip'> & { readonly limit: number | undefined }
+type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'skip' | 'parameters'> & {
+  readonly limit: number | undefined
+}
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
@@ -66,6 +84,8 @@ const maxColumns = 10_000
 /** Statements remembered, and plans of each. */
 const keptStatements = 256
 const keptPlans = 16
+/** Plans for parameters of more text are not remembered. */
+const keptCharacters = 4096
 
 export class DuckDbSession {
   readonly #connection: DuckDBConnection
@@ -83,12 +103,21 @@ export class DuckDbSession {
 
   /** Parses and gates a statement. Throws NodeError. */
   async analyze(sql: string): Promise<Analysis> {
-    const { tables, volatile } = (await this.#statement(sql)).gate
-    return { sql, tables, volatile }
+    const { tables, volatile, catalogue, listings, parameters } = (await this.#statement(sql)).gate
+    const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
+    const placed = parameters.map((name) => {
+      const position = places?.get(name)
+      return { name, ...(position && { position }) }
+    })
+    return { sql, tables, volatile, catalogue, listings, parameters: placed }
   }
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
+    return await this.#listing(job.listings, async () => await this.#run(job))
+  }
+
+  async #run(job: PlainJob): Promise<SessionAnswer> {
     const plan = await this.#planOf(job, this.#lists.take(job))
     if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
@@ -101,6 +130,10 @@ export class DuckDbSession {
 
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
   async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    return await this.#listing(job.listings, async () => await this.#stream(job, open))
+  }
+
+  async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
     const tables = this.#lists.take(job)
     if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
@@ -117,14 +150,21 @@ export class DuckDbSession {
     this.#connection.interrupt()
   }
 
+  /** Does `action` while the listings are there. */
+  async #listing<T>(listings: PlainJob['listings'], action: () => Promise<T>): Promise<T> {
+    if (listings === undefined) return await action()
+    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, action))
+  }
+
   /** What the statement of a job was rewritten to, over the views that it needs. */
   async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const key = [job.reproducible, job.skip, job.limit, views].join('\n')
+    const values = JSON.stringify(job.parameters ?? [])
+    const key = [job.reproducible, job.skip, job.limit, views, values].join('\n')
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
-    remember(statement.plans, { key, value: plan, most: keptPlans })
+    if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
     return plan
   }
 
@@ -143,11 +183,9 @@ export class DuckDbSession {
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
   async #makePlan(statement: Statement, job: Wanted): Promise<Plan> {
     const { sql, node, gate } = statement
-    const { node: written, checksJson } = await this.#rewriter.printable(node, sql)
-    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
-    const own = checksJson ? undefined : sql
-    const text = own?.text ?? (await this.#rewriter.print(written, sql, gate))
-    const prepared = await this.#guard(own, async () => await this.#connection.prepare(text))
+    const rewritten = await this.#rewriter.printable(node, sql, job.parameters)
+    const { node: written } = rewritten
+    const prepared = await this.#prepare(statement, rewritten, job.parameters ?? [])
     if (prepared.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
     const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
     const names = columns.map((index) => prepared.columnName(index))
@@ -155,8 +193,41 @@ export class DuckDbSession {
     prepared.destroySync()
     const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
     const framed = await this.#rewriter.framed(ordered, job)
-    const stability = gate.volatile ? 'pinned' : stabilityOf(node, job.tables)
+    const stability =
+      gate.volatile || gate.catalogue ? 'pinned' : stabilityOf(rewritten.hasParameters ? written : node, job.tables)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
+  }
+
+  /** What the engine makes of the caller's own text or, where that may not be planned, of the rewritten one. */
+  async #prepare(
+    { sql, gate }: Statement,
+    rewritten: Printable,
+    parameters: readonly Parameter[],
+  ): Promise<DuckDBPreparedStatement> {
+    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
+    const own = rewritten.checksJson || rewritten.readsListings ? undefined : sql
+    const prepare = async (from: QuotedSql | undefined, text: string): Promise<DuckDBPreparedStatement> =>
+      await this.#guard(from, async () => await this.#connection.prepare(text))
+    if (own !== undefined && !rewritten.hasParameters) return await prepare(own, own.text)
+    try {
+      return await prepare(undefined, await this.#rewriter.print(rewritten.node, sql, gate))
+    } catch (error) {
+      if (own === undefined) throw error
+      // The caller's own text fails for the same reason, as a rule, and tells where.
+      const typed = withTypes(own, new Map(parameters.map(({ name, type }) => [foldAscii(name), typeNames[type]])))
+      throw await this.#withPlace(error, async () => await prepare(typed, typed.text))
+    }
+  }
+
+  /** The error of `prepare` where that is of the kind of `error`, else `error` itself. */
+  async #withPlace(error: unknown, prepare: () => Promise<DuckDBPreparedStatement>): Promise<unknown> {
+    try {
+      const prepared = await prepare()
+      prepared.destroySync()
+    } catch (placed) {
+      if (error instanceof NodeError && placed instanceof NodeError && placed.kind === error.kind) return placed
+    }
+    return error
   }
 
   /** One text out of a trusted statement with one text parameter. */
@@ -179,6 +250,16 @@ export class DuckDbSession {
   }
 }
 
+/** Types that find the places of errors: NULL has none of its own. */
+const typeNames: Readonly<Record<Parameter['type'], string>> = {
+  BIGINT: 'BIGINT',
+  HUGEINT: 'HUGEINT',
+  DOUBLE: 'DOUBLE',
+  VARCHAR: 'VARCHAR',
+  BOOLEAN: 'BOOLEAN',
+  NULL: 'INTEGER',
+}
+
 function checkJob(statement: Statement, job: Wanted): void {
   const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
   for (const table of statement.gate.tables) {
@@ -194,7 +275,8 @@ function checkJob(statement: Statement, job: Wanted): void {
 }
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
-function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statement): void {
+function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
+  if (catalogue !== undefined) throw notProvable(catalogue)
   const found = volatile ?? machineDependent
   if (found === undefined) return
   // The tree has no place for USING SAMPLE.

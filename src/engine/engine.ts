@@ -90,7 +90,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     normalizerVersion,
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
-    run: async (job, by) => await run(queries, { ...workOf(job), reads: job.tables.map(({ dataset }) => dataset) }, by),
+    run: async (job, by) => await run(queries, { ...workOf(job), reads: readsOf(job) }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) => await run(own, workOf({ ...job, analysis: await analyze(own, sql, by) }), by),
     stream: async (job, by) => await stream(exports, job, by),
@@ -106,12 +106,17 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
+/** Ids of the datasets that a process shows something of once it has run the job. */
+function readsOf({ tables, listings = [] }: Pick<EngineJob, 'tables' | 'listings'>): string[] {
+  return [...tables.map(({ dataset }) => dataset), ...listings.flatMap(({ tells }) => tells)]
+}
+
 async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStream> {
   const left = new AbortController()
   const pipe = new AnswerPipe(() => left.abort())
   const work: Work = {
     message: (lists) => ({ kind: 'stream', job: { ...job, ...lists.plain(job.tables) } }),
-    reads: job.tables.map(({ dataset }) => dataset),
+    reads: readsOf(job),
     reader: pipe,
   }
   lane.pool.fill()

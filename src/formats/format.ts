@@ -39,6 +39,8 @@ export interface StreamFormat extends FormatNames {
 /** A format whose body has to be complete before it is read. */
 export interface FileFormat extends FormatNames {
   readonly kind: 'file'
+  /** Query parameters that count for this format alone. */
+  readonly parameters?: readonly ('layer' | 'charset')[]
   /** Looks at what the file says of itself. Throws NodeError `MalformedBody`, `UnsupportedEncoding`, `UnsupportedCrs`. */
   readonly openFile: (file: BodyFile, options: FileOptions) => Promise<FileReader>
 }

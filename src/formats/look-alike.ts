@@ -11,11 +11,15 @@ const fewBytes = 2048
 
 const latin1 = new TextDecoder('latin1')
 
-/** Files that name themselves in their first bytes. */
-const magics: readonly (readonly [hex: string, hint: string])[] = [
+/** Files that name themselves in their first bytes, and the format that they are. */
+const magics: readonly (readonly [hex: string, hint: string, format?: string])[] = [
   ['1f8b', 'The body is gzip: say Content-Encoding: gzip, or unpack it.'],
   ['28b52ffd', 'The body is zstd: say Content-Encoding: zstd, or unpack it.'],
-  ['504b0304', 'The body is a zip archive (xlsx files and zipped shapefiles are): unpack it and send what is inside.'],
+  [
+    '504b0304',
+    'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile; unpack others (xlsx files are zips too) and send what is inside.',
+    'shapefile',
+  ],
   ['50415231', 'The body is a Parquet file, not what its media type says.'],
   ['4152524f5731', 'The body is an Arrow file, not what its media type says.'],
   ['fffe', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
@@ -26,16 +30,17 @@ const magics: readonly (readonly [hex: string, hint: string])[] = [
 export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
   const start = Buffer.from(head.subarray(0, 8)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
-  if (magic !== undefined) return magic[1]
+  if (magic !== undefined) return magic[2] === format ? undefined : magic[1]
   const text = startOf(head, fewBytes)
   if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) {
     return 'The body is an HTML page: was it the answer of a server that had no data?'
   }
   if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'The body is XML: convert it to CSV or JSON.'
+  if (magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) {
     return 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.'
   }
-  return format === 'csv' ? csvHint(text) : jsonHint(text, format)
+  return format === 'csv' || format === 'tsv' ? cellsHint(text, format) : jsonHint(text, format)
 }
 
 /** The first `bytes` as text, one character a byte, without a byte order mark and white space before it. */
@@ -46,24 +51,27 @@ function startOf(head: Uint8Array, bytes: number): string {
     .trimStart()
 }
 
-function csvHint(text: string): string | undefined {
+function cellsHint(text: string, format: 'csv' | 'tsv'): string | undefined {
   if (/^\[\s*[{\]]/.test(text)) return sendAsJson
   if (text.startsWith('{')) return isLines(text) ? sendAsLines : sendAsJson
   const line = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '')
   const count = (separator: string): number => line.split(separator).length - 1
   const [semicolons, tabs, commas] = [count(';'), count('\t'), count(',')]
-  if (semicolons > commas) return `The cells are separated by semicolons: ${separatedByCommas}`
-  return tabs > commas ? `The cells are separated by tabs: ${separatedByCommas}` : undefined
+  if (semicolons > commas && semicolons > tabs) {
+    return 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.'
+  }
+  if (format === 'tsv') return commas > tabs ? 'The cells are separated by commas: send it as text/csv.' : undefined
+  return tabs > commas ? 'The cells are separated by tabs: send it as text/tab-separated-values.' : undefined
 }
 
-const separatedByCommas = 'write them with commas between, and with a point in decimals.'
 const sendAsLines = 'The body has one JSON object a line: send it as application/x-ndjson.'
 const sendAsJson = 'The body is one JSON document: send it as application/json.'
 
 function jsonHint(text: string, format: string): string | undefined {
   const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
   if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
-    return 'The body is rows of text: send it as text/csv.'
+    const isTabbed = line.includes('\t') && !line.includes(',')
+    return `The body is rows of text: send it as ${isTabbed ? 'text/tab-separated-values' : 'text/csv'}.`
   }
   if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return sendAsJson
   return format === 'json' && isLines(text) ? sendAsLines : undefined

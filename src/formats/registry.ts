@@ -3,12 +3,15 @@
 
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { csv } from './csv/format.ts'
+import { arrow } from './arrow/format.ts'
+import { csv, tsv } from './csv/format.ts'
 import type { CsvHeader, Format } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
+import { parquet } from './parquet/format.ts'
+import { shapefile } from './shapefile/format.ts'
 
-export const formats: readonly Format[] = [csv, json, ndjson, geojson, ndgeojson]
+export const formats: readonly Format[] = [csv, tsv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
 
 /** What is meant where nobody says a format. */
 export const defaultFormat: Format = ndjson
@@ -49,10 +52,24 @@ function parameter(text: string): readonly [string, string] {
   return [text.slice(0, equals).trim().toLowerCase(), unquoted.toLowerCase()]
 }
 
+function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? '')
+    .replace(/;[^]*$/, '')
+    .trim()
+    .toLowerCase()
+}
+
+/** The query parameters that count for the format of `contentType` alone. */
+export function parametersOf(contentType: string | undefined): readonly string[] {
+  const mediaType = mediaTypeOf(contentType)
+  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  return format?.kind === 'file' ? (format.parameters ?? []) : []
+}
+
 /** The format that a `Content-Type` names. Throws NodeError `UnsupportedMediaType`. */
 export function formatOf(contentType: string | undefined): BodyFormat {
-  const [type = '', ...parameters] = (contentType ?? '').split(';')
-  const mediaType = type.trim().toLowerCase()
+  const [, ...parameters] = (contentType ?? '').split(';')
+  const mediaType = mediaTypeOf(contentType)
   const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
   if (format === undefined) {
     const shown =

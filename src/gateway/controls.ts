@@ -2,9 +2,11 @@
 // Producers that add parameters of their own go on, but a misspelt one of ours, which would silently store something else
 // than was meant, is refused. Pure.
 
+import { parametersOf } from '../formats/registry.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
+import { type ContentDigest, readContentDigest } from './content-digest.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -19,6 +21,7 @@ export interface IngestControls {
   readonly contentType: string | undefined
   readonly contentLength: number | undefined
   readonly contentEncoding: ContentEncoding | undefined
+  readonly contentDigests: readonly ContentDigest[]
   readonly waiting: Waiting
   readonly idempotencyKey: string | undefined
   readonly create: boolean
@@ -29,6 +32,10 @@ export interface IngestControls {
   readonly integers: 'int64' | 'float64' | undefined
   readonly timeZone: 'UTC' | undefined
   readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
+  /** Of a file with several layers, where its format has such. */
+  readonly layer: string | undefined
+  /** Character set of a file whose format can have several. */
+  readonly charset: string | undefined
   /** Fallback event time, milliseconds since 1970 UTC. */
   readonly eventTimeMs: number | undefined
   /** Multihash text of If-Match, without quotes. */
@@ -49,10 +56,13 @@ const maxKeyChars = 255
 export function readControls(headers: Headers, query: Query): IngestControls {
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
+  const contentType = header(headers, 'content-type')
+  const ofFormat = parametersOf(contentType)
   return {
-    contentType: header(headers, 'content-type'),
+    contentType,
     contentLength: length === undefined ? undefined : Number(length),
     contentEncoding: contentEncoding(header(headers, 'content-encoding')),
+    contentDigests: readContentDigest(header(headers, 'content-digest')),
     waiting: waiting(header(headers, 'prefer')),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,
@@ -65,7 +75,9 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     eventTimeMs: eventTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
     traceparent: traceparentOf(headers),
-    ignoredParameters: foreignParameters(Object.keys(query)),
+    layer: ofFormat.includes('layer') ? word(query, 'layer') : undefined,
+    charset: ofFormat.includes('charset') ? word(query, 'charset') : undefined,
+    ignoredParameters: foreignParameters(Object.keys(query), ofFormat),
   }
 }
 
@@ -96,6 +108,14 @@ function visibility(query: Query, create: boolean): IngestControls['visibility']
   if (asked === undefined || create) return asked
   throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
     hint: 'It is decided when the dataset is made.',
+  })
+}
+
+function word(query: Query, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or stands more than once.`, {
+    hint: 'Give it one value.',
   })
 }
 
@@ -165,8 +185,8 @@ const toldMost = 20
 const toldChars = 100
 
 /** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
-function foreignParameters(given: readonly string[]): readonly string[] {
-  const foreign = given.filter((name) => !names.includes(name))
+function foreignParameters(given: readonly string[], ofFormat: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !names.includes(name) && !ofFormat.includes(name))
   for (const name of foreign) {
     // The same but for letter case, or one or two letters off: every name of ours has six letters or more.
     const [nearest] = similarNames(name.toLowerCase(), [...parameters.keys()])

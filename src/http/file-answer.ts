@@ -4,6 +4,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeError } from '../model/errors.ts'
+import type { Parameters } from '../model/parameters.ts'
 import type { FileFormat } from '../outputs/file-format.ts'
 import { fileFormatOf, fileFormats, outputFormatOf } from '../outputs/formats.ts'
 import type { DatasetHead, OpenFile } from '../replica/files.ts'
@@ -65,7 +66,9 @@ export interface FileAnswer {
   /** Of the file's name, without extension. */
   readonly name: string
   /** The query that gives the rows as JSON, over datasets pinned at the file's blocks; undefined: there is none. */
-  readonly query: { readonly sql: string; readonly skip: number } | undefined
+  readonly query:
+    | { readonly sql: string; readonly skip: number; readonly parameters?: Parameters | undefined }
+    | undefined
   /** Set where rows were left out for certain, or where the end will tell. */
   readonly truncated: boolean | 'at end'
 }
@@ -144,6 +147,8 @@ export function fileNameOf(heads: readonly DatasetHead[]): string {
 interface ProofLink {
   readonly heads: readonly DatasetHead[]
   readonly sql: string
+  /** Its values; a link carries text alone. */
+  readonly parameters?: Parameters | undefined
   readonly skip: number
   /** Rows of the file at most; undefined where that is not known. */
   readonly rows: number | undefined
@@ -152,12 +157,15 @@ interface ProofLink {
 /** The path that answers the same rows with a proof; undefined where it is too long or they are too many. */
 export function proofLink(
   { limits }: Pick<ReplicaContext, 'limits'>,
-  { heads, sql, skip, rows }: ProofLink,
+  { heads, sql, parameters, skip, rows }: ProofLink,
 ): string | undefined {
   if (rows === undefined || rows > limits.resultRows) return undefined
+  const values = parameters?.values ?? []
+  if (values.some(({ type }) => type !== 'VARCHAR')) return undefined
   const query = [
     `query=${encodeURIComponent(sql)}`,
     ...heads.map(({ alias, block }) => `pin=${encodeURIComponent(alias)}@${block}`),
+    ...values.map(({ name, text }) => `param.${encodeURIComponent(name)}=${encodeURIComponent(text)}`),
     ...(skip === 0 ? [] : [`skip=${skip}`]),
     `limit=${rows}`,
     'include=proof',

@@ -4,6 +4,7 @@
 import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { AnswerStream } from '../engine/answer-stream.ts'
 import type { StreamEnd, StreamJob } from '../engine/messages.ts'
+import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
@@ -39,6 +40,8 @@ export interface OpenFile {
   readonly tag: string | undefined
   /** It has no more rows than this, where that is known. */
   readonly rowsAtMost: number | undefined
+  /** It says what this caller may read: nobody keeps it. */
+  readonly isOfCaller: boolean
   /** Resolves with the first bytes. */
   start(): Promise<AnswerStream>
 }
@@ -46,20 +49,42 @@ export interface OpenFile {
 /** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
 export async function openFileQuery(
   deps: ReplicaDeps,
-  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets'> & FileRequest,
+  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins'> & FileRequest,
   caller: Caller,
 ): Promise<OpenFile> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const { analysis, tables, views, pinned } = await bindQuery(deps, request, caller)
+  const { analysis, tables, views, pinned, listings } = await bindQuery(deps, request, caller)
   const { query, format, options, skip, limit, inOffsetOrder = false } = request
-  const asked = { file: fileForm, query, pinned, format, ...fileOptions(options), skip, limit: limit ?? null }
+  const parameters = request.parameters && parametersJson(request.parameters)
+  const job = {
+    analysis,
+    tables,
+    format,
+    options,
+    skip,
+    limit,
+    inOffsetOrder,
+    ...(request.parameters && { parameters: request.parameters.values }),
+    ...(listings.length > 0 && { listings }),
+  }
+  const isSame = analysis.volatile === undefined && analysis.catalogue === undefined
+  const asked = {
+    file: fileForm,
+    query,
+    parameters,
+    pinned,
+    format,
+    ...fileOptions(options),
+    skip,
+    limit: limit ?? null,
+  }
   return {
     heads: headsOf(views),
-    tag: analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
+    tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
+    isOfCaller: analysis.catalogue !== undefined,
     rowsAtMost: limit,
-    start: async () =>
-      await startFile(deps, { analysis, tables, format, options, skip, limit, inOffsetOrder }, { views, caller }),
+    start: async () => await startFile(deps, job, { views, caller }),
   }
 }
 
@@ -77,6 +102,7 @@ export async function openFileTail(
   return {
     heads: headsOf([view]),
     tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format, ...fileOptions(options), skip, limit }),
+    isOfCaller: false,
     rowsAtMost: end - start,
     truncated: start > 0,
     start: async () => {

@@ -5,6 +5,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Bounds } from '../geo/geometry.ts'
 import { eachPoint, indexBytes, rowsNear, type SpatialIndex } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -45,6 +46,7 @@ export class SpatialRows {
     for (let number = 0; number < view.slices.length; number++) {
       const index = await this.#indexOf(view, { number, column, signal })
       const rows = rowsNear(index, box)
+      await nextTurn()
       if (rows.length === 0) continue
       areExact &&= index.arePoints
       count += rows.length
@@ -71,7 +73,10 @@ export class SpatialRows {
       if (!index.arePoints) return false
       indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
     }
-    for (const { start, index } of indexes) eachPoint(index, box, (row, x, y) => each(start + row, x, y))
+    for (const { start, index } of indexes) {
+      eachPoint(index, box, (row, x, y) => each(start + row, x, y))
+      await nextTurn()
+    }
     return true
   }
 
@@ -97,15 +102,23 @@ export class SpatialRows {
     { number, column, signal }: { readonly number: number; readonly column: string; readonly signal: AbortSignal },
   ): Promise<SpatialIndex> {
     signal.throwIfAborted()
-    const { hash } = must(slices.at(number), 'a slice of the view')
+    const next = slices.at(number + 1)
+    // The next one is made meanwhile, in another thread; what is wrong with it is told when its turn comes.
+    if (next !== undefined) this.#held(id, next.hash, column).catch(() => undefined)
+    return await this.#held(id, must(slices.at(number), 'a slice of the view').hash, column)
+  }
+
+  /** The index of a slice, made unless it is kept. */
+  async #held(id: DatasetId, hash: Hash, column: string): Promise<SpatialIndex> {
     const key = `${hash} ${column}`
     const known = this.#indexes.get(key)
     const index = known ?? this.#make(id, hash, column)
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
+    if (known !== undefined) return await known
     try {
       const made = await index
-      if (known === undefined) this.#keep(key, indexBytes(made))
+      this.#keep(key, indexBytes(made))
       return made
     } catch (error) {
       this.#indexes.delete(key)

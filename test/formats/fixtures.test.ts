@@ -4,25 +4,40 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { formats } from '../../src/formats/registry.ts'
+import type { Inferred, ParsedBody } from '../../src/formats/format.ts'
+import { formatNamed, formats } from '../../src/formats/registry.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { typeText } from '../../src/model/schema.ts'
-import { infer, readBytes, readerOptions, rowsOf } from './reading.ts'
+import { infer, readBytes, readerOptions, readFileBody, rowsOf } from './reading.ts'
 
 const root = join(import.meta.dirname, '../fixtures/ingest')
 
-/** What becomes of a body whose columns are inferred, in pieces of `chunkBytes`: what JSON can say of it. */
-function outcome(format: string, body: Buffer, chunkBytes: number | undefined): unknown {
+interface Read {
+  readonly inferred: Inferred
+  readonly body: ParsedBody
+}
+
+/** A body whose columns are inferred and whose rows are read, in pieces of `chunkBytes` where it is a stream. */
+async function inferAndRead(name: string, body: Buffer, chunkBytes: number | undefined): Promise<Read> {
+  const format = formatNamed(name)
+  if (format.kind === 'file') return readFileBody(format, body)
+  const inferred = infer(name, body)
+  const { fields, eventTimeType, valueless, csvHeader } = inferred
+  const header = csvHeader === undefined ? {} : { csvHeader }
+  const options = readerOptions(fields, { eventTimeType, valueless, ...header })
+  return { inferred, body: readBytes(name, body, options, chunkBytes) }
+}
+
+/** What becomes of a body: what JSON can say of it. */
+async function outcome(format: string, bytes: Buffer, chunkBytes: number | undefined): Promise<unknown> {
   try {
-    const inferred = infer(format, body)
-    const { fields, eventTimeType, valueless, csvHeader } = inferred
-    const header = csvHeader === undefined ? {} : { csvHeader }
-    const read = readBytes(format, body, readerOptions(fields, { eventTimeType, valueless, ...header }), chunkBytes)
+    const { inferred, body } = await inferAndRead(format, bytes, chunkBytes)
+    const { fields, eventTimeType } = inferred
     const columns = [
       `event_time ${typeText(eventTimeType)}`,
       ...fields.map(({ name, type }) => `${name} ${typeText(type)}`),
     ]
-    return { columns, rows: rowsOf(read).map((row) => row.map((v) => (typeof v === 'bigint' ? String(v) : v))) }
+    return { columns, rows: rowsOf(body).map((row) => row.map((v) => (typeof v === 'bigint' ? String(v) : v))) }
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
     const { kind, message, details } = error
@@ -36,9 +51,9 @@ describe.each(formats.map(({ name }) => name))('%s', (format) => {
 
   test('has fixtures', () => expect(bodies.length).toBeGreaterThan(1))
 
-  test.each(bodies)('%s', (name) => {
+  test.each(bodies)('%s', async (name) => {
     const expected = JSON.parse(readFileSync(join(folder, `${name.replace(/\.\w+$/, '')}.expected.json`), 'utf8'))
     const body = readFileSync(join(folder, name))
-    for (const chunkBytes of [undefined, 7]) expect(outcome(format, body, chunkBytes)).toEqual(expected)
+    for (const chunkBytes of [undefined, 7]) expect(await outcome(format, body, chunkBytes)).toEqual(expected)
   })
 })

@@ -1,9 +1,16 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
 import { bitAt } from '../../src/arrow/buffers.ts'
-import { concatBatches } from '../../src/arrow/columns.ts'
-import type { InferOptions, Inferred, ParsedBody, ReaderOptions } from '../../src/formats/format.ts'
-import type { StreamFormat } from '../../src/formats/format.ts'
+import { concatBatches, fixedWidth } from '../../src/arrow/columns.ts'
+import type {
+  BodyFile,
+  FileFormat,
+  InferOptions,
+  Inferred,
+  ParsedBody,
+  ReaderOptions,
+  StreamFormat,
+} from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import {
@@ -14,6 +21,7 @@ import {
   optional,
   timestampMs,
 } from '../../src/model/schema.ts'
+import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
 
@@ -60,6 +68,31 @@ export function read(format: string, text: string, options: ReaderOptions, chunk
   return readBytes(format, Buffer.from(text), options, chunkBytes)
 }
 
+/** Bytes as the file that a format of files opens. */
+export function bodyFile(bytes: Uint8Array): BodyFile {
+  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
+}
+
+/** All that a generator gives. */
+export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+/** A file whose columns are inferred and whose rows are read. */
+export async function readFileBody(
+  format: FileFormat,
+  bytes: Uint8Array,
+  more: Partial<InferOptions> = {},
+): Promise<{ readonly inferred: Inferred; readonly body: ParsedBody }> {
+  const file = await format.openFile(bodyFile(bytes), { limits: defaultLimits() })
+  const inferred = await file.infer({ ...base, columns: 2000, ...more })
+  const { fields, eventTimeType, valueless } = inferred
+  const batches = await collected(file.read(readerOptions(fields, { ...more, eventTimeType, valueless })))
+  return { inferred, body: { records: batches.reduce((sum, { rows }) => sum + rows, 0), batches } }
+}
+
 /** The NodeError that the work throws. */
 export function failure(work: () => unknown): NodeError {
   try {
@@ -69,6 +102,16 @@ export function failure(work: () => unknown): NodeError {
     throw error
   }
   throw new TypeError('nothing was thrown')
+}
+
+/** The NodeError that the promise comes to. */
+export async function failureOf(work: Promise<unknown>): Promise<NodeError> {
+  const error = await work.then(
+    () => new TypeError('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof NodeError) return error
+  throw error
 }
 
 export function faults(
@@ -120,7 +163,7 @@ export function valueAt(column: Column, row: number): unknown {
     case 'Timestamp':
       return view.getBigInt64(8 * row, true)
     case 'Time':
-      return column.type.unit === 'Microsecond' ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
+      return fixedWidth(column.type) === 8 ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
     case 'Float32':
       return view.getFloat32(4 * row, true)
     case 'Float64':

@@ -27,6 +27,10 @@ const IngestQuery = Type.Object({
   unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
   integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
   timeZone: Type.Optional(Type.String({ description: 'UTC: times without a zone are UTC.' })),
+  layer: Type.Optional(Type.String({ description: 'Of a shapefile: which layer, where the zip has several.' })),
+  charset: Type.Optional(
+    Type.String({ description: 'Of a shapefile: the character set of its texts, where it says none or a wrong one.' }),
+  ),
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 

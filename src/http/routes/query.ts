@@ -25,6 +25,15 @@ import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
 import {
+  parameterPattern,
+  ParametersMember,
+  parametersOfBody,
+  parametersOfQuery,
+  PinText,
+  pinsOfQuery,
+  takeParameters,
+} from '../query-values.ts'
+import {
   DataFormatText,
   DecimalText,
   EscapeText,
@@ -63,6 +72,7 @@ const QueryBody = Type.Object(
           'What names mean, and at which block: [{id, alias, blockHash?}]. When given, no other names resolve.',
       }),
     ),
+    parameters: ParametersMember,
     skip: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -94,28 +104,37 @@ const QueryString = Type.Object(
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default, all of them in a file.')),
     ...FileParameters,
+    pin: PinText,
   },
-  { additionalProperties: false },
+  { additionalProperties: false, patternProperties: parameterPattern },
 )
 
 export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
   app.post(
     '/query',
-    { config: { right: 'read', runs: true }, schema: { body: QueryBody } },
-    (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
+    {
+      config: { right: 'read', runs: true, reads: 'tokens' },
+      preValidation: takeParameters,
+      schema: { body: QueryBody },
+    },
+    (request, reply) => {
+      const asked = request.body as Static<typeof QueryBody> // QueryBody validated it
+      return respond(context, request, { reply, asked, values: () => ({ parameters: parametersOfBody(request) }) })
+    },
   )
   app.get(
     '/query',
     { config: { right: 'read', runs: true }, schema: { querystring: QueryString } },
     (request, reply) => {
-      const { format, include, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
+      const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
       const names = include?.split(',').map((name) => name.trim())
       const asked = {
         ...rest,
         dataFormat: oneFormat({ format, dataFormat }),
         include: names?.filter((name) => name !== ''),
       }
-      return respond(context, request, { reply, asked })
+      const values = () => ({ parameters: parametersOfQuery(rest), pins: pinsOfQuery(pin) })
+      return respond(context, request, { reply, asked, values })
     },
   )
 }
@@ -157,17 +176,28 @@ interface AskedQuery extends AskedWindow, AskedFile {
   readonly datasets?: readonly Static<typeof Pin>[] | null | undefined
 }
 
+interface Asked {
+  readonly reply: FastifyReply
+  readonly asked: AskedQuery
+  /** Reads what stands beside the statement. Throws NodeError `InvalidParameter`. */
+  readonly values: () => {
+    readonly parameters: QueryRequest['parameters'] | undefined
+    readonly pins?: QueryRequest['pins'] | undefined
+  }
+}
+
 async function respond(
   context: ReplicaContext,
   request: FastifyRequest,
-  { reply, asked }: { readonly reply: FastifyReply; readonly asked: AskedQuery },
+  { reply, asked, values }: Asked,
 ): Promise<FastifyReply> {
   const format = askedFile(request, asked.dataFormat)
-  if (format !== undefined) return await respondFile(context, request, { reply, asked, format })
-  const read = (): QueryRequest => normalise(asked, context)
-  const normalised = request.method === 'POST' ? inBody(read) : read()
-  const query = await openQuery(context.replica, normalised, callerOf(context, request, reply))
-  void reply.header('cache-control', 'no-cache')
+  if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
+  const query = await inItsPlace(request, async () => {
+    const normalised = { ...normalise(asked, context), ...present(values()) }
+    return await openQuery(context.replica, normalised, callerOf(context, request, reply))
+  })
+  void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
   const conditional = request.method !== 'POST' && query.tag !== undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
@@ -176,13 +206,18 @@ async function respond(
   return sendAnswer(context, reply, answer)
 }
 
+function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
+  return { ...(parameters && { parameters }), ...(pins && { pins }) }
+}
+
 /** Answers with the rows as a file. */
 async function respondFile(
   context: ReplicaContext,
   request: FastifyRequest,
-  { reply, asked, format }: { readonly reply: FastifyReply; readonly asked: AskedQuery; readonly format: FileFormat },
+  { reply, asked, values, format }: Asked & { readonly format: FileFormat },
 ): Promise<FastifyReply> {
   const read = (): Parameters<typeof openFileQuery>[1] => ({
+    ...present(values()),
     query: asked.query,
     queryDialect: asked.queryDialect ?? 'SqlDuckDb',
     datasets: asked.datasets?.map(pinOf),
@@ -191,37 +226,47 @@ async function respondFile(
     skip: Number(asked.skip ?? 0),
     limit: asked.limit === undefined ? undefined : Number(asked.limit),
   })
-  const wanted = request.method === 'POST' ? inBody(read) : read()
-  const { query: sql, skip, limit } = wanted
-  const file = await openFileQuery(context.replica, wanted, callerOf(context, request, reply))
+  const { wanted, file } = await inItsPlace(request, async () => {
+    const wanted = read()
+    return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
+  })
+  const { query: sql, skip, limit, parameters } = wanted
   const { heads } = file
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
-    throw noProofOfFile(format, proofLink(context, { heads, sql, skip, rows: limit ?? context.limits.resultRows }))
+    throw noProofOfFile(
+      format,
+      proofLink(context, { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }),
+    )
   }
   if (include.length > 0) {
     throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
       hint: 'Leave include and schemaFormat away, or ask for JsonAoa.',
     })
   }
-  void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')
+  const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
+  void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
   const truncated = limit === undefined ? false : 'at end'
   return await sendFile(context, request, reply, {
     format,
     file,
     name: fileNameOf(heads),
-    query: { sql, skip },
+    query: file.isOfCaller ? undefined : { sql, skip, parameters },
     truncated,
   })
 }
 
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
-function inBody<T>(read: () => T): T {
+async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>): Promise<T> {
+  const [wrong, right] =
+    method === 'POST'
+      ? (['InvalidParameter', 'InvalidRequest'] as const)
+      : (['InvalidRequest', 'InvalidParameter'] as const)
   try {
-    return read()
+    return await read()
   } catch (error) {
-    if (!(error instanceof NodeError && error.kind === 'InvalidParameter')) throw error
-    throw new NodeError('InvalidRequest', error.message, error.details)
+    if (!(error instanceof NodeError && error.kind === wrong)) throw error
+    throw new NodeError(right, error.message, error.details)
   }
 }
 

@@ -1,0 +1,202 @@
+// Which character set the texts of a .dbf are in, and how they are decoded: the parameter `charset`, else the .cpg, else the
+// language byte of the .dbf, else UTF-8. What has no meaning in it is never replaced. The door to iconv-lite, which has the
+// pages of DOS. Sources: https://encoding.spec.whatwg.org/#names-and-labels, https://desktop.arcgis.com/en/arcmap/latest/manage-data/shapefiles/dbf-file-structure.htm
+
+import iconv from 'iconv-lite'
+import { NodeError } from '../../model/errors.ts'
+import { shown } from './faults.ts'
+
+export interface CodePage {
+  /** What messages say. */
+  readonly name: string
+  /** The text of `bytes`; undefined where they are none. */
+  readonly decode: (bytes: Uint8Array) => string | undefined
+}
+
+/** Language byte of a .dbf → code page. The rest of the values says nothing. */
+const languagePages: Readonly<Record<number, number>> = {
+  1: 437,
+  2: 850,
+  3: 1252,
+  4: 10000,
+  8: 865,
+  10: 850,
+  11: 437,
+  13: 437,
+  14: 850,
+  15: 437,
+  16: 850,
+  17: 437,
+  18: 850,
+  19: 932,
+  20: 850,
+  21: 437,
+  22: 850,
+  23: 865,
+  24: 437,
+  25: 437,
+  26: 850,
+  27: 437,
+  28: 863,
+  29: 850,
+  31: 852,
+  34: 852,
+  35: 852,
+  36: 860,
+  37: 850,
+  38: 866,
+  55: 850,
+  64: 852,
+  77: 936,
+  78: 949,
+  79: 950,
+  80: 874,
+  87: 1252,
+  88: 1252,
+  89: 1252,
+  100: 852,
+  101: 866,
+  102: 865,
+  103: 861,
+  106: 737,
+  107: 857,
+  108: 863,
+  120: 950,
+  121: 949,
+  122: 936,
+  123: 932,
+  124: 874,
+  134: 737,
+  135: 852,
+  136: 857,
+  150: 10007,
+  200: 1250,
+  201: 1251,
+  202: 1254,
+  203: 1253,
+  204: 1257,
+}
+
+/** Numbers of code pages → labels of the Encoding Standard. */
+const webLabels: Readonly<Record<number, string>> = {
+  866: 'ibm866',
+  874: 'windows-874',
+  932: 'shift_jis',
+  936: 'gbk',
+  949: 'euc-kr',
+  950: 'big5',
+  10000: 'macintosh',
+  10007: 'x-mac-cyrillic',
+  20866: 'koi8-r',
+  21866: 'koi8-u',
+  51932: 'euc-jp',
+  51949: 'euc-kr',
+  54936: 'gb18030',
+  65001: 'utf-8',
+}
+
+/** Pages of DOS: one byte a character. */
+const dosPages: ReadonlySet<number> = new Set([
+  437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 869,
+])
+
+/** Names that are no numbers of a page, without what is neither letter nor digit. */
+const named: Readonly<Record<string, number>> = {
+  utf8: 65001,
+  latin1: 28591,
+  latin2: 28592,
+  latin9: 28605,
+  big5: 950,
+  gbk: 936,
+  gb2312: 936,
+  gb18030: 54936,
+  sjis: 932,
+  shiftjis: 932,
+  euckr: 949,
+  eucjp: 51932,
+  koi8r: 20866,
+  koi8u: 21866,
+  ascii: 65001,
+  usascii: 65001,
+  macintosh: 10000,
+}
+
+/** What a character set is chosen by. */
+export interface CharsetSources {
+  /** The parameter. */
+  readonly asked: string | undefined
+  /** Content of the .cpg. */
+  readonly cpg: string | undefined
+  /** Language byte of the .dbf. */
+  readonly language: number
+}
+
+/** Throws NodeError `InvalidParameter`, `UnsupportedEncoding` where a name is not known. */
+export function codePageOf({ asked, cpg, language }: CharsetSources): CodePage {
+  if (asked !== undefined) {
+    const page = pageNamed(asked)
+    if (page !== undefined) return codePage(page)
+    throw new NodeError('InvalidParameter', `The parameter charset is '${shown(asked)}', which is not known.`, { hint })
+  }
+  const label = cpg?.trim() ?? ''
+  if (label !== '') {
+    const page = pageNamed(label)
+    if (page !== undefined) return codePage(page)
+    const message = `The .cpg names the character set '${shown(label)}', which is not known. Nothing was stored.`
+    throw new NodeError('UnsupportedEncoding', message, { hint })
+  }
+  return codePage(languagePages[language] ?? 65001)
+}
+
+const hint = 'Say charset=utf-8, charset=windows-1252 or another name or number of a code page.'
+
+/** The number of the page that `label` names: `UTF-8`, `ISO-8859-1`, `88591`, `CP1252`, `ANSI 1252`, `LDID/87`. */
+function pageNamed(label: string): number | undefined {
+  const name = label.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  const language = /^ldid(\d{1,3})$/.exec(name)?.[1]
+  if (language !== undefined) return languagePages[Number(language)]
+  const iso = /^(?:iso)?8859(\d{1,2})$/.exec(name)?.[1]
+  if (iso !== undefined) return isoPage(Number(iso))
+  const digits = /^(?:cp|windows|win|ibm|oem|ansi|ms|dos|codepage)?(\d{3,5})$/.exec(name)?.[1]
+  const page = digits === undefined ? named[name] : Number(digits)
+  return page !== undefined && isKnown(page) ? page : undefined
+}
+
+/** ISO 8859-1 is page 28591, and so on; part 12 does not exist. */
+function isoPage(part: number): number | undefined {
+  return part >= 1 && part <= 16 && part !== 12 ? 28590 + part : undefined
+}
+
+function isKnown(page: number): boolean {
+  const isIso = page > 28590 && isoPage(page - 28590) !== undefined
+  return isIso || dosPages.has(page) || webLabels[page] !== undefined || (page >= 1250 && page <= 1258)
+}
+
+function codePage(page: number): CodePage {
+  // TextDecoder takes ISO 8859 as pages of Windows, which have letters where these have control characters.
+  if (page > 28590 && page < 28607) return tablePage(`ISO-8859-${page - 28590}`)
+  if (dosPages.has(page)) return tablePage(`CP${page}`)
+  return webPage(webLabels[page] ?? `windows-${page}`)
+}
+
+/** A page that a table of iconv-lite decodes: a byte without a meaning is U+FFFD there. */
+function tablePage(name: string): CodePage {
+  const decode = (bytes: Uint8Array): string | undefined => {
+    const text = iconv.decode(bytes, name)
+    return text.includes('\ufffd') ? undefined : text
+  }
+  return { name, decode }
+}
+
+function webPage(label: string): CodePage {
+  const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
+  const decode = (bytes: Uint8Array): string | undefined => {
+    try {
+      return decoder.decode(bytes)
+    } catch (error) {
+      if (error instanceof TypeError) return undefined
+      throw error
+    }
+  }
+  return { name: label === 'utf-8' ? 'UTF-8' : label, decode }
+}

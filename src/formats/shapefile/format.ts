@@ -1,0 +1,102 @@
+// The shapefile as a format of ingest (docs/spec/http.md §6): its features are read as those of NDGeoJSON, so that columns,
+// inference and casts are the same. What a fault says of lines and bytes of that text is left out: nobody sent it.
+
+import { NodeError, type RecordError } from '../../model/errors.ts'
+import type { RecordBatch } from '../../model/schema.ts'
+import type { BodyFile, FileFormat, FileOptions, FileReader, InferOptions, Inferred, ReaderOptions } from '../format.ts'
+import { ndgeojson } from '../geojson/format.ts'
+import { codePageOf } from './code-page.ts'
+import { readDbfHeader } from './dbf.ts'
+import { EntryBytes } from './entry-bytes.ts'
+import { malformed } from './faults.ts'
+import { layerFeatures, type OpenLayer } from './features.ts'
+import { type Layer, layerOf } from './layer.ts'
+import { demandWgs84 } from './prj.ts'
+import { readZip, type ZipEntry } from './zip.ts'
+
+/** Most bytes of a .prj or .cpg. */
+const smallBytes = 64 * 1024
+
+/** Opens the layer that is asked for. Throws NodeError as `FileFormat.openFile`, and where a layer has to be named. */
+export async function openShapefile(
+  file: BodyFile,
+  { limits, layer: asked, charset }: FileOptions,
+): Promise<OpenLayer> {
+  const layer = layerOf(await readZip(file, limits), asked)
+  const prj = await smallText(layer.prj)
+  if (prj !== undefined) demandWgs84(prj, layer.name)
+  const page = codePageOf({ asked: charset, cpg: await smallText(layer.cpg), language: await languageOf(layer) })
+  return { layer, page, hasCrs: prj !== undefined, limits }
+}
+
+/** The features as GeoJSON, one a line. Throws as `openShapefile` and `layerFeatures`. */
+export async function* shapefileFeatures(file: BodyFile, options: FileOptions): AsyncGenerator<Uint8Array> {
+  yield* layerFeatures(await openShapefile(file, options))
+}
+
+async function languageOf(layer: Layer): Promise<number> {
+  const dbf = new EntryBytes(layer.dbf)
+  try {
+    return (await readDbfHeader(dbf)).language
+  } finally {
+    await dbf.close()
+  }
+}
+
+/** The text of a small file; undefined where it is missing or blank. */
+async function smallText(entry: ZipEntry | undefined): Promise<string | undefined> {
+  if (entry === undefined) return undefined
+  if (entry.bytes > smallBytes) throw malformed(entry.name, `it has ${entry.bytes} bytes, too many for what it is.`)
+  let text = ''
+  for await (const chunk of entry.read()) text += Buffer.from(chunk).toString('latin1')
+  return text.trim() === '' ? undefined : text
+}
+
+class ShapefileReader implements FileReader {
+  readonly #open: OpenLayer
+
+  constructor(open: OpenLayer) {
+    this.#open = open
+  }
+
+  async infer(options: InferOptions): Promise<Inferred> {
+    const inferrer = ndgeojson.createInferrer(options)
+    for await (const chunk of layerFeatures(this.#open)) if (!inferrer.push(chunk)) break
+    return inferrer.finish()
+  }
+
+  async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
+    try {
+      const reader = ndgeojson.createReader(options)
+      for await (const chunk of layerFeatures(this.#open)) {
+        reader.push(chunk)
+        yield* reader.take()
+      }
+      yield* reader.finish().batches
+    } catch (error) {
+      throw withoutText(error)
+    }
+  }
+}
+
+/** The error without places in a text that nobody sent. */
+function withoutText(error: unknown): unknown {
+  if (!(error instanceof NodeError) || error.details.errors === undefined) return error
+  return new NodeError(error.kind, error.message, { ...error.details, errors: error.details.errors.map(ofFile) })
+}
+
+function ofFile({ line: _line, byteOffset: _offset, pointer, ...fault }: RecordError): RecordError {
+  const column = fault.column ?? /^\/properties\/([^/]+)$/.exec(pointer ?? '')?.[1]
+  return column === undefined ? fault : { ...fault, column: column.replaceAll('~1', '/').replaceAll('~0', '~') }
+}
+
+export const shapefile: FileFormat = {
+  kind: 'file',
+  name: 'shapefile',
+  title: 'Shapefile',
+  mediaTypes: ['application/vnd.esri.shapefile', 'application/vnd.shp', 'x-gis/x-shapefile', 'application/zip'],
+  extensions: ['zip', 'shz'],
+  parameters: ['layer', 'charset'],
+  about: 'a zip with the .shp, .dbf, .prj and .cpg of a layer',
+  openFile: async (file, options) => new ShapefileReader(await openShapefile(file, options)),
+}
