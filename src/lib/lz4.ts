@@ -1,7 +1,7 @@
 // Undoes LZ4, of untrusted bytes: one block, and a frame of blocks with its checksums. Nothing is allocated but the room that
 // the caller names.
-// Sources: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md, and
-// https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md, version 1.6.x.
+// Sources: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md and, version 1.6,
+// https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 
 import { nextTurn } from './clock.ts'
 import { xxhash32, Xxhash32 } from './xxhash32.ts'
