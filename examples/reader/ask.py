@@ -2,6 +2,7 @@
 """Asks a node, checks the answer without any code of the node, and prints the rows.
 
     python3 ask.py 'select count(*) from demo.weather' [--server http://localhost:8080] [--save answer.json]
+    python3 ask.py 'select * from demo.weather where station = $id' --param id=Oslo
     python3 ask.py --check answer.json [--signer did:key:z6Mk…]
 
 Python's standard library only. An answer with a proof is canonical JSON: the bytes of a member, as received, are what
@@ -155,11 +156,12 @@ def verify(key, message, signature):
     return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
 
-def ask(server, sql, token):
+def ask(server, sql, token, parameters):
     headers = {"Content-Type": "application/json"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
-    body = json.dumps({"query": sql, "include": ["Proof"]}).encode()
+    asked = {"query": sql, "include": ["Proof"], **({"parameters": parameters} if parameters else {})}
+    body = json.dumps(asked).encode()
     with urllib.request.urlopen(urllib.request.Request(f"{server}/query", body, headers)) as answer:
         return answer.read().decode("ascii")
 
@@ -169,10 +171,13 @@ def main():
     options.add_argument("query", nargs="?")
     options.add_argument("--server", default=os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080"))
     options.add_argument("--token")
+    options.add_argument("--param", metavar="NAME=TEXT", action="append", default=[])
     options.add_argument("--save", metavar="FILE")
     options.add_argument("--check", metavar="FILE")
     options.add_argument("--signer", metavar="DID")
     given = options.parse_args()
+    if not all("=" in param for param in given.param):
+        options.error("a parameter is NAME=TEXT")
     try:
         if given.check is not None:
             with open(given.check, encoding="utf-8") as file:
@@ -181,7 +186,8 @@ def main():
         elif given.query is None:
             options.error("give a query, or --check FILE")
         else:
-            received = text = ask(given.server, given.query, given.token)
+            parameters = dict(param.split("=", 1) for param in given.param)
+            received = text = ask(given.server, given.query, given.token, parameters)
         if given.save is not None:
             with open(given.save, "w", encoding="ascii") as file:
                 file.write(text)
@@ -199,6 +205,8 @@ def main():
     for row in rows_of(output):
         print("\t".join(str(value) for value in row))
     print(f"asked: {json.dumps(asked.get('query'), ensure_ascii=False)}", file=sys.stderr)
+    if "parameters" in asked:
+        print(f"with: {json.dumps(asked['parameters'], ensure_ascii=False)}", file=sys.stderr)
     for dataset in asked.get("datasets", []):
         print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}", file=sys.stderr)
     print(f"answer: {extent(asked, output)}", file=sys.stderr)

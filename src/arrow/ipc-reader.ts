@@ -8,7 +8,7 @@ import { type Column, type Field, innerType, isOptional, type RecordBatch } from
 import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
 import { countBits, isText } from './buffers.ts'
 import { fixedWidth, itemName, makeColumn, sliceColumn } from './columns.ts'
-import { decodeIpcMessage, decodeSchema, messageHeaders } from './ipc-schema.ts'
+import { decodeIpcMessage, decodeSchema, longVector, messageHeaders } from './ipc-schema.ts'
 import { continuation } from './ipc.ts'
 
 const what = 'Arrow stream'
@@ -108,28 +108,12 @@ function decodeBatch(fields: readonly Field[], message: BatchMessage, body: Uint
   const rows = reader.u64Field(header, 0)
   if (typeof rows === 'bigint' || rows > maxRows) return fail('a record batch has impossibly many rows')
   if (reader.offset(header, 3) !== 0) return fail('a record batch is compressed')
-  const layout: BatchLayout = { nodes: longPairs(message, 1), buffers: longPairs(message, 2) }
+  const pairs = (slot: number): number[] => longVector(message.metadata, reader, reader.offset(header, slot), 2)
+  const layout: BatchLayout = { nodes: pairs(1), buffers: pairs(2) }
   const cutter = new ColumnCutter(body, layout)
   const columns = fields.map((field) => cutter.next(field, rows))
   cutter.end()
   return { rows, columns }
-}
-
-/** The vector of two-long structs in `slot` of the header, flat. */
-function longPairs({ metadata, reader, header }: BatchMessage, slot: number): number[] {
-  const at = reader.offset(header, slot)
-  if (at === 0) return []
-  const start = at + reader.u32(at)
-  if (start + 4 > metadata.length) return fail('a vector lies outside of its message')
-  const count = reader.u32(start)
-  if (start + 4 + 16 * count > metadata.length) return fail('a vector lies outside of its message')
-  const out: number[] = []
-  for (let i = 0; i < 2 * count; i++) {
-    const value = reader.u64(start + 4 + 8 * i)
-    if (typeof value === 'bigint') return fail('a length is negative or impossibly large')
-    out.push(value)
-  }
-  return out
 }
 
 /** Field nodes (rows, null count) and buffers (place, length) of a batch, each two numbers, in the order of columns. */

@@ -11,10 +11,10 @@ import { columnLayout, integerType, itemName } from './columns.ts'
 export const metadataV5 = 4
 const metadataV4 = 3
 /** Members of the union MessageHeader. */
-export const messageHeaders = { schema: 1, recordBatch: 3 } as const
+export const messageHeaders = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const
 
-// Members of the union Type that we use.
-const types = {
+/** Members of the union Type that columns of ours have. */
+export const typeMembers = {
   int: 2,
   floatingPoint: 3,
   binary: 4,
@@ -69,39 +69,41 @@ function writeType(writer: FlatBufferWriter, type: DataType, zone: number): numb
     case 'Binary':
     case 'List':
       writer.startTable(0)
-      return { Bool: types.bool, String: types.utf8, Binary: types.binary, List: types.list }[type.kind]
+      return { Bool: typeMembers.bool, String: typeMembers.utf8, Binary: typeMembers.binary, List: typeMembers.list }[
+        type.kind
+      ]
     case 'Float32':
     case 'Float64':
       writer.startTable(1)
       writer.addI16(0, type.kind === 'Float32' ? 1 : 2)
-      return types.floatingPoint
+      return typeMembers.floatingPoint
     case 'Date':
       writer.startTable(1)
       writer.addI16(0, 0) // days
-      return types.date
+      return typeMembers.date
     case 'Time': {
       const unit = timeUnits.indexOf(type.unit ?? 'Millisecond')
       writer.startTable(2)
       writer.addI32(1, unit < 2 ? 32 : 64)
       writer.addI16(0, unit)
-      return types.time
+      return typeMembers.time
     }
     case 'Timestamp':
       writer.startTable(2)
       writer.addOffset(1, zone)
       writer.addI16(0, timeUnits.indexOf(type.unit ?? 'Millisecond'))
-      return types.timestamp
+      return typeMembers.timestamp
     case 'Decimal':
       writer.startTable(3)
       writer.addI32(0, type.precision)
       writer.addI32(1, type.scale)
       writer.addI32(2, 128)
-      return types.decimal
+      return typeMembers.decimal
     default:
       writer.startTable(2)
       writer.addI32(0, Number(type.kind.replace(/^U?Int/, '')))
       writer.addU8(1, type.kind.startsWith('U') ? 0 : 1)
-      return types.int
+      return typeMembers.int
   }
 }
 
@@ -116,6 +118,25 @@ export function decodeIpcMessage(reader: FlatBufferReader): { member: number; he
   const bodyBytes = reader.u64Field(root, 3)
   if (typeof bodyBytes === 'bigint') return reader.fail('a body is impossibly long')
   return { member, header: reader.table(root, headerAt), bodyBytes }
+}
+
+/**
+ * The integers of the vector that the offset at `at` points to, none where that is 0, whose elements are of `longsEach` integers of 8 bytes, flat. `reader` reads
+ * `metadata`. Throws DecodeError.
+ */
+export function longVector(metadata: Uint8Array, reader: FlatBufferReader, at: number, longsEach: number): number[] {
+  if (at === 0) return []
+  const start = at + reader.u32(at)
+  if (start + 4 > metadata.length) return reader.fail('a vector lies outside of its message')
+  const count = reader.u32(start) * longsEach
+  if (start + 4 + 8 * count > metadata.length) return reader.fail('a vector lies outside of its message')
+  const out: number[] = []
+  for (let i = 0; i < count; i++) {
+    const value = reader.u64(start + 4 + 8 * i)
+    if (typeof value === 'bigint') return reader.fail('a length is negative or impossibly large')
+    out.push(value)
+  }
+  return out
 }
 
 /** The fields of a schema table. Throws DecodeError also for types that no column can hold. */
@@ -134,7 +155,7 @@ function decodeField(reader: FlatBufferReader, table: TableCursor): Field {
   const typeAt = reader.offset(table, 3)
   if (member === 0 || typeAt === 0) return reader.fail(`column "${name}" has no type`, table.at)
   const type =
-    member === types.list
+    member === typeMembers.list
       ? ({ kind: 'List', itemType: decodeItemType(reader, table) } as const)
       : plainType(reader, reader.table(table, typeAt), member)
   if (type === undefined) {
@@ -153,32 +174,32 @@ function decodeItemType(reader: FlatBufferReader, field: TableCursor): DataType 
 
 function plainType(reader: FlatBufferReader, table: TableCursor, member: number): DataType | undefined {
   switch (member) {
-    case types.bool:
+    case typeMembers.bool:
       return { kind: 'Bool' }
-    case types.utf8:
+    case typeMembers.utf8:
       return { kind: 'String' }
-    case types.binary:
+    case typeMembers.binary:
       return { kind: 'Binary' }
-    case types.int:
+    case typeMembers.int:
       return integerType(reader.i32Field(table, 0), reader.u8Field(table, 1) !== 0)
-    case types.floatingPoint: {
+    case typeMembers.floatingPoint: {
       const precision = reader.i16Field(table, 0)
       return precision === 1 || precision === 2 ? { kind: precision === 1 ? 'Float32' : 'Float64' } : undefined
     }
-    case types.decimal: {
+    case typeMembers.decimal: {
       const [precision, scale] = [reader.i32Field(table, 0), reader.i32Field(table, 1)]
       const fits = precision >= 1 && precision <= 38 && scale >= 0 && scale <= precision
       return fits && reader.i32Field(table, 2, 128) === 128 ? { kind: 'Decimal', precision, scale } : undefined
     }
-    case types.date:
+    case typeMembers.date:
       return reader.i16Field(table, 0, 1) === 0 ? { kind: 'Date' } : undefined
-    case types.time: {
+    case typeMembers.time: {
       const index = reader.i16Field(table, 0, 1)
       const unit: TimeUnit | undefined = timeUnits[index]
       const fits = reader.i32Field(table, 1, 32) === (index < 2 ? 32 : 64)
       return unit !== undefined && fits ? { kind: 'Time', unit } : undefined
     }
-    case types.timestamp: {
+    case typeMembers.timestamp: {
       const unit = timeUnits[reader.i16Field(table, 0)]
       const zoneAt = reader.offset(table, 1)
       return unit === undefined || zoneAt === 0

@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
@@ -37,7 +37,12 @@ export interface Call {
   readonly signal?: AbortSignal
   /** Statuses from 400 that are answers like any other. */
   readonly accepts?: readonly number[]
+  /** Takes the body of an answer below 400 while it comes; `bytes` of the answer are then none. */
+  readonly sink?: Sink
 }
+
+/** Resolves when the body was taken whole. What it throws but CommandFailures counts as a lost connection. */
+export type Sink = (body: Readable, headers: IncomingHttpHeaders) => Promise<void>
 
 export interface Answer extends HttpAnswer {
   /** The body as a value; number tokens are kept. */
@@ -141,7 +146,7 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
     timeout: connectMs,
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   }
-  const answer = await exchange(url, options, call.stream ?? bytes)
+  const answer = await exchange(url, options, { body: call.stream ?? bytes, sink: call.sink })
   const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
@@ -177,7 +182,11 @@ const idleMs = 300_000
  * Sends a request over a connection of its own. Rejects with a retryable CommandFailure (unreachable) when no answer
  * came; the node may have acted on it unless details.neverConnected. A fault of reading the body's source rejects as it is.
  */
-function exchange(url: URL, options: RequestOptions, body: Uint8Array | Readable | undefined): Promise<HttpAnswer> {
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  { body, sink }: { readonly body: Uint8Array | Readable | undefined; readonly sink: Sink | undefined },
+): Promise<HttpAnswer> {
   const isSecure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     const request = (isSecure ? httpsRequest : httpRequest)(url, options)
@@ -193,7 +202,7 @@ function exchange(url: URL, options: RequestOptions, body: Uint8Array | Readable
     request.on('error', (error) => reject(connectionFailure(url, connected, error)))
     request.on('response', (response) => {
       answered = true
-      readAnswer(response)
+      readAnswer(response, sink)
         .then(resolve, (error: unknown) => reject(connectionFailure(url, true, error)))
         .finally(() => request.destroy())
     })
@@ -210,13 +219,20 @@ function exchange(url: URL, options: RequestOptions, body: Uint8Array | Readable
   })
 }
 
-async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+async function readAnswer(response: IncomingMessage, sink: Sink | undefined): Promise<HttpAnswer> {
+  const { statusCode: status = 0, headers } = response
+  if (sink !== undefined && status < 400) {
+    await sink(response, headers)
+    return { status, headers: { ...headers, ...response.trailers }, bytes: new Uint8Array() }
+  }
   const chunks: Uint8Array[] = []
   for await (const chunk of response) chunks.push(chunk as Uint8Array) // no encoding is set
-  return { status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }
+  return { status, headers, bytes: Buffer.concat(chunks) }
 }
 
 function connectionFailure(url: URL, connected: boolean, error: unknown): CommandFailure {
+  // What came could not be kept here.
+  if (error instanceof CommandFailure && error.exitCode === exitCodes.environment) return error
   const reason = error instanceof Error ? reasonOf(error) : String(error)
   const message = connected
     ? `The connection to ${url.origin} was lost: ${reason}.`

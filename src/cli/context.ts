@@ -3,6 +3,8 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ClientEnvironment, Config, OptionRow } from '../index.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+import { type FileForm, fileFormNames, fileFormOfPath } from './file-forms.ts'
 
 const outputForms = ['table', 'json', 'ndjson', 'csv'] as const
 export type OutputForm = (typeof outputForms)[number]
@@ -22,6 +24,8 @@ export interface CommandContext {
   readonly tokenFile: string | undefined
   /** `--output`, else a table on a terminal and NDJSON elsewhere. */
   readonly form: OutputForm
+  /** `--output` where it names a file. */
+  readonly file: { readonly path: string; readonly form: FileForm } | undefined
   readonly entry: Entry
 }
 
@@ -33,21 +37,50 @@ export interface NodeOptions {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <form>', 'form of the data (default: table on a terminal, ndjson elsewhere)').choices(
-    outputForms,
-  )
+  const forms = outputForms.join(', ')
+  const files = fileFormNames.map((name) => `.${name}`).join(' ')
+  return new Option(
+    '-o, --output <form|file>',
+    `form of the data: ${forms} (default: table on a terminal, ndjson elsewhere); or a file for rows, whose form its name tells: ${files}`,
+  ).argParser(readOutput)
 }
 
-/** What the options that all commands share come to. */
+/** `--output` as read. */
+type Output = { readonly form: OutputForm } | { readonly path: string; readonly form: FileForm }
+
+function readOutput(text: string): Output {
+  const form = outputForms.find((one) => one === text)
+  if (form !== undefined) return { form }
+  const fileForm = fileFormOfPath(text)
+  if (fileForm !== undefined) return { path: text, form: fileForm }
+  const files = fileFormNames.map((name) => `.${name}`).join(', ')
+  throw new InvalidArgumentError(`Allowed are ${outputForms.join(', ')}, and files that end in ${files}.`)
+}
+
+/** Commands whose rows may go to a file. */
+const rowCommands: ReadonlySet<string> = new Set(['query', 'tail', 'export'])
+
+/** What the options that all commands share come to. Throws CommandFailure (usage). */
 export function contextOf(command: Command, entry: Entry): CommandContext {
   // The tree declares these options, with these types.
   const { server, tokenFile, output } = command.optsWithGlobals<{
     server?: string
     tokenFile?: string
-    output?: OutputForm
+    output?: Output
   }>()
-  const form = output ?? (process.stdout.isTTY ? 'table' : 'ndjson')
-  return { environment: entry.clientEnvironment(), server, tokenFile, form, entry }
+  const file = output !== undefined && 'path' in output ? output : undefined
+  if (file !== undefined && !rowCommands.has(command.name())) {
+    throw new CommandFailure(exitCodes.usage, `${command.name()} writes no files: -o takes ${outputForms.join(', ')}.`)
+  }
+  const form = output === undefined || 'path' in output ? undefined : output.form
+  return {
+    environment: entry.clientEnvironment(),
+    server,
+    tokenFile,
+    form: form ?? (process.stdout.isTTY ? 'table' : 'ndjson'),
+    file,
+    entry,
+  }
 }
 
 /** Parser of a whole number of at least 0. */

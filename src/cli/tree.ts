@@ -5,10 +5,12 @@ import { type Command, Option } from 'commander'
 import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { ExportOptions } from './commands/export.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import { fileFormNames } from './file-forms.ts'
 import { collect, type CommandContext, durationMs, type NodeOptions, positiveNumber, wholeNumber } from './context.ts'
 
 /**
@@ -213,12 +215,31 @@ function addReadCommands(program: Command, runner: Runner): void {
   program
     .command('query <sql>')
     .description('one SELECT over any datasets, named "account/dataset" (\'-\': read it from stdin)')
-    .option('-n, --limit <rows>', 'most rows (default: 100)', wholeNumber)
+    .option('-n, --limit <rows>', 'most rows (default: 100; all of them in a file)', wholeNumber)
     .option('--skip <rows>', 'rows to skip at the start', wholeNumber)
+    .option('--all', 'every row, as they come')
+    .option('--param <name=value>', 'value of $name or $1: name=text, or name:=json for numbers (repeat)', collect)
     .option('--proof <file>', "save the answer with its signed proof ('-': to stdout, without the rows)")
     .action(
       runner<QueryOptions>(async (context, [sql = ''], options) =>
         (await import('./commands/query.ts')).query(context, sql, options),
+      ),
+    )
+  program
+    .command('export <dataset>')
+    .description('all rows of a dataset in the order of offsets')
+    .addOption(
+      new Option('-f, --format <format>', 'form of the rows (default: as the file is named)').choices(fileFormNames),
+    )
+    .option('--at <hash>', 'as of this block')
+    .option('--columns <a,b>', 'only these columns')
+    .option('--where <condition>', 'only rows for which this SQL is true')
+    .option('--system', 'with system columns (default: with them, in GeoJSON without)')
+    .option('--no-system', 'without system columns')
+    .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')
+    .action(
+      runner<ExportOptions>(async (context, [dataset = ''], options) =>
+        (await import('./commands/export.ts')).exportDataset(context, dataset, options),
       ),
     )
   program

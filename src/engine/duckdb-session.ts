@@ -1,19 +1,26 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  version as duckdbVersion,
+} from '@duckdb/node-api'
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
+import type { Parameter } from '../model/parameters.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
+import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
-import { type GateResult, gateStatement, notAllowed, sampleConstruct } from './gate.ts'
+import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
   type ChildSettings,
@@ -22,9 +29,18 @@ import {
   type PlainJob,
   type Stability,
 } from './messages.ts'
+import type { Printable } from './printable.ts'
 import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
-import { checkStatementKind, positionOfByte, type QuotedSql, quoteOffsetWord, sampleClause } from './sql-text.ts'
+import {
+  checkStatementKind,
+  parameterPlaces,
+  positionOfByte,
+  type QuotedSql,
+  quoteOffsetWord,
+  sampleClause,
+  withTypes,
+} from './sql-text.ts'
 import { stabilityOf } from './stability.ts'
 
 /** A statement that the gate let through. */
@@ -58,6 +74,8 @@ const maxColumns = 10_000
 /** Statements remembered, and plans of each. */
 const keptStatements = 256
 const keptPlans = 16
+/** Plans for parameters of more text are not remembered. */
+const keptCharacters = 4096
 
 export class DuckDbSession {
   readonly #connection: DuckDBConnection
@@ -75,19 +93,32 @@ export class DuckDbSession {
 
   /** Parses and gates a statement. Throws NodeError. */
   async analyze(sql: string): Promise<Analysis> {
-    const { tables, volatile } = (await this.#statement(sql)).gate
-    return { sql, tables, volatile }
+    const { tables, volatile, catalogue, listings, parameters } = (await this.#statement(sql)).gate
+    const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
+    const placed = parameters.map((name) => {
+      const position = places?.get(name)
+      return { name, ...(position && { position }) }
+    })
+    return { sql, tables, volatile, catalogue, listings, parameters: placed }
   }
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
+    if (job.listings === undefined) return await this.#run(job)
+    const { listings } = job
+    const run = async (): Promise<SessionAnswer> => await this.#run(job)
+    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, run))
+  }
+
+  async #run(job: PlainJob): Promise<SessionAnswer> {
     const tables = this.#lists.take(job)
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const key = [job.reproducible, job.skip, job.limit, views].join('\n')
+    const values = JSON.stringify(job.parameters ?? [])
+    const key = [job.reproducible, job.skip, job.limit, views, values].join('\n')
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
-    remember(statement.plans, { key, value: plan, most: keptPlans })
+    if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
     if (outputFormatOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
@@ -117,11 +148,9 @@ export class DuckDbSession {
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
   async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
     const { sql, node, gate } = statement
-    const { node: written, checksJson } = await this.#rewriter.printable(node, sql)
-    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
-    const own = checksJson ? undefined : sql
-    const text = own?.text ?? (await this.#rewriter.print(written, sql, gate))
-    const prepared = await this.#guard(own, async () => await this.#connection.prepare(text))
+    const rewritten = await this.#rewriter.printable(node, sql, job.parameters)
+    const { node: written } = rewritten
+    const prepared = await this.#prepare(statement, rewritten, job.parameters ?? [])
     if (prepared.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
     const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
     const names = columns.map((index) => prepared.columnName(index))
@@ -129,8 +158,41 @@ export class DuckDbSession {
     prepared.destroySync()
     const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
     const framed = await this.#rewriter.framed(ordered, job)
-    const stability = gate.volatile ? 'pinned' : stabilityOf(node, job.tables)
+    const stability =
+      gate.volatile || gate.catalogue ? 'pinned' : stabilityOf(rewritten.hasParameters ? written : node, job.tables)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
+  }
+
+  /** What the engine makes of the caller's own text or, where that may not be planned, of the rewritten one. */
+  async #prepare(
+    { sql, gate }: Statement,
+    rewritten: Printable,
+    parameters: readonly Parameter[],
+  ): Promise<DuckDBPreparedStatement> {
+    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
+    const own = rewritten.checksJson || rewritten.readsListings ? undefined : sql
+    const prepare = async (from: QuotedSql | undefined, text: string): Promise<DuckDBPreparedStatement> =>
+      await this.#guard(from, async () => await this.#connection.prepare(text))
+    if (own !== undefined && !rewritten.hasParameters) return await prepare(own, own.text)
+    try {
+      return await prepare(undefined, await this.#rewriter.print(rewritten.node, sql, gate))
+    } catch (error) {
+      if (own === undefined) throw error
+      // The caller's own text fails for the same reason, as a rule, and tells where.
+      const typed = withTypes(own, new Map(parameters.map(({ name, type }) => [foldAscii(name), typeNames[type]])))
+      throw await this.#withPlace(error, async () => await prepare(typed, typed.text))
+    }
+  }
+
+  /** The error of `prepare` where that is of the kind of `error`, else `error` itself. */
+  async #withPlace(error: unknown, prepare: () => Promise<DuckDBPreparedStatement>): Promise<unknown> {
+    try {
+      const prepared = await prepare()
+      prepared.destroySync()
+    } catch (placed) {
+      if (error instanceof NodeError && placed instanceof NodeError && placed.kind === error.kind) return placed
+    }
+    return error
   }
 
   /** One text out of a trusted statement with one text parameter. */
@@ -146,10 +208,21 @@ export class DuckDbSession {
     try {
       return await action()
     } catch (error) {
+      if (error instanceof NodeError) throw error
       const raw = error instanceof Error ? error.message : String(error)
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
+}
+
+/** Types that find the places of errors: NULL has none of its own. */
+const typeNames: Readonly<Record<Parameter['type'], string>> = {
+  BIGINT: 'BIGINT',
+  HUGEINT: 'HUGEINT',
+  DOUBLE: 'DOUBLE',
+  VARCHAR: 'VARCHAR',
+  BOOLEAN: 'BOOLEAN',
+  NULL: 'INTEGER',
 }
 
 function checkJob(statement: Statement, job: PlainJob): void {
@@ -167,7 +240,8 @@ function checkJob(statement: Statement, job: PlainJob): void {
 }
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
-function checkReproducible({ sql, gate: { volatile, machineDependent } }: Statement): void {
+function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
+  if (catalogue !== undefined) throw notProvable(catalogue)
   const found = volatile ?? machineDependent
   if (found === undefined) return
   // The tree has no place for USING SAMPLE.

@@ -3,7 +3,7 @@
 
 import * as duckdb from '@duckdb/node-api'
 import { NodeError } from '../model/errors.ts'
-import { type Bounds, boundsOf, type Geometry, geometryOf, intersectsBox, pointOf, wktOf } from './spatial.ts'
+import { type Bounds, boundsOf, type Geometry, geometryOf, intersectsBox, pointOf, wktOf } from '../geo/geometry.ts'
 
 /** Value of a row: of the geometry, and of the numbers that follow it. */
 type Compute = (geometry: Geometry, numbers: readonly number[]) => duckdb.DuckDBValue

@@ -4,8 +4,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
+import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
 import { type HeldTable, patternOf } from './messages.ts'
+import { sqlTypeOf } from './sql-types.ts'
 
 /** Views kept for later queries. */
 const keptViews = 64
@@ -141,36 +142,4 @@ function projection(field: Field, physical: SliceColumns): string {
 
 function projections(fields: readonly Field[], physical: SliceColumns): string {
   return fields.map((field) => projection(field, physical)).join(', ')
-}
-
-const simpleSqlTypes: Readonly<Partial<Record<DataType['kind'], string>>> = {
-  Bool: 'BOOLEAN',
-  Date: 'DATE',
-  Float16: 'FLOAT',
-  Float32: 'FLOAT',
-  Float64: 'DOUBLE',
-  Int8: 'TINYINT',
-  Int16: 'SMALLINT',
-  Int32: 'INTEGER',
-  Int64: 'BIGINT',
-  UInt8: 'UTINYINT',
-  UInt16: 'USMALLINT',
-  UInt32: 'UINTEGER',
-  UInt64: 'UBIGINT',
-  String: 'VARCHAR',
-  Binary: 'BLOB',
-  Timestamp: 'TIMESTAMP WITH TIME ZONE',
-}
-
-/**
- * The engine's type of a view column as DESCRIBE prints it. Undefined where the slice's own type decides (times,
- * durations, nested values, decimals beyond 38 digits, nanoseconds: no reader of ours makes them).
- */
-function sqlTypeOf(type: DataType): string | undefined {
-  const inner = innerType(type)
-  if (inner.kind === 'Decimal') {
-    return inner.precision <= 38 ? `DECIMAL(${inner.precision},${inner.scale})` : undefined
-  }
-  if (inner.kind === 'Timestamp' && inner.unit === 'Nanosecond') return undefined
-  return simpleSqlTypes[inner.kind]
 }

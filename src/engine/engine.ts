@@ -75,7 +75,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     normalizerVersion,
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
-    run: async (job, by) => await run(queries, { ...workOf(job), reads: job.tables.map(({ dataset }) => dataset) }, by),
+    run: async (job, by) => await run(queries, { ...workOf(job), reads: readsOf(job) }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) => await run(own, workOf({ ...job, analysis: await analyze(own, sql, by) }), by),
     fault: () => queries.pool.fault() ?? own.pool.fault(),
@@ -87,6 +87,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       await Promise.all([queries.close(), own.close()])
     },
   }
+}
+
+/** Ids of the datasets that a process shows something of once it has run the job. */
+function readsOf({ tables, listings = [] }: EngineJob): string[] {
+  return [...tables.map(({ dataset }) => dataset), ...listings.flatMap(({ tells }) => tells)]
 }
 
 function workOf(job: EngineJob): Work {

@@ -19,7 +19,7 @@ import {
   sessionNames,
   volatileFunctions,
 } from './functions.ts'
-import type { Construct, TableName } from './messages.ts'
+import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
 import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
@@ -34,6 +34,12 @@ export interface GateResult {
   readonly sessionNames: readonly Construct[]
   /** Every alias and column name that the statement itself makes, ASCII lower case. */
   readonly aliases: ReadonlySet<string>
+  /** What is answered from the catalog: DESCRIBE, SUMMARIZE, information_schema. */
+  readonly catalogue: Construct | undefined
+  /** Tables of information_schema, each once. */
+  readonly listings: readonly ListingName[]
+  /** Names of parameters, ASCII lower case, each once. */
+  readonly parameters: readonly string[]
 }
 
 /** Maps a byte offset in the statement to a place in the text as sent, where the two have to do with one another. */
@@ -65,14 +71,18 @@ const maxCtes = 100
 const maxTables = 1000
 
 /** Schemas of the engine itself; no account has such a name. */
-const engineSchemas = new Set(['information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
+const engineSchemas = new Set([listingSchema, 'information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
 
 /**
  * Judges one statement (the `node` of json_serialize_sql). Throws NodeError `QueryNotAllowed`,
  * `DatasetNotFound` (a name that can be no dataset's), `SqlUnknownName` (a function).
  */
-export function gateStatement(node: JsonObject, locate: Locate = () => undefined): GateResult {
-  const gate = new Gate(locate)
+export function gateStatement(
+  node: JsonObject,
+  locate: Locate = () => undefined,
+  listingsIn: 'information_schema' | typeof listingSchema = 'information_schema',
+): GateResult {
+  const gate = new Gate(locate, listingsIn)
   gate.visit('query', node, new Set(), 0)
   return gate.result()
 }
@@ -82,6 +92,10 @@ class Gate {
   readonly #tables = new Map<string, TableName>()
   readonly #sessionNames: Construct[] = []
   readonly #aliases = new Set<string>()
+  readonly #parameters = new Set<string>()
+  readonly #listings = new Set<ListingName>()
+  readonly #listingsIn: string
+  #catalogue: Sighting | undefined
   #volatile: Sighting | undefined
   #machineDependent: Sighting | undefined
   #nodes = 0
@@ -89,8 +103,9 @@ class Gate {
   /** Location of the closest ancestor that has one. */
   #near: number | undefined
 
-  constructor(locate: Locate) {
+  constructor(locate: Locate, listingsIn: string) {
     this.#locate = locate
+    this.#listingsIn = listingsIn
   }
 
   result(): GateResult {
@@ -100,6 +115,9 @@ class Gate {
       machineDependent: this.#constructOf(this.#machineDependent),
       sessionNames: this.#sessionNames,
       aliases: this.#aliases,
+      catalogue: this.#constructOf(this.#catalogue),
+      listings: [...this.#listings],
+      parameters: [...this.#parameters],
     }
   }
 
@@ -112,7 +130,7 @@ class Gate {
     this.#near = location(value) ?? outer
     const tag = families.get(of)
     const kind = tag === undefined ? of : `${of} ${text(value, tag)}`
-    const shape = shapes.get(kind) ?? this.#denyKind(kind, value)
+    const shape = shapes.get(kind) ?? this.#denyKind(kind)
     this.#noteAliases(value)
     this.#judge(kind, value, scope)
     const scopes = tag === 'type' && of === 'query' ? this.#queryScopes(value, scope, depth + 1) : undefined
@@ -141,9 +159,11 @@ class Gate {
   /** Looks at what the grammar cannot say: names of tables, functions and columns, and what has no proof. */
   #judge(kind: string, node: JsonObject, scope: Scope): void {
     if (kind === 'table BASE_TABLE') this.#judgeTable(node, scope)
+    else if (kind === 'table SHOW_REF') this.#judgeShow(node)
     else if (kind === 'table call') this.#judgeTableFunction(node)
     else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
+    else if (kind === 'expression PARAMETER') this.#parameters.add(foldAscii(text(node, 'identifier')))
     else if (kind === 'type info UNBOUND_TYPE_INFO') this.#judgeType(node)
     else if (kind === 'sample') this.#noteVolatile(sampleConstruct)
     else if (kind === 'table JOIN' && text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
@@ -182,6 +202,7 @@ class Gate {
     if (present(node, 'at_clause')) this.#deny('AT (time travel)', 'Pin a block with "datasets" in the request.')
     const first = parts[0] ?? ''
     if (parts.length === 1 && scope.has(foldAscii(first))) return
+    if (this.#isListing(parts)) return
     const key = JSON.stringify(parts)
     if (this.#tables.has(key)) return
     if (this.#tables.size >= maxTables) this.#deny('more than 1,000 names of datasets')
@@ -193,6 +214,30 @@ class Gate {
       })
     }
     this.#tables.set(key, { parts, text: name, ...place })
+  }
+
+  /** Notes `information_schema.tables` and its like. */
+  #isListing([schema = '', name = '', ...more]: readonly string[]): boolean {
+    const listing = listingNames.find((one) => one === foldAscii(name))
+    if (listing === undefined || more.length > 0 || foldAscii(schema) !== this.#listingsIn) return false
+    this.#listings.add(listing)
+    this.#catalogue = earlier(this.#catalogue, { construct: `information_schema.${listing}`, offset: this.#near })
+    return true
+  }
+
+  #judgeShow(node: JsonObject): void {
+    const type = text(node, 'show_type')
+    if (type !== 'DESCRIBE' && type !== 'SUMMARY') this.#denyShow()
+    if (!present(node, 'query')) this.#denyShow()
+    const construct = type === 'SUMMARY' ? 'SUMMARIZE' : type
+    this.#catalogue = earlier(this.#catalogue, { construct, offset: this.#near })
+  }
+
+  #denyShow(): never {
+    this.#deny(
+      'SHOW',
+      'SHOW TABLES by itself, DESCRIBE and SUMMARIZE with a name or a SELECT, information_schema.tables and columns are answered.',
+    )
   }
 
   #judgeTableFunction(call: JsonObject): void {
@@ -278,12 +323,7 @@ class Gate {
     return position === undefined ? {} : { position }
   }
 
-  #denyKind(kind: string, node: JsonObject): never {
-    if (kind === 'table SHOW_REF') {
-      const type = text(node, 'show_type')
-      this.#deny(type === 'SUMMARY' ? 'SUMMARIZE' : type === 'DESCRIBE' ? 'DESCRIBE' : 'SHOW')
-    }
-    if (kind === 'expression PARAMETER') this.#deny('a parameter', 'Write the value into the statement.')
+  #denyKind(kind: string): never {
     this.#deny(kind)
   }
 
@@ -326,4 +366,10 @@ export function notAllowed(found: Construct, hint?: string): NodeError {
     hint: hint ?? 'A query is one SELECT statement over datasets.',
     ...(found.position && { position: found.position }),
   })
+}
+
+/** The refusal of a proof of what is answered from the catalog. */
+export function notProvable({ construct, position }: Construct): NodeError {
+  const why = `${construct} is answered from the catalog of this node, so there can be no proof.`
+  return new NodeError('NotReproducible', why, { hint: 'Ask without a proof.', ...(position && { position }) })
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { ErrorDetails, TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
+import type { Parameter, ParameterName } from '../model/parameters.ts'
 import type { DataSchema } from '../model/schema.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
@@ -40,6 +41,22 @@ export interface TableName {
   readonly position?: TextPosition
 }
 
+/** Tables of `information_schema` that are answered from the catalog. */
+export const listingNames = ['tables', 'columns'] as const
+export type ListingName = (typeof listingNames)[number]
+
+/** Where their rows lie while a statement runs. No account has such a name. */
+export const listingSchema = 'listing_of_caller'
+
+/** What a caller may know of the catalog, as the rows of a table. */
+export interface Listing {
+  readonly name: ListingName
+  /** Rows as JSON text: an array of arrays of texts, integers and nulls. */
+  readonly rows: string
+  /** Ids of the datasets that it tells of. */
+  readonly tells: readonly string[]
+}
+
 /** What the gate found in a statement that it let through. Plain data. */
 export interface Analysis {
   /** The statement as sent. */
@@ -47,6 +64,11 @@ export interface Analysis {
   readonly tables: readonly TableName[]
   /** The first construct that makes the statement irreproducible, if any. */
   readonly volatile: Construct | undefined
+  /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
+  readonly catalogue: Construct | undefined
+  readonly listings: readonly ListingName[]
+  /** Each distinct one once. */
+  readonly parameters: readonly ParameterName[]
 }
 
 /** A run of slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
@@ -86,6 +108,10 @@ export interface EngineJob {
   readonly ascii: boolean
   readonly skip: number
   readonly limit: number
+  /** One for each of `analysis.parameters`; none by default. */
+  readonly parameters?: readonly Parameter[]
+  /** One for each of `analysis.listings`; none by default. */
+  readonly listings?: readonly Listing[]
 }
 
 /** The caller of a query. */

@@ -1,10 +1,14 @@
 // Between the rewritten tree and its text: constants that the engine's printer would turn into others are written as
-// casts of their text, and the tree of the printed text is compared with the tree that was printed. JSON that nests very
+// casts of their text, parameters as such constants, and the tree of the printed text is compared with the tree that was printed. JSON that nests very
 // deep overflows the engine's stack in a few functions, and the process dies with all that it does for others: their
 // arguments are wrapped in a check of the nesting. Pure.
 
+import { must } from '../lib/assert.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
+import type { Parameter } from '../model/parameters.ts'
 import { names } from './functions.ts'
+import { listingSchema } from './messages.ts'
 import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
 
 /** A column of a SELECT whose text, and so its name, the casts have changed. */
@@ -19,16 +23,25 @@ interface Findings {
   readonly renamed: Renamed[]
   /** A column over `*` or COLUMNS() that it would rename, and that no alias can name. */
   unnamed: JsonObject | undefined
+  /** Parameters stand in it: the caller's own text has no types before they have values. */
+  hasParameters: boolean
+  /** It reads tables of information_schema, which have other names for the engine. */
+  readsListings: boolean
   /** Some argument is checked: nothing but this form of the statement may be planned. */
   checksJson: boolean
 }
 
 export type Printable = Readonly<Findings> & { readonly node: JsonObject }
-type Writing = Findings & { readonly jsonCheck: JsonObject }
+type Writing = Findings & { readonly jsonCheck: JsonObject; readonly parameters: ReadonlyMap<string, Parameter> }
 
-/** The tree with constants that survive printing and with its JSON checked (`jsonCheck`: see `jsonCheckStatement`). */
-export function printable(node: JsonObject, jsonCheck: JsonObject): Printable {
-  const writing: Writing = { jsonCheck, renamed: [], unnamed: undefined, checksJson: false }
+/**
+ * The tree with constants that survive printing, constants in the place of parameters, and with its JSON checked
+ * (`jsonCheck`: see `jsonCheckStatement`).
+ */
+export function printable(node: JsonObject, jsonCheck: JsonObject, parameters: readonly Parameter[] = []): Printable {
+  const byName = new Map(parameters.map((parameter) => [foldAscii(parameter.name), parameter]))
+  const findings = { renamed: [], unnamed: undefined, hasParameters: false, readsListings: false, checksJson: false }
+  const writing: Writing = { jsonCheck, parameters: byName, ...findings }
   const changed = writtenMembers(node, writing)
   return { ...writing, node: changed }
 }
@@ -40,10 +53,24 @@ function written(value: JsonValue, writing: Writing): JsonValue {
   }
   if (!(value instanceof Map)) return value
   if (text(value, 'class') === 'CONSTANT') return writtenConstant(value)
+  if (text(value, 'class') === 'PARAMETER') {
+    writing.hasParameters = true
+    const parameter = writing.parameters.get(foldAscii(text(value, 'identifier')))
+    return constantOf(value, must(parameter, 'each parameter of a statement has a value'))
+  }
+  if (isListing(value)) {
+    writing.readsListings = true
+    return new Map(value).set('schema_name', listingSchema)
+  }
   const changed = writtenMembers(value, writing)
   if (!isRecursiveJson(changed)) return changed
   writing.checksJson = true
   return withCheckedJson(changed, writing.jsonCheck)
+}
+
+/** True for a table of information_schema; the gate has let through those that there are. */
+function isListing(node: JsonObject): boolean {
+  return text(node, 'type') === 'BASE_TABLE' && foldAscii(text(node, 'schema_name')) === 'information_schema'
 }
 
 /** The same object where nothing changes. */
@@ -60,8 +87,9 @@ function noteRenamed(node: JsonObject, changed: JsonObject, writing: Writing): v
   for (const [index, original] of list(node, 'select_list').entries()) {
     const column = columns[index]
     if (!(original instanceof Map && column instanceof Map) || original === column) continue
-    if (text(original, 'alias') !== '') continue
-    // A star stands for many columns, which one alias cannot name.
+    // A star by itself has the names of its columns.
+    if (text(original, 'alias') !== '' || isClass(original, 'STAR')) continue
+    // One in an expression stands for many columns, which one alias cannot name.
     if (holdsHere(original, (node) => text(node, 'class') === 'STAR')) writing.unnamed ??= original
     else writing.renamed.push({ original, written: column })
   }
@@ -81,6 +109,28 @@ function writtenConstant(constant: JsonObject): JsonObject {
   if (id === 'BOOLEAN' && typeof plain === 'boolean') return castOf(constant, plain ? 't' : 'f', type)
   const decimal = id === 'DECIMAL' ? decimalOf(plain, child(type, 'type_info')) : undefined
   return decimal === undefined || decimal.survives ? constant : castOf(constant, decimal.text, type)
+}
+
+/** The constant that a parameter stands for: a text or NULL as a literal is, all else a cast of its token. */
+function constantOf(place: JsonObject, { type, text: value }: Parameter): JsonObject {
+  const constant = nodeOf({
+    class: 'CONSTANT',
+    type: 'VALUE_CONSTANT',
+    alias: text(place, 'alias'),
+    query_location: new JsonNumber(nowhere),
+    value: typedValue(type, value),
+  })
+  if (type === 'VARCHAR' || type === 'NULL') return constant
+  return castOf(constant, type === 'BOOLEAN' ? value.slice(0, 1) : value, typeNode(type))
+}
+
+function typedValue(type: Parameter['type'], value: string): JsonObject {
+  if (type === 'NULL') return nodeOf({ type: typeNode('NULL'), is_null: true })
+  return nodeOf({ type: typeNode('VARCHAR'), is_null: false, value })
+}
+
+function typeNode(id: string): JsonObject {
+  return nodeOf({ id, type_info: null })
 }
 
 /** The text of a DECIMAL, and whether it is read as the same type again. */

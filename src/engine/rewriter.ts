@@ -7,8 +7,10 @@ import { JsonError } from '../json/parser.ts'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError, type TextPosition } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import type { Parameter } from '../model/parameters.ts'
 import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
+import { listingSchema } from './messages.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
 import {
@@ -56,12 +58,13 @@ export class Rewriter {
     return node
   }
 
-  /** The tree in a form that survives printing, its columns under the names that the engine gives them. */
-  async printable(node: JsonObject, original: QuotedSql): Promise<Printable> {
-    const written = printable(node, (this.#jsonCheck ??= await this.#column(jsonCheckStatement)))
-    if (written.checksJson && written.unnamed !== undefined) {
+  /** The tree in a form that survives printing, with constants for its parameters, under the engine's own names. */
+  async printable(node: JsonObject, original: QuotedSql, parameters: readonly Parameter[] = []): Promise<Printable> {
+    const written = printable(node, (this.#jsonCheck ??= await this.#column(jsonCheckStatement)), parameters)
+    if ((written.checksJson || written.hasParameters) && written.unnamed !== undefined) {
       const position = placeOf(written.unnamed, original)
-      throw notAllowed({ construct: '* or COLUMNS() with a function that walks JSON', ...(position && { position }) })
+      const beside = written.checksJson ? 'a function that walks JSON' : 'a parameter'
+      throw notAllowed({ construct: `* or COLUMNS() with ${beside}`, ...(position && { position }) })
     }
     if (written.renamed.length === 0) return written
     const texts = written.renamed.map(({ original }) => jsonText(statementOf(selectOf(original))))
@@ -97,8 +100,9 @@ export class Rewriter {
     const lost = firstDifference(meant, node)
     if (lost !== undefined) throw unfaithful(text(lost, 'class') || text(lost, 'type'), placeOf(lost, original))
     const allowed = new Set(gate.tables.map((table) => JSON.stringify(table.parts)))
-    const same = gateStatement(node).tables.every((table) => allowed.has(JSON.stringify(table.parts)))
-    assert(same, 'the rewritten statement names the datasets of the original')
+    const { tables, parameters } = gateStatement(node, undefined, listingSchema)
+    const same = tables.every((table) => allowed.has(JSON.stringify(table.parts)))
+    assert(same && parameters.length === 0, 'the rewritten statement names the datasets of the original')
     return sql
   }
 

@@ -9,11 +9,11 @@ import { names } from './functions.ts'
 import { notAllowed } from './gate.ts'
 
 export interface SqlToken {
-  readonly kind: 'word' | 'name' | 'string' | 'number' | 'symbol' | 'unfair comment'
+  readonly kind: 'word' | 'name' | 'string' | 'number' | 'parameter' | 'symbol' | 'unfair comment'
   /** UTF-16 index of the first unit, and after the last. */
   readonly start: number
   readonly end: number
-  /** Words in ASCII lower case; symbols as they are; empty for the rest. */
+  /** Words and names of parameters in ASCII lower case; symbols as they are; empty for the rest, `?` too. */
   readonly text: string
 }
 
@@ -24,6 +24,7 @@ const space = /[\s\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]+/y
 const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
 const numeral = /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?/y
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
+const parameter = /\?|\$(?:\d+|[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)/y
 const operator = /::|:=|->>|->|[<>=!~^|&@#*/%+-]+|./suy
 
 /** Tokens of `sql` in order; never throws: what is left open ends with the text. */
@@ -61,6 +62,8 @@ function tokenAt(sql: string, start: number): SqlToken {
     const close = sql.indexOf(tag, start + tag.length)
     return token('string', close < 0 ? sql.length : close + tag.length)
   }
+  const asked = match(parameter, sql, start)
+  if (asked !== undefined) return token('parameter', start + asked.length, foldAscii(asked.slice(1)))
   const name = match(word, sql, start)
   if (name !== undefined) return token('word', start + name.length, foldAscii(name))
   const digits = match(numeral, sql, start)
@@ -226,9 +229,9 @@ function originalPosition(sql: QuotedSql, offset: number, sizeOf: (codePoint: nu
 }
 
 const refusedWords = names(`
-  alter analyze attach begin call checkpoint comment commit copy create deallocate delete describe desc detach do
-  drop end execute explain export force grant import insert install load merge pragma prepare reindex release reset
-  revoke rollback savepoint set show start summarize truncate update use vacuum
+  alter analyze attach begin call checkpoint comment commit copy create deallocate delete detach do drop end execute
+  explain export force grant import insert install load merge pragma prepare reindex release reset revoke rollback
+  savepoint set start truncate update use vacuum
 `)
 
 /**
@@ -271,6 +274,50 @@ export function numberTooLarge(position?: TextPosition): NodeError {
     hint: "Numbers go to ±1.7976931348623157e308. Infinity is written 'inf'::DOUBLE.",
     ...(position && { position }),
   })
+}
+
+/** The parameters `$name`, `$1` and `?` of a text in order; their names in ASCII lower case. */
+function* parametersIn(
+  sql: string,
+): Generator<{ readonly name: string; readonly start: number; readonly end: number }> {
+  let last = 0
+  for (const { kind, start, end, text } of lexSql(sql)) {
+    if (kind !== 'parameter') continue
+    // The engine numbers each `?` behind the highest number so far.
+    const name = text === '' ? String(last + 1) : text
+    if (/^\d+$/.test(name)) last = Math.max(last, Number(name))
+    yield { name, start, end }
+  }
+}
+
+/** Place of each parameter by name, the first of each. */
+export function parameterPlaces(sql: string): ReadonlyMap<string, TextPosition> {
+  const places = new Map<string, TextPosition>()
+  for (const { name, start } of parametersIn(sql)) if (!places.has(name)) places.set(name, positionAt(sql, start))
+  return places
+}
+
+/** The text with the type of each parameter written behind it, by name in ASCII lower case. */
+export function withTypes(sql: QuotedSql, types: ReadonlyMap<string, string>): QuotedSql {
+  const inserted: number[] = []
+  let text = ''
+  let copied = 0
+  let behind = 0
+  const copyTo = (end: number): void => {
+    for (let at = sql.inserted[behind]; at !== undefined && at < end; at = sql.inserted[++behind]) {
+      inserted.push(at + text.length - copied)
+    }
+    text += sql.text.slice(copied, end)
+    copied = end
+  }
+  for (const { name, end } of parametersIn(sql.text)) {
+    copyTo(end)
+    const type = `::${types.get(name) ?? 'VARCHAR'}`
+    for (let at = 0; at < type.length; at++) inserted.push(text.length + at)
+    text += type
+  }
+  copyTo(sql.text.length)
+  return { original: sql.original, text, inserted }
 }
 
 /** Place of the first USING SAMPLE or TABLESAMPLE in a text. */

@@ -29,6 +29,7 @@ const plainRules = new Map<string, Rule>([
   // mutant: raw states of aggregates pass the gate
   ['no raw state', { is: 'one', of: [false], construct: 'EXPORT_STATE' }],
   ['no time travel', { is: 'one', of: [null], construct: 'AT (time travel)' }],
+  ['no name', { is: 'one', of: [''] }],
   ['no enum', { is: 'one', of: [''], construct: 'PIVOT over an enum' }],
 ])
 
@@ -108,6 +109,9 @@ export const shapes: ReadonlyMap<string, Shape> = new Map([
       function: table call, column_name_alias: [text], with_ordinality: WITHOUT_ORDINALITY|WITH_ORDINALITY`,
     EMPTY: '',
     EXPRESSION_LIST: 'expected_names: [], expected_types: [], values: [[expression]]',
+    // DESCRIBE and SUMMARIZE of a query; other forms name what the engine holds.
+    SHOW_REF:
+      'show_type: DESCRIBE|SUMMARY, query: query, table_name: no name, catalog_name: no name, schema_name: no name',
     PIVOT: `
       source: table, aggregates: [expression], unpivot_names: [text], pivots: [pivot], groups: [text],
       column_name_alias: [text], include_nulls: flag`,
@@ -128,6 +132,8 @@ export const shapes: ReadonlyMap<string, Shape> = new Map([
       type: ARRAY_CONSTRUCTOR|ARRAY_EXTRACT|ARRAY_SLICE|STRUCT_EXTRACT|COMPARE_IN|COMPARE_NOT_IN|GROUPING_FUNCTION|
         OPERATOR_COALESCE|OPERATOR_IS_NOT_NULL|OPERATOR_IS_NULL|OPERATOR_NOT|OPERATOR_TRY|OPERATOR_UNPACK,
       children: [expression]`,
+    // A constant that the request gives: it stands where expressions do, never for a name.
+    PARAMETER: 'type: VALUE_PARAMETER, identifier: text',
     POSITIONAL_REFERENCE: 'type: POSITIONAL_REFERENCE, index: number',
     STAR: `
       type: STAR, relation_name: text, exclude_list: [text], replace_list: [replacement], columns: flag,

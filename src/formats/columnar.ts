@@ -3,9 +3,18 @@
 
 import { batchBytes, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, type Field, innerType, optional, type RecordBatch, timestampMs } from '../model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  type Field,
+  innerType,
+  optional,
+  type RecordBatch,
+  timestampMs,
+} from '../model/schema.ts'
 import { ColumnCast, zonelessReason } from './cast.ts'
 import { reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
@@ -40,6 +49,7 @@ interface Target {
 }
 
 const geometryName = 'geometry'
+const manyRows = 1000
 
 export class ColumnarReader implements FileReader {
   readonly #file: ColumnarFile
@@ -90,7 +100,7 @@ export class ColumnarReader implements FileReader {
 
   async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
     const plan = tablePlan(options)
-    const faults = new FaultLog()
+    const faults = fileFaults()
     const targets = this.#targets(plan, options, faults)
     const missing = plan.columns.filter(
       ({ required }, column) => required && !targets.some((target) => target.column === column),
@@ -101,15 +111,18 @@ export class ColumnarReader implements FileReader {
         if (record === 0) faults.addBare(missingFault(name))
       }
       noteLongRecords(batch, record, options, faults)
-      const made = new Map(
-        targets.map(({ column, cast }, index) => [column, cast.cast(must(batch.columns[index], 'a column'), record)]),
-      )
+      const made = new Map<number, Column>()
+      for (const [index, { column, cast }] of targets.entries()) {
+        made.set(column, cast.cast(must(batch.columns[index], 'a column'), record))
+        // Columns of many values, one after the other, would hold all others up.
+        if (batch.rows > manyRows) await nextTurn()
+      }
       record += batch.rows
       if (faults.total > 0) continue
       const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
       yield { rows: batch.rows, columns }
     }
-    if (faults.total > 0) throw faults.toError(options.valueless !== undefined)
+    if (faults.total > 0) throw faults.toError(false)
   }
 
   /** What becomes of each column of the file; notes those that can become nothing. */
@@ -143,6 +156,12 @@ export class ColumnarReader implements FileReader {
   }
 }
 
+function fileFaults(): FaultLog {
+  const faults = new FaultLog()
+  faults.whole = 'The file'
+  return faults
+}
+
 function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
   const message = `Column '${name}' is required and the file does not have it.`
   return { record: 0, column: name, kind: 'MissingRequired', message }
@@ -163,7 +182,7 @@ function isZoneless({ type }: Field): boolean {
 
 /** The refusal to make a column of times that may be of any zone. */
 function zoneless(name: string): NodeError {
-  const faults = new FaultLog()
+  const faults = fileFaults()
   faults.addBare({ column: name, kind: 'BadTimestamp', message: zonelessReason(name) })
   return faults.toError(false)
 }
@@ -182,7 +201,8 @@ function noteLongRecords(batch: RecordBatch, first: number, { recordBytes }: For
 
 /**
  * The type that a column of a dataset gets from one of a file; undefined for one that holds nothing. Times finer than a
- * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones.
+ * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones. A
+ * dataset has no times of day: they are text.
  */
 function datasetType(type: DataType): DataType | undefined {
   switch (type.kind) {
@@ -195,7 +215,7 @@ function datasetType(type: DataType): DataType | undefined {
       return { kind: 'Timestamp', unit: unit === 'Nanosecond' ? 'Microsecond' : unit, timezone: 'UTC' }
     }
     case 'Time':
-      return { kind: 'Time', unit: type.unit === 'Second' ? 'Millisecond' : (type.unit ?? 'Millisecond') }
+      return { kind: 'String' }
     default:
       return type
   }

@@ -52,6 +52,8 @@ export class FaultLog {
   total = 0
   /** What to do about the faults, where a reader knows it. */
   hint: string | undefined = undefined
+  /** What a fault of no record is in. */
+  whole = 'The header'
   private countedRecord = -1
   private countedBytes = 0
   private countedLine = 1
@@ -94,7 +96,7 @@ export class FaultLog {
   /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body. */
   toError(inferred: boolean): NodeError {
     const first = this.errors[0]
-    const place = first?.record === undefined ? 'The header' : `Record ${first.record}`
+    const place = first?.record === undefined ? this.whole : `Record ${first.record}`
     const hint = this.hint ?? (inferred ? inferredHint : undefined)
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
     return new NodeError(

@@ -218,7 +218,7 @@ export function registerCompression(app: FastifyInstance): void {
 }
 
 function isText(reply: FastifyReply): boolean {
-  return /^(?:application\/(?:problem\+)?json|text\/)/.test(String(reply.getHeader('content-type') ?? ''))
+  return /^(?:application\/(?:[\w.-]+\+)?json|text\/)/.test(String(reply.getHeader('content-type') ?? ''))
 }
 
 /** br before gzip, unless the client says that it wants neither (RFC 9110 §12.5.3). */

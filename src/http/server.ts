@@ -19,6 +19,7 @@ import { registerAbout, registerCreation, registerDatasets } from './routes/data
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
+import { registerOgc } from './routes/ogc.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
@@ -100,7 +101,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       () => answers.heldBytes,
     )
     const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
-    for (const register of [registerQuery, registerVerify, registerTail]) register(app, own)
+    for (const register of [registerQuery, registerVerify, registerTail, registerOgc]) register(app, own)
   } else registerAbsent(app, 'replica')
 }
 

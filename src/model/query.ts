@@ -2,6 +2,7 @@
 
 import { NodeError } from './errors.ts'
 import type { DatasetId, Hash } from './events.ts'
+import type { Parameters } from './parameters.ts'
 
 export type SchemaFormat = 'ArrowJson' | 'OdfJson' | 'OdfYaml' | 'Parquet' | 'ParquetJson'
 export type Include = 'Input' | 'Proof' | 'Schema'
@@ -21,6 +22,12 @@ export interface DatasetPin {
   readonly blockHash?: Hash
 }
 
+/** A name in the SQL, or the DID of the dataset that it means, at a block: as a query string gives it. */
+export interface NamePin {
+  readonly name: string
+  readonly blockHash: Hash
+}
+
 /** A request with its defaults applied and its names canonical. */
 export interface QueryRequest {
   readonly query: string
@@ -35,6 +42,10 @@ export interface QueryRequest {
   /** True when the request named no `include` at all: rows as arrays then come with their schema. */
   readonly includeAbsent: boolean
   readonly datasets: readonly DatasetPin[] | undefined
+  /** In place of `datasets`. */
+  readonly pins?: readonly NamePin[]
+  /** Values for `$1`, `$name` in the statement, where the request gives any. */
+  readonly parameters?: Parameters
   readonly skip: number
   readonly limit: number
 }

@@ -25,6 +25,8 @@ const maxColumnBytes = 2 ** 31 - 1
 export interface SliceReaderOptions {
   /** Zstandard: turns a compressed page into its `length` bytes. Snappy and uncompressed pages need nothing. */
   readonly decompress?: Decompress
+  /** Names of the columns to read; absent: all. */
+  readonly columns?: readonly string[]
 }
 
 /** A slice's columns, in the file's order, and its rows in parts: one batch per row group. */
@@ -44,7 +46,8 @@ export function openSlice(bytes: Uint8Array, options: SliceReaderOptions = {}): 
     const metadata = parquetMetadata(bufferOf(bytes), { geoparquet: false })
     const columns = fileColumns(metadata.schema)
     const batches = readRowGroups(bytes, metadata, { columns, options })
-    return { fields: columns.map(({ field }) => field), rows: Number(metadata.num_rows), batches }
+    const wanted = columns.filter((column) => isWanted(column, options))
+    return { fields: wanted.map(({ field }) => field), rows: Number(metadata.num_rows), batches }
   })
 }
 
@@ -59,6 +62,10 @@ interface OpenFile {
   readonly options: SliceReaderOptions
 }
 
+function isWanted({ field }: FileColumn, { columns }: SliceReaderOptions): boolean {
+  return columns === undefined || columns.includes(field.name)
+}
+
 async function* readRowGroups(
   bytes: Uint8Array,
   { row_groups: groups }: FileMetaData,
@@ -67,15 +74,17 @@ async function* readRowGroups(
   for (const group of groups) {
     const rows = Number(group.num_rows)
     if (group.columns.length !== columns.length) throw new DecodeError(what, 'has a row group without all columns')
-    const read = columns.map(({ field, shape }, i) =>
-      guarded(() => {
+    const read = columns.flatMap((column, i) => {
+      if (!isWanted(column, options)) return []
+      const { field, shape } = column
+      return guarded(() => {
         const meta = group.columns[i]?.meta_data
         if (meta === undefined) return refuse(field, 'has no metadata')
         const content = readChunk(bytes, meta, { shape, decompress: options.decompress })
         const column = levelColumn(field, { ...content, depth: 0, level: 0 }, { pages: content.pages, shape })
         return column.rows === rows ? column : refuse(field, `has ${column.rows} rows in a row group of ${rows}`)
-      }),
-    )
+      })
+    })
     yield { rows, columns: read }
   }
 }

@@ -2,11 +2,13 @@
 // needs. What is left is small, however large the answer was.
 
 import { datasetIdBytes, multihashBytes, multihashText } from '../ids/identifiers.ts'
+import { fromPlain } from '../json/json.ts'
 import { checked, list, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
+import { type Parameters, readParameters } from '../model/parameters.ts'
 import { type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { checkProof } from './check.ts'
@@ -34,17 +36,26 @@ export function readProof(value: JsonValue, sqlBytes: number): ReadProof {
   const body = readProofBody(value)
   const input = readInput(body.input)
   checkProof(body)
-  demandSqlSize(input.request.query, sqlBytes)
+  demandSqlSize(input.request, sqlBytes)
   return { ...input, outputHash: body.commitment.outputHash, signer: body.proof.signer }
 }
 
-/** Throws NodeError `BodyTooLarge` for a statement over its limit. */
-export function demandSqlSize(sql: string, sqlBytes: number): void {
-  const bytes = utf8(sql).length
-  if (bytes <= sqlBytes) return
-  throw new NodeError('BodyTooLarge', `The statement has ${bytes} bytes; ${sqlBytes} are allowed.`, {
-    limit: { name: 'sqlBytes', value: sqlBytes, unit: 'bytes' },
-  })
+/** Throws NodeError `BodyTooLarge` for a statement over its limit; its parameters have another such limit. */
+export function demandSqlSize(
+  { query, parameters }: Pick<QueryRequest, 'query' | 'parameters'>,
+  sqlBytes: number,
+): void {
+  const values = parameters?.values.map(({ name, text }) => name + text).join('') ?? ''
+  for (const [what, text] of [
+    ['The statement has', query],
+    ['The parameters have', values],
+  ] as const) {
+    const bytes = utf8(text).length
+    if (bytes <= sqlBytes) continue
+    throw new NodeError('BodyTooLarge', `${what} ${bytes} bytes; ${sqlBytes} are allowed.`, {
+      limit: { name: 'sqlBytes', value: sqlBytes, unit: 'bytes' },
+    })
+  }
 }
 
 const wholeNumber: Shape<number> = (value) =>
@@ -61,6 +72,16 @@ const pin: Shape<DatasetPin> = object({
   blockHash: optional(decoded((hash) => multihashText(multihashBytes(hash)))),
 })
 
+/** As in a request. */
+const parameters: Shape<Parameters> = (value) => {
+  try {
+    return readParameters(fromPlain(value))
+  } catch (error) {
+    if (error instanceof NodeError) return refuse(`cannot be: ${error.message.replace(/\.$/, '')}`)
+    throw error
+  }
+}
+
 const inputShape = object({
   query: text(),
   queryDialect: optional(text()),
@@ -70,6 +91,7 @@ const inputShape = object({
   datasets: optional(
     checked(list(pin), ({ length }) => (length > maxPins ? `has more than ${maxPins} members` : undefined)),
   ),
+  parameters: optional(parameters),
   skip: optional(wholeNumber),
   limit: optional(wholeNumber),
 })
@@ -89,6 +111,7 @@ function readInput(value: JsonObject): Pick<ReadProof, 'request' | 'schemaFormat
       include: normaliseInclude(input.include ?? [], false),
       includeAbsent: false,
       datasets: input.datasets ?? [],
+      ...(input.parameters && { parameters: input.parameters }),
       skip: input.skip ?? 0,
       limit: input.limit ?? 100,
     }

@@ -16,6 +16,8 @@ export type Extent = 'whole' | 'cut' | 'unknown'
 
 export interface SignedAnswer {
   readonly query?: string
+  /** Values for the parameters of the statement, as they were given. */
+  readonly parameters?: JsonValue
   /** Language, engine and normaliser that ran. */
   readonly dialect?: string
   readonly datasets: readonly AskedDataset[]
@@ -30,10 +32,12 @@ export interface SignedAnswer {
 export function readSignedAnswer({ input, output }: Pick<ProofBody, 'input' | 'output'>): SignedAnswer {
   const [query, dialect] = [textAt(input, 'query'), textAt(input, 'queryDialect')]
   const limit = numberAt(input, 'limit')
+  const parameters = input.get('parameters')
   const rows = output instanceof Map ? rowsOf(output.get('data')) : undefined
   const truncated = output instanceof Map && output.get('truncated') === true
   return {
     ...(query === undefined ? {} : { query }),
+    ...(parameters === undefined ? {} : { parameters }),
     ...(dialect === undefined ? {} : { dialect }),
     datasets: datasetsOf(input.get('datasets')),
     skip: numberAt(input, 'skip') ?? 0,

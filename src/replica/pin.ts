@@ -7,7 +7,7 @@ import type { AnswerRoom, Asking, EngineFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
-import type { DatasetPin, PinnedDataset } from '../model/query.ts'
+import type { DatasetPin, NamePin, PinnedDataset } from '../model/query.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -140,6 +140,25 @@ export async function pinNames(
     })
   }
   return [...bindings.values()]
+}
+
+/**
+ * Pins of names as `datasets` has them: a pin binds the name that it is, and every name in the statement of the dataset
+ * that it names by DID or otherwise. One that binds none stays. Throws NodeError `DatasetNotFound`.
+ */
+export async function datasetsOfPins(
+  reader: Reader,
+  names: readonly NameInSql[],
+  pins: readonly NamePin[],
+): Promise<DatasetPin[]> {
+  const ids = await Promise.all(names.map(async ({ parts }) => (await reader.find(aliasOfParts(parts)))?.name.id))
+  const bound: DatasetPin[] = []
+  for (const { name, blockHash } of pins) {
+    const { id } = (await reader.need(name)).name
+    const aliases = names.filter((_, index) => ids[index] === id).map(({ parts }) => aliasOfParts(parts))
+    for (const alias of aliases.length > 0 ? aliases : [name]) bound.push({ id, alias, blockHash })
+  }
+  return bound
 }
 
 /** A name must not stand for two snapshots. */

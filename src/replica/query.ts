@@ -5,20 +5,32 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Analysis, EngineTable, Stability } from '../engine/messages.ts'
+import { notProvable } from '../engine/gate.ts'
+import type { Analysis, EngineTable, Listing, Stability } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
+import { matchParameters, parametersJson } from '../model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import { outputFormatOf } from '../outputs/formats.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit, type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { askingOf, type Caller, checkPinAliases, pinNames, pinnedList, Reader, viewFiles } from './pin.ts'
+import { listingsFor, statementOf } from './catalog-statements.ts'
+import {
+  askingOf,
+  type Caller,
+  checkPinAliases,
+  datasetsOfPins,
+  pinNames,
+  pinnedList,
+  Reader,
+  viewFiles,
+} from './pin.ts'
 
 export interface ReplicaDeps {
   readonly catalog: Catalog
@@ -47,12 +59,15 @@ interface BoundQuery {
   readonly views: readonly DatasetView[]
   /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
   readonly pinned: readonly PinnedDataset[]
+  readonly listings: readonly Listing[]
 }
 
 /** A query that is bound and not yet run. */
 export interface OpenQuery {
   /** Names the bytes of the answer; undefined where running again may give others. */
   readonly tag: string | undefined
+  /** It says what this caller may read: nobody keeps it. */
+  readonly isOfCaller: boolean
   answer(): Promise<QueryAnswer>
 }
 
@@ -63,8 +78,12 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const bound = await bindQuery(deps, request, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
+  const { volatile, catalogue } = bound.analysis
+  if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
+  const isSame = volatile === undefined && catalogue === undefined
   return {
-    tag: bound.analysis.volatile === undefined ? answerTag(deps.engine.dialect, asked) : undefined,
+    tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
+    isOfCaller: catalogue !== undefined,
     answer: async () => await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller }),
   }
 }
@@ -95,18 +114,26 @@ async function answerBound(
 }
 
 /** Gates a statement and pins its names. */
-export async function bindQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<BoundQuery> {
-  demandSqlSize(request.query, deps.limits.sqlBytes)
-  const analysis = await deps.engine.analyze(request.query, askingOf(deps.catalog, caller))
+export async function bindQuery(
+  deps: ReplicaDeps,
+  request: Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins'>,
+  caller: Caller,
+): Promise<BoundQuery> {
+  demandSqlSize(request, deps.limits.sqlBytes)
+  const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
+  matchParameters(analysis.parameters, request.parameters)
   const reader = new Reader(deps.catalog, caller.mayRead)
-  const bindings = await pinNames(reader, analysis.tables, request.datasets)
-  const pinned = await pinnedList(reader, request.datasets ?? [], bindings)
+  const datasets =
+    request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)
+  const bindings = await pinNames(reader, analysis.tables, datasets)
+  const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
   for (const view of views) await deps.objects.checkSlices(view)
   const tables = bindings.map(({ parts, view }) => {
     return { parts, dataset: view.id, files: viewFiles(deps.store, view), schema: view.schema }
   })
-  return { analysis, tables, views, pinned }
+  const listings = await listingsFor(reader, { names: analysis.listings, arePinned: datasets !== undefined })
+  return { analysis, tables, views, pinned, listings }
 }
 
 /** How a bound statement is run and its output spelled. */
@@ -138,6 +165,8 @@ export async function execute(
     ascii: forProof,
     skip: request.skip,
     limit: request.limit,
+    ...(request.parameters && { parameters: request.parameters.values }),
+    ...(bound.listings.length > 0 && { listings: bound.listings }),
   }
   const running = deps.engine.run(job, askingOf(deps.catalog, caller))
   const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
@@ -189,6 +218,8 @@ function inputOf(request: QueryRequest, pinned: readonly PinnedDataset[], dialec
     include: request.include,
     schemaFormat: request.schemaFormat,
     datasets: pinned,
+    // mutant: values for parameters are not signed
+    parameters: request.parameters && parametersJson(request.parameters),
     skip: request.skip,
     limit: request.limit,
   }

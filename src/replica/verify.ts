@@ -1,5 +1,6 @@
 // /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
+import { notProvable } from '../engine/gate.ts'
 import type { Stability } from '../engine/messages.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
@@ -139,6 +140,7 @@ async function executeAgain(
     )
   }
   try {
+    if (analysis.catalogue !== undefined) throw notProvable(analysis.catalogue)
     return await execute(deps, request, {
       bound: await bindQuery(deps, request, caller),
       caller,

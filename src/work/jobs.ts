@@ -2,14 +2,18 @@
 // values, one row each. What goes in and comes out is copied between threads, so it is small or a few large arrays of
 // bytes. The adapter is thread-pool.ts, whose threads run thread.ts.
 
+import { zstdDecompressSync } from 'node:zlib'
+import { isPresent } from '../arrow/columns.ts'
+import { buildSpatialIndex, type SpatialIndex } from '../geo/spatial-index.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
-import { concatBytes } from '../lib/bytes.ts'
+import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
+import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
@@ -38,23 +42,40 @@ const jobs = {
     ),
   /** The sha3-256 multihash. */
   hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),
+  /** Where the geometries of a slice lie. Throws NodeError `SqlValue` for a text that is none; DecodeError. */
+  spatialIndex: (bytes: Uint8Array, column: string): Promise<SpatialIndex> => indexSlice(bytes, column),
 } as const
 
 export type JobKind = keyof typeof jobs
 export type JobSettings<K extends JobKind> = Parameters<(typeof jobs)[K]>[1]
-export type JobResult<K extends JobKind> = ReturnType<(typeof jobs)[K]>
+export type JobResult<K extends JobKind> = Awaited<ReturnType<(typeof jobs)[K]>>
 
-/** Runs a job here and now. Throws what the job throws. */
-export function runJob<K extends JobKind>(
+/** Runs a job in this thread. Throws what the job throws. */
+export async function runJob<K extends JobKind>(
   kind: K,
   pieces: readonly Uint8Array[],
   settings: JobSettings<K>,
-): JobResult<K> {
+): Promise<JobResult<K>> {
   const [first] = pieces
   const bytes = pieces.length === 1 && first !== undefined ? first : concatBytes(pieces)
   // The row of a kind takes the settings of that kind and gives its result; the union of all rows does not say so.
-  const run = jobs[kind] as (bytes: Uint8Array, settings: JobSettings<K>) => JobResult<K>
-  return run(bytes, settings)
+  const run = jobs[kind] as (bytes: Uint8Array, settings: JobSettings<K>) => JobResult<K> | Promise<JobResult<K>>
+  return await run(bytes, settings)
+}
+
+const zstd = (page: Uint8Array, length: number): Uint8Array => zstdDecompressSync(page, { maxOutputLength: length })
+
+async function indexSlice(bytes: Uint8Array, column: string): Promise<SpatialIndex> {
+  const texts: (string | undefined)[] = []
+  const { batches } = openSlice(bytes, { columns: [column], decompress: zstd })
+  for await (const { rows, columns } of batches) {
+    const [{ values, offsets } = { values: new Uint8Array(), offsets: undefined }] = columns
+    for (let row = 0; row < rows; row++) {
+      const isThere = columns[0] !== undefined && isPresent(columns[0], row)
+      texts.push(isThere ? decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)) : undefined)
+    }
+  }
+  return buildSpatialIndex(texts)
 }
 
 /** What a job gave, as it was before it was copied from another thread: number tokens are objects of a class. */

@@ -8,13 +8,13 @@ import { type FromThread, type JobKind, type JobSettings, runJob, type ToThread 
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 
-port.on('message', ({ kind, pieces, settings }: ToThread) => {
-  port.postMessage(answer(() => runJob(kind, pieces, settings as JobSettings<JobKind>))) // from thread-pool.ts alone
+port.on('message', (message: ToThread) => {
+  void answer(message).then((reply) => port.postMessage(reply))
 })
 
-function answer(job: () => unknown): FromThread {
+async function answer({ kind, pieces, settings }: ToThread): Promise<FromThread> {
   try {
-    return { kind: 'done', result: job() }
+    return { kind: 'done', result: await runJob(kind, pieces, settings as JobSettings<JobKind>) } // from thread-pool.ts
   } catch (error) {
     if (!(error instanceof NodeError)) return { kind: 'broken', reason: String(error) }
     const { cause: _, ...details } = error.details

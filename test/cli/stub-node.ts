@@ -12,9 +12,15 @@ export interface Asked {
   readonly body: string
 }
 
-/** What to answer; `lost`: the connection breaks without an answer. */
+/** What to answer; `lost`: the connection breaks without an answer; `isCut`: it breaks behind the body. */
 export type Reply =
-  | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
+  | {
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly body?: unknown
+      readonly trailers?: Readonly<Record<string, string>>
+      readonly isCut?: boolean
+    }
   | 'lost'
 
 export interface StubNode extends AsyncDisposable {
@@ -50,9 +56,13 @@ export async function startStub(replies: Replies): Promise<StubNode> {
       request.socket.destroy()
       return
     }
-    const { status = 200, headers = {}, body: content = null } = reply
-    response.writeHead(status, { 'content-type': 'application/json', ...headers })
-    response.end(typeof content === 'string' ? content : JSON.stringify(content))
+    const { status = 200, headers = {}, body: content = null, trailers, isCut } = reply
+    const names = trailers === undefined ? {} : { trailer: Object.keys(trailers).join() }
+    response.writeHead(status, { 'content-type': 'application/json', ...names, ...headers })
+    if (trailers !== undefined) response.addTrailers(trailers)
+    const text = typeof content === 'string' ? content : JSON.stringify(content)
+    if (isCut === true) response.write(text, () => request.socket.destroy())
+    else response.end(text)
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -29,7 +29,7 @@ function run(sql: string): () => ToChild {
   return () => ({
     kind: 'run',
     job: {
-      analysis: { sql, tables: [], volatile: undefined },
+      analysis: { sql, tables: [], volatile: undefined, catalogue: undefined, listings: [], parameters: [] },
       tables: [],
       forget: false,
       reproducible: false,

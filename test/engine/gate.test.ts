@@ -40,7 +40,7 @@ describe('ways out', () => {
     // The cast echoes the caller's own text.
     expect(passed).toEqual(['path in a cast error: SqlValue'])
     expect(leaks).toEqual([])
-    expect(escapeAttempts).toHaveLength(197)
+    expect(escapeAttempts).toHaveLength(206)
     expect(readdirSync(bench.root)).toEqual(['slice'])
     expect(sha3Hash(readFileSync(slice))).toBe(sliceHash)
     expect(existsSync('.tmp')).toBe(false)
@@ -66,11 +66,10 @@ describe('ways out', () => {
     ['select 1; select 2', 'more than one statement', 10],
     ['select 1; drop table x', 'DROP', 10],
     ["select 'é', version()", 'the function version', 13],
-    ['select $1', 'a parameter', undefined],
     ['select * from "acme/trips" at (version => 1)', 'AT (time travel)', 14],
     ['select a::"VARIANT" from (select 1 as a)', 'the type VARIANT', 8],
     ["select json_transform('[1]', 'x' || 'y')", 'json_transform with anything but a structure', 7],
-    ['from (describe select 1)', 'DESCRIBE', undefined],
+    ['from (show tables)', 'SHOW', undefined],
   ])('%s is refused as %s at byte %s', async (sql, construct, offset) => {
     const error = await refusal(ask(bench.engine, sql, options))
     expect(error.kind).toBe('QueryNotAllowed')

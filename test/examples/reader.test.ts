@@ -62,6 +62,15 @@ describe('the reader example', () => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(reason)])
   })
 
+  it('asks with values for parameters, and says which were signed', async () => {
+    const sql = 'select city from acme.cities where n = $n and city <> $not'
+    const server = ['--server', live.node.url]
+    const { code, stdout, stderr } = await ask(sql, '--param', 'n=2', '--param', 'not=a=b', ...server)
+    expect([code, stdout]).toEqual([0, 'Rome, }{][\n'])
+    expect(stderr).toContain('with: {"n": "2", "not": "a=b"}\n')
+    expect((await ask(sql, '--param', 'n', ...server)).code).toBe(2)
+  })
+
   it.each(['JsonAoa', 'JsonAos', 'JsonSoa'])('says that rows were left out of an answer in %s', async (dataFormat) => {
     const file = join(dir, 'cut.json')
     const asked = { include: ['Proof'], dataFormat, limit: 1 }

@@ -1,7 +1,7 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
 import { bitAt } from '../../src/arrow/buffers.ts'
-import { concatBatches } from '../../src/arrow/columns.ts'
+import { concatBatches, fixedWidth } from '../../src/arrow/columns.ts'
 import type {
   BodyFile,
   FileFormat,
@@ -19,7 +19,6 @@ import {
   defaultVocabulary,
   type Field,
   optional,
-  type RecordBatch,
   timestampMs,
 } from '../../src/model/schema.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
@@ -74,6 +73,13 @@ export function bodyFile(bytes: Uint8Array): BodyFile {
   return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
 }
 
+/** All that a generator gives. */
+export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
 /** A file whose columns are inferred and whose rows are read. */
 export async function readFileBody(
   format: FileFormat,
@@ -83,8 +89,7 @@ export async function readFileBody(
   const file = await format.openFile(bodyFile(bytes), { limits: defaultLimits() })
   const inferred = await file.infer({ ...base, columns: 2000, ...more })
   const { fields, eventTimeType, valueless } = inferred
-  const batches: RecordBatch[] = []
-  for await (const batch of file.read(readerOptions(fields, { ...more, eventTimeType, valueless }))) batches.push(batch)
+  const batches = await collected(file.read(readerOptions(fields, { ...more, eventTimeType, valueless })))
   return { inferred, body: { records: batches.reduce((sum, { rows }) => sum + rows, 0), batches } }
 }
 
@@ -97,6 +102,16 @@ export function failure(work: () => unknown): NodeError {
     throw error
   }
   throw new TypeError('nothing was thrown')
+}
+
+/** The NodeError that the promise comes to. */
+export async function failureOf(work: Promise<unknown>): Promise<NodeError> {
+  const error = await work.then(
+    () => new TypeError('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof NodeError) return error
+  throw error
 }
 
 export function faults(
@@ -148,7 +163,7 @@ export function valueAt(column: Column, row: number): unknown {
     case 'Timestamp':
       return view.getBigInt64(8 * row, true)
     case 'Time':
-      return column.type.unit === 'Microsecond' ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
+      return fixedWidth(column.type) === 8 ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
     case 'Float32':
       return view.getFloat32(4 * row, true)
     case 'Float64':

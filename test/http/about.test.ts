@@ -51,7 +51,7 @@ describe('GET /{account}/{dataset}', () => {
     ['/acme/my_data', 400, 'InvalidName'],
     ['/tokens/abc', 405, 'MethodNotAllowed'],
     ['/swagger/index.html', 404, 'RouteNotFound'],
-    ['/ogc/collections', 404, 'RouteNotFound'],
+    ['/ogc/styles', 404, 'RouteNotFound'],
   ])('%s is %i %s', async (path, status, kind) => {
     expect((await live.call(path)).refusal).toBe(`${status} ${kind}`)
   })

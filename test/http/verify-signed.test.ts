@@ -94,6 +94,41 @@ describe('a proof signed elsewhere', () => {
     }
   })
 
+  it('runs with the values that were signed, or says what is wrong with them', async () => {
+    const query = 'select city from "acme/sales" where city <> $not order by city'
+    const rome = { data: [['Rome']] }
+    const own = { query, parameters: { not: 'Oslo' } }
+    expect((await verify(signed({ input: own, output: rome }))).at('ok')).toBe(true)
+    expect((await verify(signed({ input: { ...own, parameters: { not: 'Rome' } }, output: rome }))).refusal).toBe(
+      '400 VerificationFailed::OutputMismatch',
+    )
+    for (const parameters of [
+      undefined,
+      {},
+      { not: 'Oslo', more: 1 },
+      ['Oslo'],
+      7,
+      { not: [1] },
+      { not: 'x', NOT: 'y' },
+    ]) {
+      const answer = await verify(
+        signed({ input: { query, ...(parameters !== undefined && { parameters }) }, output: rome }),
+      )
+      expect(answer.refusal).toBe('422 InvalidRequest')
+    }
+    const long = await verify(signed({ input: { query, parameters: { not: 'x'.repeat(70_000) } } }))
+    expect(told(long)).toEqual([413, 'BodyTooLarge', 'sqlBytes'])
+  })
+
+  it.each([
+    ['describe "acme/sales"', '400 VerificationFailed::NotReproducible'],
+    ['summarize select 1', '400 VerificationFailed::NotReproducible'],
+    ['select * from information_schema.tables', '400 VerificationFailed::NotReproducible'],
+    ['show tables', '400 QueryNotAllowed'],
+  ])('of %s, which has no proof, is %s', async (query, refusal) => {
+    expect((await verify(signed({ input: { query } }))).refusal).toBe(refusal)
+  })
+
   it('says that rows were left out, but for the first normaliser', async () => {
     const cut = { limit: 1 }
     const [first] = output['data'] as unknown[]

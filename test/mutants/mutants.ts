@@ -151,6 +151,18 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/http/query.test.ts',
   },
   {
+    name: 'values for parameters are not signed',
+    from: 'request.parameters && parametersJson(request.parameters)',
+    to: 'undefined',
+    unit: 'test/http/parameters.test.ts',
+  },
+  {
+    name: 'a listing tells of hidden datasets',
+    from: 'reader.mayRead(name)',
+    to: 'name.alias !== undefined',
+    unit: 'test/http/catalog-statements.test.ts',
+  },
+  {
     name: 'sums of floats are exact',
     from: 'if (addingAggregates.has(name)) return classes.every((one) => one <= valueClass.number)',
     to: 'if (addingAggregates.has(name)) return true',

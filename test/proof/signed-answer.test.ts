@@ -49,6 +49,11 @@ describe('a saved answer', () => {
     expect(read({ query: 'select 1', datasets })).toMatchObject({ query: 'select 1', datasets })
   })
 
+  it('has the values that the statement was given, and no others', () => {
+    expect(read({ query: 'select $1', parameters: ['Oslo'] }).parameters).toEqual(['Oslo'])
+    expect('parameters' in read({ query: 'select 1' })).toBe(false)
+  })
+
   it('is read whatever its members are', () => {
     fc.assert(
       fc.property(fc.object(), fc.object(), (input, output) => {

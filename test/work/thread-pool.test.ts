@@ -5,12 +5,16 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
-import { runJob, type WorkPool } from '../../src/work/jobs.ts'
+import { type JobKind, type JobResult, type JobSettings, runJob, type WorkPool } from '../../src/work/jobs.ts'
 import { inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
 
 /** Every job in the caller's own thread. */
 const inlinePool: WorkPool = {
-  run: async (kind, pieces, { settings }) => runJob(kind, pieces, settings),
+  run: <K extends JobKind>(
+    kind: K,
+    pieces: readonly Uint8Array[],
+    { settings }: { readonly settings: JobSettings<K> },
+  ) => runJob(kind, pieces, settings) as Promise<JobResult<K>>,
   close: async () => {},
 }
 

@@ -10,10 +10,17 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printRows, type Rows } from '../output.ts'
+import { parametersOf } from '../parameters.ts'
+import { save } from '../save.ts'
+import { targetOf } from './export.ts'
 
 export interface QueryOptions {
   readonly limit?: number
   readonly skip?: number
+  /** Values for parameters: `name=text`, `name:=json`. */
+  readonly param?: readonly string[]
+  /** Every row, as they come. */
+  readonly all?: boolean
   /** File for the answer with its proof; `-`: stdout, in place of the rows. */
   readonly proof?: string
 }
@@ -21,18 +28,16 @@ export interface QueryOptions {
 /** Runs one statement; `-` reads it from stdin. */
 export async function query(context: CommandContext, sqlOrDash: string, options: QueryOptions): Promise<number> {
   const sql = sqlOrDash === '-' ? (await buffer(process.stdin)).toString('utf8') : sqlOrDash
+  const { limit, skip } = options
+  const asked = { query: sql, parameters: parametersOf(options.param), limit, skip }
+  if (options.all === true || context.file !== undefined) return await saveQuery(context, asked, options)
+  const include = options.proof === undefined ? ['Schema'] : ['Input', 'Proof', 'Schema']
   const client = await openClient(context)
   const answer = await client.call({
     method: 'POST',
     path: '/query',
     sql,
-    json: objectOf({
-      query: sql,
-      dataFormat: 'JsonAoa',
-      include: options.proof === undefined ? ['Schema'] : ['Input', 'Proof', 'Schema'],
-      limit: options.limit,
-      skip: options.skip,
-    }),
+    json: objectOf({ ...asked, dataFormat: 'JsonAoa', include }),
   })
   if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
     note('this answer holds for these very blocks: the same rows in other blocks may give another one')
@@ -42,6 +47,25 @@ export async function query(context: CommandContext, sqlOrDash: string, options:
     printRows(context.form, rowsOf(memberAt(answer.json(), 'output')))
   }
   noteCut(answer, memberAt(answer.json(), 'output'), '--limit and --skip show others')
+  return exitCodes.done
+}
+
+/** All rows, or those of `--limit`, to a file or stdout while they come. */
+async function saveQuery(
+  context: CommandContext,
+  asked: { readonly query: string; readonly limit: number | undefined } & Parameters<typeof objectOf>[0],
+  { proof, all, limit }: QueryOptions,
+): Promise<number> {
+  if (proof !== undefined || (all === true && limit !== undefined)) {
+    const both = proof === undefined ? '--all and --limit' : `--proof and ${all === true ? '--all' : '-o FILE'}`
+    const hint = proof === undefined ? {} : { hint: 'A proof has the rows in it: ask for the file by itself.' }
+    throw new CommandFailure(exitCodes.usage, `${both} do not go together.`, hint)
+  }
+  const target = targetOf(context)
+  const json = objectOf({ ...asked, dataFormat: target.form.dataFormat })
+  const client = await openClient(context)
+  const { headers } = await save(client, { method: 'POST', path: '/query', sql: asked.query, json }, target)
+  if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show others`)
   return exitCodes.done
 }
 
@@ -69,9 +93,19 @@ export async function tail(context: CommandContext, dataset: string, options: Ta
   const client = await openClient(context)
   const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value))
   const { limit, skip, at } = options
+  const window = { limit: text(limit), skip: text(skip), at }
+  if (context.file !== undefined) {
+    const { headers } = await save(
+      client,
+      { path, query: { ...window, dataFormat: context.file.form.dataFormat } },
+      context.file,
+    )
+    if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show older ones`)
+    return exitCodes.done
+  }
   const answer = await client.call({
     path,
-    query: { limit: text(limit), skip: text(skip), at, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
+    query: { ...window, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
   })
   printRows(context.form, rowsOf(answer.json()))
   noteCut(answer, answer.json(), '--limit and --skip show older ones')
@@ -168,9 +202,10 @@ function print(
 
 /** What was asked, of what, and how much of it came. */
 function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
-  const { query, dialect, datasets, rows, extent } = answer
+  const { query, parameters, dialect, datasets, rows, extent } = answer
   return {
     query,
+    parameters,
     dialect,
     datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
     answer: extentText(answer),

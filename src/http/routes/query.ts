@@ -20,6 +20,15 @@ import { openQuery } from '../../replica/query.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
+import {
+  parameterPattern,
+  ParametersMember,
+  parametersOfBody,
+  parametersOfQuery,
+  PinText,
+  pinsOfQuery,
+  takeParameters,
+} from '../query-values.ts'
 import { DataFormatText, DecimalText, SchemaFormatText } from '../request-target.ts'
 
 const Pin = Type.Object(
@@ -52,6 +61,7 @@ const QueryBody = Type.Object(
           'What names mean, and at which block: [{id, alias, blockHash?}]. When given, no other names resolve.',
       }),
     ),
+    parameters: ParametersMember,
     skip: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -76,27 +86,36 @@ const QueryString = Type.Object(
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
+    pin: PinText,
   },
-  { additionalProperties: false },
+  { additionalProperties: false, patternProperties: parameterPattern },
 )
 
 export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
   app.post(
     '/query',
-    { config: { right: 'read', runs: true }, schema: { body: QueryBody } },
-    (request, reply) => respond(context, request, { reply, asked: request.body as Static<typeof QueryBody> }), // QueryBody validated it
+    {
+      config: { right: 'read', runs: true, reads: 'tokens' },
+      preValidation: takeParameters,
+      schema: { body: QueryBody },
+    },
+    (request, reply) => {
+      const asked = request.body as Static<typeof QueryBody> // QueryBody validated it
+      return respond(context, request, { reply, asked, values: () => ({ parameters: parametersOfBody(request) }) })
+    },
   )
   app.get(
     '/query',
     { config: { right: 'read', runs: true }, schema: { querystring: QueryString } },
     (request, reply) => {
-      const { format, include, dataFormat, ...rest } = request.query as Static<typeof QueryString> // validated
+      const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
       if (format !== undefined && dataFormat !== undefined) {
         throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
       }
       const names = include?.split(',').map((name) => name.trim())
       const asked = { ...rest, dataFormat: dataFormat ?? format, include: names?.filter((name) => name !== '') }
-      return respond(context, request, { reply, asked })
+      const values = () => ({ parameters: parametersOfQuery(rest), pins: pinsOfQuery(pin) })
+      return respond(context, request, { reply, asked, values })
     },
   )
 }
@@ -110,14 +129,26 @@ interface AskedQuery extends AskedWindow {
   readonly datasets?: readonly Static<typeof Pin>[] | null | undefined
 }
 
+interface Asked {
+  readonly reply: FastifyReply
+  readonly asked: AskedQuery
+  /** Reads what stands beside the statement. Throws NodeError `InvalidParameter`. */
+  readonly values: () => {
+    readonly parameters: QueryRequest['parameters'] | undefined
+    readonly pins?: QueryRequest['pins'] | undefined
+  }
+}
+
 async function respond(
   context: ReplicaContext,
   request: FastifyRequest,
-  { reply, asked }: { readonly reply: FastifyReply; readonly asked: AskedQuery },
+  { reply, asked, values }: Asked,
 ): Promise<FastifyReply> {
-  const normalised = request.method === 'POST' ? inBody(() => normalise(asked, context)) : normalise(asked, context)
-  const query = await openQuery(context.replica, normalised, callerOf(context, request, reply))
-  void reply.header('cache-control', 'no-cache')
+  const query = await inItsPlace(request, async () => {
+    const normalised = { ...normalise(asked, context), ...present(values()) }
+    return await openQuery(context.replica, normalised, callerOf(context, request, reply))
+  })
+  void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
   const conditional = request.method !== 'POST' && query.tag !== undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
@@ -126,13 +157,21 @@ async function respond(
   return sendAnswer(context, reply, answer)
 }
 
+function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
+  return { ...(parameters && { parameters }), ...(pins && { pins }) }
+}
+
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
-function inBody<T>(read: () => T): T {
+async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>): Promise<T> {
+  const [wrong, right] =
+    method === 'POST'
+      ? (['InvalidParameter', 'InvalidRequest'] as const)
+      : (['InvalidRequest', 'InvalidParameter'] as const)
   try {
-    return read()
+    return await read()
   } catch (error) {
-    if (!(error instanceof NodeError && error.kind === 'InvalidParameter')) throw error
-    throw new NodeError('InvalidRequest', error.message, error.details)
+    if (!(error instanceof NodeError && error.kind === wrong)) throw error
+    throw new NodeError(right, error.message, error.details)
   }
 }
 

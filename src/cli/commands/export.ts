@@ -1,0 +1,69 @@
+// `export`: all rows of a dataset, or those of a condition, in offset order, to a file or stdout; and how `query` and `tail`
+// put theirs into files.
+
+import { datasetPath, openClient } from '../client.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes } from '../failure.ts'
+import { type FileForm, fileFormNames, fileFormOf } from '../file-forms.ts'
+import { save, type Target } from '../save.ts'
+
+export interface ExportOptions {
+  /** Name of a form; default: that of the file's name. */
+  readonly format?: string
+  /** Hash of a block. */
+  readonly at?: string
+  /** Comma list. */
+  readonly columns?: string
+  /** A condition in SQL. */
+  readonly where?: string
+  /** Whether system columns go out; default: as the format has it. */
+  readonly system?: boolean
+  /** Column that holds the geometry. */
+  readonly geometry?: string
+}
+
+/** Saves the rows of a dataset. */
+export async function exportDataset(context: CommandContext, dataset: string, options: ExportOptions): Promise<number> {
+  const path = `${datasetPath(dataset)}/export`
+  const target = targetOf(context, options.format)
+  const { at, columns, where, system, geometry } = options
+  const query = {
+    format: target.form.dataFormat,
+    at,
+    columns,
+    where,
+    system: system === undefined ? undefined : String(system),
+    geometry,
+  }
+  const client = await openClient(context)
+  await save(client, { path, query, ...(where === undefined ? {} : { sql: where }) }, target)
+  return exitCodes.done
+}
+
+/**
+ * Where rows go, and in which form: `format`, else as the file is named, else as stdout shows data. Throws CommandFailure
+ * (usage) for a table, which is not for many rows, and for bytes on a terminal.
+ */
+export function targetOf({ file, form }: CommandContext, format?: string): Target {
+  const named = format === undefined ? file?.form : formNamed(format)
+  const fileForm = named ?? fileFormOf(form)
+  if (fileForm === undefined) {
+    throw usage('All rows are too many for a table.')
+  }
+  if (file === undefined && fileForm.isBinary && process.stdout.isTTY) {
+    throw usage(`${fileForm.dataFormat} is nothing to show on a terminal.`)
+  }
+  return { form: fileForm, path: file?.path }
+}
+
+function formNamed(name: string): FileForm {
+  const form = fileFormOf(name)
+  if (form !== undefined) return form
+  throw new CommandFailure(exitCodes.usage, `'${name}' is no form of rows: ${fileFormNames.join(', ')}.`)
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message, {
+    hint: 'Name a file, such as -o rows.parquet or -o rows.csv, or ask for -o ndjson.',
+  })
+}

@@ -1,0 +1,63 @@
+// What a caller is told about an Arrow stream or file: what is wrong, in which column and record batch, and what to do.
+
+import { DecodeError, NodeError } from '../../model/errors.ts'
+
+const what = 'Arrow data'
+
+/** Data that are well-formed as far as one can see, and have something that is not read. */
+class UnsupportedArrow extends DecodeError {
+  override readonly name = 'UnsupportedArrow'
+}
+
+/** The data are damaged, or say of themselves what is not so. `reason` follows "The body" or "The column …". */
+export function damaged(reason: string): never {
+  throw new DecodeError(what, reason)
+}
+
+/** The data have what is not read here. `reason` follows "The body" or "The column …". */
+export function unsupported(reason: string): never {
+  throw new UnsupportedArrow(what, reason)
+}
+
+/** Where a fault is. Batches count from 0, dictionaries apart. */
+export interface Place {
+  readonly column?: string
+  readonly batch?: number
+}
+
+/** The error for what was thrown at `place`; errors that are complete are handed through. */
+export function located(error: unknown, { column, batch }: Place): unknown {
+  if (!(error instanceof DecodeError)) return error
+  const of = batch === undefined ? '' : ` of record batch ${batch}`
+  const subject =
+    column !== undefined
+      ? `The column ${shown(column)}${of}`
+      : batch === undefined
+        ? 'The body'
+        : `Record batch ${batch}`
+  const reason = error.what === what ? error.message.slice(what.length + 2) : `has damaged metadata: ${error.message}`
+  const text = `${subject} ${reason}. Nothing was stored.`
+  return error instanceof UnsupportedArrow
+    ? new NodeError('UnsupportedEncoding', text, {
+        hint: 'Convert it before it is sent, for example with pyarrow: table.set_column(…, column.cast(…)).',
+        cause: error,
+      })
+    : new NodeError('MalformedBody', text, {
+        hint: 'The body is damaged or was cut off. Send it again, or write it anew, for example with pyarrow.ipc.new_stream.',
+        cause: error,
+      })
+}
+
+/** What the work comes to; what it throws is told with its place. */
+export async function at<T>(place: Place, work: () => Promise<T> | T): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw located(error, place)
+  }
+}
+
+/** A name as a caller sees it, short. */
+export function shown(name: string): string {
+  return JSON.stringify(name.length <= 80 ? name : `${name.slice(0, 80)}…`)
+}

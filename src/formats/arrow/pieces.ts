@@ -1,0 +1,140 @@
+// The values of a record batch as columns, in pieces: few rows or few bytes each, however much a dictionary, views or runs
+// make of little.
+
+import { isText, setBit } from '../../arrow/buffers.ts'
+import { createColumnBuilder } from '../../arrow/column-builder.ts'
+import { makeColumn, sliceColumn } from '../../arrow/columns.ts'
+import { must } from '../../lib/assert.ts'
+import { nextTurn } from '../../lib/clock.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
+import { JsonText } from '../nested-json.ts'
+import { at, damaged } from './faults.ts'
+import { type ArrowValues, notText } from './values.ts'
+
+const pieceRows = 16_384
+const pieceBytes = 4 * 1024 * 1024
+/** Bytes of JSON text that are written before others have their turn. */
+const turnBytes = 256 * 1024
+
+/** A column of a record batch. */
+export interface BatchColumn {
+  readonly field: Field
+  readonly values: ArrowValues
+  /** Whether its values become JSON text. */
+  readonly isNested: boolean
+}
+
+interface PieceOptions {
+  /** Rows of the batch. */
+  readonly rows: number
+  /** Number of the batch, for errors. */
+  readonly batch: number
+  /** Most bytes of one value as JSON text. */
+  readonly recordBytes: number
+}
+
+/** The rows in order. Throws NodeError `MalformedBody`, `RecordsDoNotFit` for nested values that are too long. */
+export async function* pieces(columns: readonly BatchColumn[], options: PieceOptions): AsyncGenerator<RecordBatch> {
+  const { rows, batch } = options
+  const order = [...columns.keys()].sort((a, b) => Number(columns[b]?.isNested) - Number(columns[a]?.isNested))
+  for (let start = 0; start < rows; ) {
+    let end = await pieceEnd(columns, start, options)
+    const made = new Map<number, Column>()
+    // Nested values first: how long their text is decides how many rows there are.
+    for (const index of order) {
+      const { field, values, isNested } = must(columns[index], 'a column')
+      const column = await at({ column: field.name, batch }, () =>
+        isNested ? jsonColumn(field, values, { start, end }, options) : flatColumn(field, values, start, end),
+      )
+      made.set(index, column)
+      end = start + column.rows
+      await nextTurn()
+    }
+    const count = end - start
+    yield { rows: count, columns: columns.map((_, i) => sliceColumn(must(made.get(i), 'a column'), 0, count)) }
+    start = end
+  }
+}
+
+/** Where a piece that begins at `start` ends, as far as can be told before texts of nested values are written. */
+async function pieceEnd(
+  columns: readonly BatchColumn[],
+  start: number,
+  { rows, batch }: PieceOptions,
+): Promise<number> {
+  let end = Math.min(rows, start + pieceRows)
+  for (let isFound = false; !isFound && end - start > 1; ) {
+    let bytes = 0
+    for (const { field, values } of columns) {
+      const until = end
+      bytes += await at({ column: field.name, batch }, () => values.bytesIn(start, until))
+    }
+    isFound = bytes <= pieceBytes
+    if (!isFound) end = start + Math.max(1, (end - start) >> 1)
+  }
+  return end
+}
+
+/** Rows [start, end) as a column of the field's type. */
+function flatColumn(field: Field, values: ArrowValues, start: number, end: number): Column {
+  const type = innerType(field.type)
+  const rows = end - start
+  const common = { name: field.name, type, nullable: true, rows, child: undefined }
+  if (type.kind === 'Null') {
+    const validity = new Uint8Array((rows + 7) >> 3)
+    return makeColumn({ ...common, nullCount: rows, validity, values: new Uint8Array(0), offsets: undefined })
+  }
+  const shared = values.share(start, end)
+  if (shared !== undefined) {
+    const column = makeColumn({ ...common, ...shared })
+    if (isSound(column)) return column
+    // What lies under a null may be anything.
+    if (shared.nullCount === 0) return damaged(notText)
+  }
+  const builder = createColumnBuilder(field, rows)
+  for (let row = start; row < end; row++) {
+    if (values.isPresent(row)) values.append(row, builder)
+    else builder.appendNull()
+  }
+  const column = builder.finish()
+  return isSound(column) ? column : damaged(notText)
+}
+
+function isSound({ type, values, offsets }: Column): boolean {
+  return type.kind !== 'String' || offsets === undefined || isText(values, offsets)
+}
+
+/** Rows [start, end) as JSON text, or fewer: until the texts are a piece. */
+async function jsonColumn(
+  { name }: Field,
+  values: ArrowValues,
+  { start, end }: { readonly start: number; readonly end: number },
+  { recordBytes }: PieceOptions,
+): Promise<Column> {
+  const text = new JsonText(recordBytes)
+  const offsets = new Int32Array(end - start + 1)
+  const validity = new Uint8Array((end - start + 7) >> 3)
+  let [rows, nullCount, turnAt] = [0, 0, turnBytes]
+  while (start + rows < end && (rows === 0 || text.length < pieceBytes)) {
+    if (values.isPresent(start + rows)) {
+      setBit(validity, rows)
+      text.begin()
+      values.writeJson(start + rows, text)
+    } else nullCount += 1
+    offsets[++rows] = text.length
+    if (text.length < turnAt) continue
+    turnAt = text.length + turnBytes
+    await nextTurn()
+  }
+  return makeColumn({
+    name,
+    type: { kind: 'String' },
+    nullable: true,
+    rows,
+    nullCount,
+    validity: nullCount === 0 ? undefined : validity.subarray(0, (rows + 7) >> 3),
+    values: text.bytes.subarray(0, text.length),
+    offsets: offsets.subarray(0, rows + 1),
+    child: undefined,
+  })
+}

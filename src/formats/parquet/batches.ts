@@ -1,0 +1,166 @@
+// Batches of a file that is open: row group after row group, all columns side by side. A batch has as many rows as fit
+// into a few MiB, so that neither wide rows nor dictionaries of long texts take more memory.
+
+import { fixedWidth } from '../../arrow/columns.ts'
+import { must } from '../../lib/assert.ts'
+import { nextTurn } from '../../lib/clock.ts'
+import type { Limits } from '../../lib/limits.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
+import { ChunkPages, type PageSource } from '../../parquet/chunk-pages.ts'
+import type { Footer, RowGroup } from '../../parquet/footer.ts'
+import { damaged } from '../../parquet/refusals.ts'
+import { Assembler, jsonPrinter } from './assembler.ts'
+import { fillTexts, PendingTexts } from './bytes-column.ts'
+import { LeafEntries } from './entries.ts'
+import { located } from './faults.ts'
+import type { FileColumn } from './file-columns.ts'
+import { fewerValues, readFixedColumn } from './fixed-column.ts'
+import type { GeoColumns } from './geo-columns.ts'
+import { LeafCursor } from './leaf-cursor.ts'
+import { fillNested, type NestedColumn } from './nested-column.ts'
+
+const mostRows = 16_384
+/** Values of a batch, in bytes; a row may have more. */
+const mostBatchBytes = 4 * 1024 * 1024
+/** Bytes of columns after which other work has its turn. */
+const turnBytes = 512 * 1024
+
+/** A file whose footer was judged. */
+export interface OpenFile {
+  readonly footer: Footer
+  readonly columns: readonly FileColumn[]
+  readonly geo: GeoColumns
+  readonly source: PageSource
+  readonly limits: Pick<Limits, 'recordBytes'>
+}
+
+/** The rows of `file`, with the columns at `places`. Throws NodeError. */
+export async function* readBatches(file: OpenFile, places: readonly number[]): AsyncGenerator<RecordBatch> {
+  let firstRow = 0
+  for (let index = 0; index < file.footer.rowGroups; index++) {
+    const group = file.footer.rowGroup(index)
+    const columns = places.map((place) => openColumn(file, group, must(file.columns[place], 'a column of the file')))
+    const reading = { columns, rowGroup: index, end: firstRow + group.rows }
+    try {
+      while (firstRow < reading.end) {
+        const batch = await readBatch(reading, firstRow)
+        firstRow += batch.rows
+        yield batch
+        await nextTurn()
+      }
+      for (const column of columns) await checkEnd(column, index)
+    } finally {
+      for (const column of columns) for (const { pages } of column.cursors) pages.close()
+    }
+  }
+}
+
+/** A column of a row group that is being read: `pending` where its values have no fixed width. */
+type OpenColumn = { readonly field: Field; readonly cursors: readonly LeafCursor[] } & (
+  | { readonly kind: 'fixed'; readonly cursor: LeafCursor }
+  | { readonly kind: 'texts'; readonly cursor: LeafCursor; readonly pending: PendingTexts }
+  | { readonly kind: 'nested'; readonly nested: NestedColumn; readonly pending: PendingTexts }
+)
+
+interface Reading {
+  readonly columns: readonly OpenColumn[]
+  readonly rowGroup: number
+  /** The row behind the last of the row group. */
+  readonly end: number
+}
+
+function openColumn({ source, geo, limits }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
+  const { field, node, isFlat, leaves } = column
+  const cursors = leaves.map((leaf) => {
+    return new LeafCursor(leaf, new ChunkPages(source, must(group.chunks[leaf.index], 'a chunk'), leaf))
+  })
+  const printer = geo.printers.get(field.name)
+  if (!isFlat || printer !== undefined) {
+    const entries = cursors.map((leaf) => new LeafEntries(leaf))
+    const assembler = new Assembler(node, entries, printer ?? jsonPrinter)
+    const nested = { name: field.name, entries, assembler, recordBytes: limits.recordBytes }
+    return { field, cursors, kind: 'nested', nested, pending: new PendingTexts() }
+  }
+  const cursor = must(cursors[0], 'a leaf')
+  const { reading } = cursor.leaf.leafType
+  if (reading === 'bytes' || reading === 'uuid') {
+    return { field, cursors, kind: 'texts', cursor, pending: new PendingTexts() }
+  }
+  return { field, cursors, kind: 'fixed', cursor }
+}
+
+async function readBatch({ columns, rowGroup, end }: Reading, firstRow: number): Promise<RecordBatch> {
+  let texts = 0
+  let rowBytes = 0
+  for (const { field, kind } of columns) {
+    if (kind === 'fixed') rowBytes += fixedWidth(innerType(field.type)) ?? 1
+    else texts++
+  }
+  const fitting = Math.max(1, Math.floor(mostBatchBytes / Math.max(1, rowBytes)))
+  let rows = Math.min(mostRows, end - firstRow, fitting)
+  const bytes = mostBatchBytes / Math.max(1, texts)
+  // Texts first: they decide how many rows there are.
+  for (const column of columns) {
+    if (column.kind === 'fixed') continue
+    await fill(column, { rows, bytes }, { rowGroup, firstRow })
+    rows = Math.min(rows, column.pending.rows)
+  }
+  const out: Column[] = []
+  let turn = 0
+  for (const column of columns) {
+    const done = await cut(column, rows, { rowGroup, firstRow })
+    out.push(done)
+    turn += done.values.length + rows
+    if (turn < turnBytes) continue
+    turn = 0
+    await nextTurn()
+  }
+  return { rows, columns: out }
+}
+
+interface BatchPlace {
+  readonly rowGroup: number
+  readonly firstRow: number
+}
+
+async function fill(
+  column: Exclude<OpenColumn, { kind: 'fixed' }>,
+  ahead: { readonly rows: number; readonly bytes: number },
+  place: BatchPlace,
+): Promise<void> {
+  const { pending } = column
+  try {
+    if (column.kind === 'nested') await fillNested(pending, column.nested, ahead, place)
+    else if (!(await fillTexts(pending, column.cursor, ahead))) damaged(fewerValues)
+  } catch (error) {
+    throw placed(error, column, place)
+  }
+}
+
+async function cut(column: OpenColumn, rows: number, place: BatchPlace): Promise<Column> {
+  try {
+    if (column.kind === 'fixed') return await readFixedColumn(column.cursor, column.field, rows, place.firstRow)
+    return column.pending.cut(column.field, rows, place.firstRow)
+  } catch (error) {
+    throw placed(error, column, place)
+  }
+}
+
+/** A chunk must not have more than its rows. */
+async function checkEnd(column: OpenColumn, rowGroup: number): Promise<void> {
+  try {
+    const isEmpty = column.kind === 'fixed' || column.pending.rows === 0
+    const more = column.kind === 'nested' ? column.nested.entries.some(({ head, tail }) => head < tail) : false
+    if (!isEmpty || more) damaged(moreValues)
+    for (const cursor of column.cursors) if (await cursor.more()) damaged(moreValues)
+  } catch (error) {
+    throw placed(error, column, { rowGroup })
+  }
+}
+
+const moreValues = 'has more values than rows'
+
+function placed(error: unknown, column: OpenColumn, { rowGroup }: { readonly rowGroup: number }): unknown {
+  if (column.kind === 'nested') return located(error, { column: column.field.name, rowGroup })
+  return located(error, { column: column.cursor.leaf.path, rowGroup, page: column.cursor.pages.page })
+}

@@ -1,0 +1,69 @@
+// Compressed pages undone: node:zlib does gzip, Brotli and Zstandard, in its threads where a page is large; Snappy and LZ4
+// are ours. A page never inflates beyond what its header says. Source: Apache Parquet, Compression.
+
+import { promisify } from 'node:util'
+import { brotliDecompress, brotliDecompressSync, unzip, unzipSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
+import { lz4Uncompress, lz4UncompressFrames } from '../../parquet/lz4.ts'
+import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { snappyUncompress } from '../../parquet/snappy.ts'
+
+/** Pages of more bytes than these are inflated beside the event loop. */
+const largeBytes = 1024 * 1024
+
+const otherSize = 'has a page of another size than its header says'
+
+/** Names of the codecs, by their numbers in parquet.thrift. */
+const codecNames = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'LZO', 'BROTLI', 'LZ4', 'ZSTD', 'LZ4_RAW']
+
+/** Throws UnsupportedParquet for a codec that is not read. */
+export function checkCodec(codec: number): void {
+  if (codec === 3 || codecNames[codec] === undefined) {
+    unsupported(`is compressed with ${codecNames[codec] ?? `the unknown codec ${codec}`}, which is not read here`)
+  }
+}
+
+/** Turns a page as stored into its `length` bytes. Throws DecodeError for a page that is not what it says. */
+export async function inflatePage(codec: number, stored: Uint8Array, length: number): Promise<Uint8Array> {
+  const page = await uncompressed(codec, stored, length)
+  if (page.length !== length) damaged(otherSize)
+  return page
+}
+
+async function uncompressed(codec: number, stored: Uint8Array, length: number): Promise<Uint8Array> {
+  switch (codecNames[codec]) {
+    case 'UNCOMPRESSED':
+      return stored
+    case 'SNAPPY':
+      return snappyUncompress(stored, length)
+    case 'LZ4_RAW':
+      return lz4Uncompress(stored, length)
+    case 'LZ4':
+      return lz4UncompressFrames(stored, length)
+    default:
+      break
+  }
+  try {
+    return await byZlib(codec, stored, length)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    // The output would be longer than the header says.
+    if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return damaged(otherSize)
+    return damaged(`has a page that is no sound ${codecNames[codec]} (${error.message})`)
+  }
+}
+
+function byZlib(codec: number, stored: Uint8Array, length: number): Promise<Uint8Array> | Uint8Array {
+  const options = { maxOutputLength: length }
+  const isLarge = length > largeBytes
+  switch (codecNames[codec]) {
+    case 'GZIP':
+      return isLarge ? promisify(unzip)(stored, options) : unzipSync(stored, options)
+    case 'BROTLI':
+      return isLarge ? promisify(brotliDecompress)(stored, options) : brotliDecompressSync(stored, options)
+    case 'ZSTD':
+      return isLarge ? promisify(zstdDecompress)(stored, options) : zstdDecompressSync(stored, options)
+    default:
+      checkCodec(codec)
+      return stored
+  }
+}

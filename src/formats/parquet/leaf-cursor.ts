@@ -1,0 +1,134 @@
+// Where reading stands in one column chunk: its page, the levels that were read and not used, the values that come next.
+
+import type { ByteValues } from '../../parquet/byte-values.ts'
+import type { ChunkPages, DataPage } from '../../parquet/chunk-pages.ts'
+import type { FixedValues } from '../../parquet/fixed-values.ts'
+import { encodings } from '../../parquet/page-header.ts'
+import { BytesAsDecimals, ChunkValues } from '../../parquet/page-values.ts'
+import { damaged } from '../../parquet/refusals.ts'
+import type { LeafType } from './leaf-types.ts'
+import { UuidTexts } from './uuid.ts'
+
+/** Entries whose levels are read at once. */
+export const pieceEntries = 4096
+
+/** A leaf of the schema. `index` is its place among the leaves, `path` its name with those above it. */
+export interface Leaf {
+  readonly index: number
+  readonly path: string
+  readonly maxDefinition: number
+  readonly maxRepetition: number
+  readonly leafType: LeafType
+}
+
+/** One chunk, read piece by piece. */
+export class LeafCursor {
+  readonly leaf: Leaf
+  readonly pages: ChunkPages
+  /** Entries at hand: `[head, tail)` of the levels. */
+  head = 0
+  tail = 0
+  /** True when no entry at hand is null; their definition levels are then not written. */
+  isFull = true
+  readonly definition: Uint8Array
+  readonly repetition: Uint8Array
+  private readonly values: ChunkValues
+  private page: DataPage | undefined
+  private entriesLeft = 0
+  private fixedValues: FixedValues | undefined
+  private byteValues: ByteValues | undefined
+
+  constructor(leaf: Leaf, pages: ChunkPages) {
+    this.leaf = leaf
+    this.pages = pages
+    const { physical, width } = leaf.leafType
+    this.values = new ChunkValues({ physical, width })
+    this.definition = new Uint8Array(leaf.maxDefinition > 0 ? pieceEntries : 0)
+    this.repetition = new Uint8Array(leaf.maxRepetition > 0 ? pieceEntries : 0)
+  }
+
+  /** Sees to it that entries are at hand; false when the chunk has no more. */
+  async more(): Promise<boolean> {
+    if (this.head < this.tail) return true
+    if (this.entriesLeft === 0) {
+      this.checkEnd()
+      this.page = undefined
+      this.fixedValues = undefined
+      this.byteValues = undefined
+      const page = await this.pages.next()
+      const dictionary = this.pages.takeDictionary()
+      if (dictionary !== undefined) this.values.setDictionary(dictionary)
+      if (page === undefined) return false
+      this.page = page
+      this.entriesLeft = page.entries
+    }
+    this.readLevels()
+    return true
+  }
+
+  /** The values of the page at hand. */
+  get fixed(): FixedValues {
+    if (this.fixedValues === undefined) {
+      const page = this.page ?? damaged('has values behind its last page')
+      const isBytes = this.leaf.leafType.reading === 'decimalBytes'
+      this.fixedValues = isBytes ? new BytesAsDecimals(this.values.bytes(page)) : this.values.fixed(page)
+    }
+    return this.fixedValues
+  }
+
+  /** The values of the page at hand, which are byte arrays. */
+  get bytes(): ByteValues {
+    if (this.byteValues === undefined) {
+      const values = this.values.bytes(this.page ?? damaged('has values behind its last page'))
+      this.byteValues = this.leaf.leafType.reading === 'uuid' ? new UuidTexts(values) : values
+    }
+    return this.byteValues
+  }
+
+  /**
+   * What a page holds beyond its entries is a sign that its header is damaged, which no checksum guards. Some software
+   * that writes no checksums pads its pages; only split bytes leave no room for that.
+   */
+  private checkEnd(): void {
+    const { page, fixedValues, byteValues } = this
+    if (page === undefined || !(page.isChecked || page.encoding === encodings.byteStreamSplit)) return
+    const parts = [page.definition, page.repetition, fixedValues, byteValues]
+    if (parts.some((part) => part?.isAtEnd === false)) damaged('has a page that holds more than its entries')
+  }
+
+  private readLevels(): void {
+    const { maxDefinition, maxRepetition } = this.leaf
+    const count = Math.min(pieceEntries, this.entriesLeft)
+    const { definition, repetition } = this.page ?? {}
+    this.head = 0
+    this.tail = count
+    this.entriesLeft -= count
+    if (repetition !== undefined) {
+      repetition.read(this.repetition, 0, count)
+      checkLevels(this.repetition, count, maxRepetition)
+    }
+    if (definition === undefined) {
+      this.isFull = true
+      return
+    }
+    const level = definition.repeated(count)
+    this.isFull = level === maxDefinition
+    if (this.isFull) return
+    if (level === undefined) definition.read(this.definition, 0, count)
+    else this.definition.fill(level, 0, count)
+    checkLevels(this.definition, count, maxDefinition)
+  }
+}
+
+function checkLevels(levels: Uint8Array, count: number, max: number): void {
+  for (let i = 0; i < count; i++) {
+    if ((levels[i] ?? 0) > max) damaged('has a level that its schema does not have')
+  }
+}
+
+/** How many entries come before the one that has value number `value`. */
+export function entriesBefore(levels: Uint8Array, top: number, value: number): number {
+  let left = value
+  for (let i = 0; i < levels.length; i++) if (levels[i] === top && left-- === 0) return i
+  return levels.length
+}

@@ -1,0 +1,80 @@
+// Which rows of a slice may meet a box: the bounds of their geometries in a packed Hilbert R-tree. Derived, kept in memory,
+// made from the slice again whenever it is needed. Pure.
+
+import Flatbush from 'flatbush'
+import { type Bounds, boundsOf, geometryOf, pointOf } from './geometry.ts'
+
+/** An index as plain data, which travels between threads. */
+export interface SpatialIndex {
+  /** The tree; absent where no row has a position. */
+  readonly tree: ArrayBuffer | undefined
+  /** Row of each item of the tree. */
+  readonly rows: Uint32Array
+  /** All geometries are points: what the index finds is what meets the box. */
+  readonly arePoints: boolean
+  readonly bounds: Bounds | undefined
+}
+
+/**
+ * The index of the geometries of rows 0, 1, …; `undefined` where a row has none. Throws NodeError `SqlValue` for a text
+ * that is no geometry.
+ */
+export function buildSpatialIndex(texts: Iterable<string | undefined>): SpatialIndex {
+  const rows: number[] = []
+  const numbers: number[] = []
+  let arePoints = true
+  let row = 0
+  for (const text of texts) {
+    const geometry = text === undefined ? undefined : geometryOf(text)
+    const bounds = geometry === undefined ? undefined : boundsOf(geometry)
+    if (geometry !== undefined && bounds !== undefined) {
+      rows.push(row)
+      numbers.push(...bounds)
+      arePoints &&= pointOf(geometry) !== undefined
+    }
+    row++
+  }
+  if (rows.length === 0) return { tree: undefined, rows: new Uint32Array(), arePoints, bounds: undefined }
+  const tree = new Flatbush(rows.length)
+  for (let i = 0; i < numbers.length; i += 4) {
+    tree.add(numbers[i] ?? 0, numbers[i + 1] ?? 0, numbers[i + 2] ?? 0, numbers[i + 3] ?? 0)
+  }
+  tree.finish()
+  // The library was given no other kind of buffer.
+  const data = tree.data as ArrayBuffer
+  return { tree: data, rows: Uint32Array.from(rows), arePoints, bounds: [tree.minX, tree.minY, tree.maxX, tree.maxY] }
+}
+
+/** Memory that an index takes, in bytes. */
+export function indexBytes({ tree, rows }: SpatialIndex): number {
+  return (tree?.byteLength ?? 0) + rows.byteLength + 200
+}
+
+/** The rows whose bounds meet the box, ascending. West greater than east: the box crosses the antimeridian. */
+export function rowsNear({ tree, rows }: SpatialIndex, [west, south, east, north]: Bounds): Uint32Array {
+  if (tree === undefined) return new Uint32Array()
+  const index = Flatbush.from(tree)
+  const found =
+    west <= east
+      ? index.search(west, south, east, north)
+      : [
+          ...new Set([
+            ...index.search(west, south, Math.max(west, 180), north),
+            ...index.search(Math.min(east, -180), south, east, north),
+          ]),
+        ]
+  return Uint32Array.from(found, (item) => rows[item] ?? 0).sort()
+}
+
+/** Tells `each` row and place of the points in the box, in no order; `arePoints` must hold. */
+export function eachPoint(
+  { tree, rows }: SpatialIndex,
+  [west, south, east, north]: Bounds,
+  each: (row: number, x: number, y: number) => void,
+): void {
+  if (tree === undefined) return
+  Flatbush.from(tree).search(west, south, east, north, (item, x, y) => {
+    each(rows[item] ?? 0, x, y)
+    return false
+  })
+}

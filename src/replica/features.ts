@@ -1,0 +1,270 @@
+// Rows as GeoJSON features, for OGC API Features: the rows of a page are chosen by box, time, filter and order, read by the
+// engine, and written as features whose id is the row's offset. A page is of one block, whichever came since.
+
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import { type Bounds, geometryOf } from '../geo/geometry.ts'
+import { encodeTile, PointGrid, type TileAddress, tileBounds, type TileFeature } from '../geo/tile.ts'
+import { parseJson } from '../json/json.ts'
+import { canonicalBytes } from '../json/canonical.ts'
+import { must } from '../lib/assert.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
+import { NodeError } from '../model/errors.ts'
+import type { JsonValue } from '../model/json.ts'
+import { foldAscii } from '../model/names.ts'
+import { type Field, innerType } from '../model/schema.ts'
+import { type Box, sqlName, sqlOfCql2, sqlText } from './cql2.ts'
+import { askingOf, type Caller, viewFiles } from './pin.ts'
+import type { ReplicaDeps } from './query.ts'
+import type { Candidates, SpatialRows } from './spatial-rows.ts'
+
+export interface FeatureDeps extends ReplicaDeps {
+  readonly spatial: SpatialRows
+}
+
+export interface FeatureRequest {
+  readonly view: DatasetView
+  readonly limit: number
+  readonly skip: number
+  readonly box: Box | undefined
+  /** Times of events, inclusive, RFC 3339; absent: open. */
+  readonly time: { readonly from: string | undefined; readonly to: string | undefined } | undefined
+  /** CQL2 text. */
+  readonly filter: string | undefined
+  readonly sortBy: readonly { readonly column: string; readonly isDescending: boolean }[]
+}
+
+export interface FeaturePage {
+  /** Each a GeoJSON feature. */
+  readonly features: readonly string[]
+  readonly hasMore: boolean
+  /** How many features meet the request, where that is known without reading them. */
+  readonly matched: number | undefined
+}
+
+/** Name under which the statement of a page knows the dataset. */
+const table = 'features'
+/** More rows are not named one by one in a statement. */
+const mostNamedRows = 20_000
+
+/** The column of geometries, or undefined. */
+export function geometryColumn({ schema }: DatasetView): Field | undefined {
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'geometry' && innerType(type).kind === 'String')
+}
+
+/** Columns that a filter may name and that features show as properties. */
+export function propertyFields({ schema, vocabulary }: DatasetView): readonly Field[] {
+  const hidden = [vocabulary.offsetColumn, vocabulary.operationTypeColumn, 'geometry'].map(foldAscii)
+  return (schema?.fields ?? []).filter(({ name }) => !hidden.includes(foldAscii(name)))
+}
+
+/** One page. Throws NodeErrors `InvalidParameter` (filter, sortby), `SqlValue`, and those of the engine. */
+export async function featurePage(deps: FeatureDeps, request: FeatureRequest, caller: Caller): Promise<FeaturePage> {
+  const { view, limit, skip, box, sortBy } = request
+  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
+  const conditions = conditionsOf(request, geometry)
+  const order = orderOf(request)
+  if (box === undefined && conditions.length === 0 && sortBy.length === 0) {
+    const from = Math.min(skip, view.rows)
+    const end = Math.min(from + limit, view.rows)
+    // A scan of one dataset keeps the order of offsets, and its text is the same for all pages.
+    const first = from < end ? must(view.slices.at(view.slices.numberWith(from)), 'a slice of the view').start : 0
+    const window = { skip: from - first, limit: end - from }
+    const request = { view, where: [], order: '', range: [from, end - 1], window } as const
+    const features = from < end ? await rowsOf(deps, request, caller) : []
+    return { features, hasMore: end < view.rows, matched: view.rows }
+  }
+  const found = box === undefined ? undefined : await deps.spatial.near(view, geometry, boundsOf(box), caller.signal)
+  const isKnown = found?.areExact === true && conditions.length === 0
+  const matched = isKnown ? found.offsets.length : undefined
+  if (found?.offsets.length === 0) return { features: [], hasMore: false, matched: 0 }
+  const page = isKnown && sortBy.length === 0 ? found.offsets.subarray(skip, skip + limit + 1) : undefined
+  if (page?.length === 0) return { features: [], hasMore: false, matched }
+  const spatial =
+    found === undefined || box === undefined ? [] : spatialConditions(view, { geometry, found, box, page })
+  const { offsets } = found ?? { offsets: undefined }
+  const named = page ?? (offsets !== undefined && offsets.length <= mostNamedRows ? offsets : undefined)
+  const features = await rowsOf(
+    deps,
+    {
+      view,
+      where: [...spatial, ...conditions],
+      order,
+      range: named === undefined ? undefined : [named.at(0) ?? 0, named.at(-1) ?? 0],
+      window: { skip: page === undefined ? skip : 0, limit: limit + 1 },
+    },
+    caller,
+  )
+  return { features: features.slice(0, limit), hasMore: features.length > limit, matched }
+}
+
+/** The feature of row `offset`, or undefined. */
+export async function oneFeature(
+  deps: FeatureDeps,
+  view: DatasetView,
+  { offset, caller }: { readonly offset: number; readonly caller: Caller },
+): Promise<string | undefined> {
+  if (!(offset < view.rows)) return undefined
+  const where = [`${sqlName(view.vocabulary.offsetColumn)} = ${offset}`]
+  return (await rowsOf(deps, { view, where, order: '', range: [offset, offset] }, caller))[0]
+}
+
+/** Features of a tile that have no place in the index are read, at most so many. */
+const mostTileRows = 10_000
+
+/**
+ * The bytes of a vector tile: id and geometry of each feature; of points at most one in each cell of a fine grid. Throws
+ * as `featurePage`.
+ */
+export async function featureTile(
+  deps: FeatureDeps,
+  view: DatasetView,
+  { tile, caller }: { readonly tile: TileAddress; readonly caller: Caller },
+): Promise<Uint8Array> {
+  const column = must(geometryColumn(view), 'a dataset with geometries').name
+  const box = tileBounds(tile)
+  const { signal } = caller
+  const grid = new PointGrid(box)
+  if (await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))) {
+    return encodeTile(grid.features, tile)
+  }
+  const { offsets } = await deps.spatial.near(view, column, box, signal)
+  if (offsets.length === 0) return encodeTile([], tile)
+  const named = offsets.subarray(0, mostTileRows)
+  const where = [`${sqlName(view.vocabulary.offsetColumn)} IN (${named.join(', ')})`]
+  const range = [named.at(0) ?? 0, named.at(-1) ?? 0] as const
+  const rows = await geometriesOf(deps, { view, where, order: '', range }, caller)
+  return encodeTile(rows, tile)
+}
+
+function boundsOf({ west, south, east, north }: Box): Bounds {
+  return [west, south, east, north]
+}
+
+function meets(geometry: string, { west, south, east, north }: Box): string {
+  return `st_intersects(${sqlName(geometry)}, ${[west, south, east, north].map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+}
+
+/** By time and filter. */
+function conditionsOf({ view, time, filter }: FeatureRequest, geometry: string): string[] {
+  const eventTime = sqlName(view.vocabulary.eventTimeColumn)
+  const conditions: string[] = []
+  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
+  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  if (filter !== undefined) {
+    const intersects = (box: Box): string => meets(geometry, box)
+    conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))
+  }
+  return conditions
+}
+
+interface FoundRows {
+  readonly geometry: string
+  readonly found: Candidates
+  readonly box: Box
+  /** The rows of the page, where they are known. */
+  readonly page: Float64Array | undefined
+}
+
+function spatialConditions(view: DatasetView, { geometry, found, box, page }: FoundRows): string[] {
+  const offsets = page ?? found.offsets
+  const conditions: string[] = []
+  if (offsets.length <= mostNamedRows) {
+    conditions.push(`${sqlName(view.vocabulary.offsetColumn)} IN (${offsets.join(', ')})`)
+    if (found.areExact) return conditions
+  }
+  return [...conditions, meets(geometry, box)]
+}
+
+function orderOf({ view, sortBy }: FeatureRequest): string {
+  const columns = new Map(propertyFields(view).map(({ name }) => [foldAscii(name), name]))
+  const keys = sortBy.map(({ column, isDescending }) => {
+    const name = columns.get(foldAscii(column))
+    if (name === undefined) {
+      throw new NodeError('InvalidParameter', `sortby: there is no column '${column.slice(0, 100)}'.`, {
+        candidates: [...columns.values()].slice(0, 100),
+      })
+    }
+    return `${sqlName(name)}${isDescending ? ' DESC' : ' ASC'} NULLS LAST`
+  })
+  return [...keys, sqlName(view.vocabulary.offsetColumn)].join(', ')
+}
+
+interface RowsRequest {
+  readonly view: DatasetView
+  readonly where: readonly string[]
+  /** Sort keys; empty where one row is asked for. */
+  readonly order: string
+  /** First and last offset that can be asked for; absent: any. */
+  readonly range: readonly [first: number, last: number] | undefined
+  readonly window?: { readonly skip: number; readonly limit: number }
+}
+
+const mostRows = 100_000
+
+async function rowsOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<string[]> {
+  const { view } = request
+  const columns = must(view.schema, 'a dataset with rows has a schema').fields.map(({ name }) => name)
+  return (await valuesOf(deps, { ...request, select: '*' }, caller)).map((row) => featureText(view, columns, row))
+}
+
+async function geometriesOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<TileFeature[]> {
+  const { view } = request
+  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
+  const select = `${sqlName(view.vocabulary.offsetColumn)}, ${sqlName(geometry)}`
+  const rows = await valuesOf(deps, { ...request, select }, caller)
+  return rows.flatMap(([id, text]) =>
+    typeof text === 'string' ? [{ id: Number(textOf(id ?? null)), geometry: JSON.parse(checked(text)) }] : [],
+  )
+}
+
+/** Rows of values, in the order of `select`. */
+async function valuesOf(
+  deps: FeatureDeps,
+  { view, where, order, range, window, select }: RowsRequest & { readonly select: string },
+  caller: Caller,
+): Promise<readonly (readonly JsonValue[])[]> {
+  const { slices } = view
+  const run =
+    range === undefined
+      ? { from: 0, to: slices.length }
+      : { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
+  await deps.objects.checkSlices(view, run)
+  const by = askingOf(deps.catalog, caller)
+  const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
+  const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
+  const job = {
+    analysis: await deps.engine.analyze(sql, by),
+    tables: [{ parts: [table], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
+    reproducible: order === '',
+    dataFormat: 'JsonAoa',
+    wantSchema: false,
+    keyOrder: 'column' as const,
+    ascii: false,
+    ...(window ?? { skip: 0, limit: mostRows }),
+  }
+  const { data } = await deps.engine.run(job, by).catch((error: unknown) => deps.objects.blame(error, [view]))
+  const rows = parseJson(data)
+  return Array.isArray(rows) ? rows.map((row) => (Array.isArray(row) ? row : [])) : []
+}
+
+function featureText({ vocabulary }: DatasetView, columns: readonly string[], row: readonly JsonValue[]): string {
+  let [id, geometry] = ['null', 'null']
+  const properties: string[] = []
+  for (const [index, name] of columns.entries()) {
+    const value = row[index] ?? null
+    if (name === vocabulary.offsetColumn) id = textOf(value)
+    else if (foldAscii(name) === 'geometry') geometry = typeof value === 'string' ? checked(value) : 'null'
+    else if (name !== vocabulary.operationTypeColumn) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
+  }
+  return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
+}
+
+/** The text, which goes out as it is. Throws NodeError `SqlValue` for one that is no geometry. */
+function checked(text: string): string {
+  geometryOf(text)
+  return text
+}
+
+function textOf(value: JsonValue): string {
+  return decodeUtf8(canonicalBytes(value))
+}

@@ -1,0 +1,91 @@
+// Arrow streams and files of pyarrow, polars, DuckDB and nanoarrow, each with what its writer says is in it
+// (test/fixtures/arrow/make.py): every type × null pattern × compression × stream or file × dictionary.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openArrow } from '../../../src/formats/arrow/format.ts'
+import { type Column, type DataType, innerType } from '../../../src/model/schema.ts'
+import { defaultLimits } from '../../helpers/default-limits.ts'
+import { bodyFile, collected, failureOf, valueAt } from '../reading.ts'
+
+const folder = join(import.meta.dirname, '../../fixtures/arrow')
+
+interface ColumnSays {
+  readonly name: string
+  readonly type: string
+  readonly values: readonly unknown[]
+}
+
+function typeName(type: DataType): string {
+  switch (type.kind) {
+    case 'Decimal':
+      return `Decimal(${type.precision},${type.scale})`
+    case 'Time':
+      return `Time(${type.unit})`
+    case 'Timestamp':
+      return `Timestamp(${type.unit}${type.timezone === undefined ? '' : `, ${type.timezone}`})`
+    default:
+      return type.kind
+  }
+}
+
+/** A value as the files of the oracle have it. */
+function said(column: Column, row: number): unknown {
+  if (column.type.kind === 'Null') return null
+  const value = valueAt(column, row)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'number') return value
+  if (!column.type.kind.startsWith('Float')) return String(value)
+  const bits = Buffer.alloc(8)
+  bits.writeDoubleBE(value)
+  return bits.toString('hex')
+}
+
+async function read(bytes: Uint8Array): Promise<ColumnSays[]> {
+  const file = await openArrow(bodyFile(bytes), defaultLimits())
+  const batches = await collected(file.batches([...file.fields.keys()]))
+  expect(batches.reduce((sum, { rows }) => sum + rows, 0)).toBe(file.rows)
+  return file.fields.map(({ name, type }, i) => {
+    const columns = batches.map(({ columns }) => columns[i]!)
+    const values = columns.flatMap((column) => Array.from({ length: column.rows }, (_, row) => said(column, row)))
+    for (const column of columns) expect(column.validity === undefined).toBe(column.nullCount === 0)
+    return { name, type: typeName(innerType(type)), values }
+  })
+}
+
+/** `grown.json` is what is in `grown.arrow` and `grown.arrows`, `types.json` what is in `types-zstd.arrow`. */
+const samples = readdirSync(folder).filter((name) => /\.arrows?$/.test(name) && !name.startsWith('refused-'))
+const aliases: Readonly<Record<string, string>> = { replaced: 'grown' }
+
+describe('Arrow of other writers', () => {
+  test('has fixtures', () => expect(samples.length).toBeGreaterThan(15))
+
+  test.each(samples)('is read as its writer says: %s', async (name) => {
+    const base = name.replace(/(?:-\w+)?\.\w+$/, '')
+    const expected = JSON.parse(readFileSync(join(folder, `${aliases[base] ?? base}.json`), 'utf8'))
+    expect(await read(readFileSync(join(folder, name)))).toEqual(expected)
+  })
+
+  test.each(['duration', 'interval', 'union', 'decimal256'])('is refused by its column: %s', async (kind) => {
+    const bytes = readFileSync(join(folder, `refused-${kind}.arrows`))
+    const error = await failureOf(openArrow(bodyFile(bytes), defaultLimits()))
+    expect([error.kind, error.message]).toEqual(['UnsupportedEncoding', expect.stringContaining(`column "${kind}"`)])
+  })
+
+  test('columns that nobody asks for are not looked at', async () => {
+    for (const name of ['types-zstd.arrow', 'types-lz4.arrows', 'grown.arrows']) {
+      const file = await openArrow(bodyFile(readFileSync(join(folder, name))), defaultLimits())
+      const all = await collected(file.batches([...file.fields.keys()]))
+      for (const i of file.fields.keys()) {
+        const alone = await collected(file.batches([i]))
+        const values = (column: Column): unknown[] => Array.from({ length: column.rows }, (_, row) => said(column, row))
+        expect(alone.flatMap(({ columns }) => values(columns[0]!))).toEqual(
+          all.flatMap(({ columns }) => values(columns[i]!)),
+        )
+      }
+      const none = await collected(file.batches([]))
+      expect(none.map(({ rows, columns }) => [rows, columns])).toEqual(all.map(({ rows }) => [rows, []]))
+    }
+  })
+})

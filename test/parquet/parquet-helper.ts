@@ -1,0 +1,117 @@
+// Files of test/fixtures/parquet read by our reader, with values as make.py writes them: integers, decimals (without
+// point) and times (in their unit) as text, floats as the bits of a double, bytes as hexadecimal digits.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { bitAt } from '../../src/arrow/buffers.ts'
+import { isPresent } from '../../src/arrow/columns.ts'
+import type { ColumnarFile } from '../../src/formats/columnar.ts'
+import type { BodyFile } from '../../src/formats/format.ts'
+import { openParquet } from '../../src/formats/parquet/open-parquet.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
+
+export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024 }
+
+export interface ReadColumn {
+  readonly name: string
+  readonly type: string
+  readonly values: readonly (string | boolean | null)[]
+}
+
+export function fixture(name: string): Uint8Array {
+  return new Uint8Array(readFileSync(fileURLToPath(new URL(`../fixtures/parquet/${name}`, import.meta.url))))
+}
+
+/** A body that lies in memory; what is read of it is a copy, so that places in it are not aligned by chance. */
+export function bodyOf(bytes: Uint8Array): BodyFile {
+  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
+}
+
+export function open(bytes: Uint8Array): Promise<ColumnarFile> {
+  return openParquet(bodyOf(bytes), { limits })
+}
+
+/** All columns of a file. */
+export async function readAll(bytes: Uint8Array): Promise<ReadColumn[]> {
+  const file = await open(bytes)
+  const values: (string | boolean | null)[][] = file.fields.map(() => [])
+  for await (const batch of file.batches(file.fields.map((_, i) => i))) {
+    for (const [i, column] of batch.columns.entries()) {
+      if (column.rows !== batch.rows) throw new Error(`${column.name} has ${column.rows} rows of ${batch.rows}`)
+      values[i]?.push(...columnTexts(column))
+    }
+  }
+  return file.fields.map((field, i) => ({ name: field.name, type: fieldText(field), values: values[i] ?? [] }))
+}
+
+/** Why a file is refused. */
+export async function refusal(bytes: Uint8Array): Promise<NodeError> {
+  try {
+    await readAll(bytes)
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+  throw new Error('The file was read.')
+}
+
+/** The type as make.py writes it: `Int32?`; a Timestamp without zone says so. */
+function fieldText({ type }: Field): string {
+  const inner = innerType(type)
+  const mark = isOptional(type) ? '?' : ''
+  if (inner.kind !== 'Timestamp') return `${typeText(inner)}${mark}`
+  return `Timestamp(${inner.unit})${inner.timezone === 'UTC' ? '' : ' zoneless'}${mark}`
+}
+
+export function columnTexts(column: Column): (string | boolean | null)[] {
+  return Array.from({ length: column.rows }, (_, row) => (isPresent(column, row) ? valueText(column, row) : null))
+}
+
+function valueText({ type, values, offsets }: Column, row: number): string | boolean {
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
+  const bytes = Buffer.from(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0))
+  switch (type.kind) {
+    case 'Bool':
+      return bitAt(values, row)
+    case 'String':
+      return bytes.toString('utf8')
+    case 'Binary':
+      return bytes.toString('hex')
+    case 'Float32':
+      return doubleBits(view.getFloat32(4 * row, true))
+    case 'Float64':
+      return doubleBits(view.getFloat64(8 * row, true))
+    case 'Decimal':
+      return String(
+        BigInt.asIntN(128, view.getBigUint64(16 * row, true) | (view.getBigInt64(16 * row + 8, true) << 64n)),
+      )
+    case 'Int8':
+      return String(view.getInt8(row))
+    case 'UInt8':
+      return String(view.getUint8(row))
+    case 'Int16':
+      return String(view.getInt16(2 * row, true))
+    case 'UInt16':
+      return String(view.getUint16(2 * row, true))
+    case 'UInt32':
+      return String(view.getUint32(4 * row, true))
+    case 'UInt64':
+      return String(view.getBigUint64(8 * row, true))
+    case 'Int32':
+    case 'Date':
+      return String(view.getInt32(4 * row, true))
+    case 'Time':
+      return type.unit === 'Millisecond'
+        ? String(view.getInt32(4 * row, true))
+        : String(view.getBigInt64(8 * row, true))
+    default:
+      return String(view.getBigInt64(8 * row, true))
+  }
+}
+
+function doubleBits(value: number): string {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, value)
+  return view.getBigUint64(0).toString(16).padStart(16, '0')
+}
