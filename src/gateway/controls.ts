@@ -7,9 +7,9 @@ import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
+import type { ContentEncoding } from './read-body.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
-export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
 /** How long the caller waits for the block. */
 export type Waiting =

@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
-import type { ContentEncoding } from './controls.ts'
+
+export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
 /** Takes the bytes of a body as they are sent. */
 export interface SentBytes {
