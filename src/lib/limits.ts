@@ -33,7 +33,12 @@ export const limitTable = {
   queryMs: { value: 30_000, unit: 'ms', text: 'one query' },
   resultBytes: { value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
   resultRows: { value: 100_000, unit: 'rows', text: 'rows of one answer' },
-  sqlBytes: { value: 64 * 1024, unit: 'bytes', text: 'the text of one statement' },
+  sqlBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    text: 'the text of one statement, and that of the values for its parameters',
+  },
+  listingRows: { value: 250_000, unit: 'rows', text: 'a table of information_schema, while a statement reads it' },
   queryMemoryBytes: { value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
   concurrentQueries: { value: 0, unit: 'queries', text: 'queries at the same time; 0 means one per core' },
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
@@ -42,6 +47,9 @@ export const limitTable = {
     unit: 'percent',
     text: 'of what other callers leave free of queuedQueries, what one caller may take',
   },
+  exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
+  exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
+  exportSlots: { value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
     value: 25,

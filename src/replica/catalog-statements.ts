@@ -1,7 +1,7 @@
 // Statements about the catalog: SHOW TABLES, and what `information_schema` says, of the datasets that the caller may read.
 // (DESCRIBE and SUMMARIZE are the engine's own, over the pinned dataset.) Nothing of it is kept for another caller.
 
-import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
+import { viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { Listing, ListingName } from '../engine/messages.ts'
 import { lexSql } from '../engine/sql-text.ts'
@@ -21,71 +21,74 @@ export function statementOf(sql: string): string {
   return isShow && words[0]?.text === 'show' && words[1]?.text === 'tables' ? showTables : sql
 }
 
-/** Rows that a listing may have: a few hundred megabytes in the engine. */
-const mostRows = 1_000_000
-const namesPerTurn = 200
+/** Names, or chains, that are looked at in one turn of the event loop. */
+const atOnce = 100
 const catalogName = 'proofstream'
 
 /**
  * The tables of information_schema that a statement reads. Throws NodeErrors `DatasetNotFound` where pins are given, which
- * are all that names then mean; `ResultTooLarge` for more than a million rows.
+ * are all that names then mean; `ResultTooLarge` for more rows than `listingRows`.
  */
 export async function listingsFor(
   reader: Reader,
-  { names, arePinned }: { readonly names: readonly ListingName[]; readonly arePinned: boolean },
+  asked: { readonly names: readonly ListingName[]; readonly arePinned: boolean; readonly listingRows: number },
 ): Promise<Listing[]> {
-  const [first] = names
+  const [first] = asked.names
   if (first === undefined) return []
-  if (arePinned) throw datasetNotFound(`information_schema.${first}`)
+  if (asked.arePinned) throw datasetNotFound(`information_schema.${first}`)
   // mutant: a listing tells of hidden datasets
   const readable = (await reader.catalog.names()).filter((name) => reader.mayRead(name))
+  const tells = readable.map(({ id }) => id)
   const listings: Listing[] = []
-  for (const name of names) {
-    const rows = name === 'tables' ? readable.map(tableRow) : await columnRows(reader, readable)
-    if (rows.length > mostRows) throw tooLarge()
-    listings.push({ name, rows: JSON.stringify(rows), tells: readable.map(({ id }) => id) })
+  for (const name of asked.names) {
+    const rowsOf = name === 'tables' ? tableRow : async (one: NameRecord) => await columnRows(reader, one)
+    listings.push({ name, rows: await textOf(readable, rowsOf, asked.listingRows), tells })
   }
   return listings
 }
 
 type Row = readonly (string | number | null)[]
 
-function tableRow({ alias }: NameRecord): Row {
-  return [catalogName, ...alias.split('/'), 'BASE TABLE']
-}
-
-async function columnRows({ catalog }: Reader, names: readonly NameRecord[]): Promise<Row[]> {
-  const rows: Row[] = []
+/** The rows of all names as JSON text, made piece by piece. */
+async function textOf(
+  names: readonly NameRecord[],
+  rowsOf: (name: NameRecord) => Promise<readonly Row[]>,
+  most: number,
+): Promise<string> {
+  const pieces: string[] = []
+  let count = 0
   for (const [index, name] of names.entries()) {
-    if (index % namesPerTurn === namesPerTurn - 1) await nextTurn()
-    const chain = await wholeChain(catalog, name)
-    if (chain !== undefined) rows.push(...columnsOf(chain))
-    if (rows.length > mostRows) break
+    if (index % atOnce === atOnce - 1) await nextTurn()
+    const rows = await rowsOf(name)
+    count += rows.length
+    if (count > most) throw tooLarge(most)
+    if (rows.length > 0) pieces.push(JSON.stringify(rows).slice(1, -1))
   }
-  return rows
+  return `[${pieces.join(',')}]`
 }
 
-/** The chain, unless it is broken: one of those must not hide the others. */
-async function wholeChain(catalog: Reader['catalog'], name: NameRecord): Promise<DatasetChain | undefined> {
+async function tableRow({ alias }: NameRecord): Promise<readonly Row[]> {
+  return [[catalogName, ...alias.split('/'), 'BASE TABLE']]
+}
+
+/** None where the chain is broken: one of those must not hide the others. */
+async function columnRows({ catalog }: Reader, name: NameRecord): Promise<readonly Row[]> {
   try {
-    return await catalog.chainOf(name)
+    const { schema, vocabulary, alias } = viewOf(await catalog.chainOf(name))
+    const fields = schema?.fields ?? systemFields(vocabulary)
+    return fields.map(({ name, type }, index) => {
+      const isNullable = isOptional(type) ? 'YES' : 'NO'
+      return [catalogName, ...alias.split('/'), name, index + 1, null, isNullable, sqlTypeName(type)]
+    })
   } catch (error) {
-    if (error instanceof HaltError) return undefined
+    if (error instanceof HaltError) return []
     throw error
   }
 }
 
-function columnsOf(chain: DatasetChain): Row[] {
-  const { schema, vocabulary } = viewOf(chain)
-  const fields = schema?.fields ?? systemFields(vocabulary)
-  return fields.map(({ name, type }, index) => {
-    const isNullable = isOptional(type) ? 'YES' : 'NO'
-    return [catalogName, ...chain.name.alias.split('/'), name, index + 1, null, isNullable, sqlTypeName(type)]
-  })
-}
-
-function tooLarge(): NodeError {
-  return new NodeError('ResultTooLarge', `The listing has over ${mostRows} rows.`, {
+function tooLarge(most: number): NodeError {
+  return new NodeError('ResultTooLarge', `The listing has over ${most} rows.`, {
+    limit: { name: 'listingRows', value: most, unit: 'rows' },
     hint: 'GET /datasets lists datasets by pages; DESCRIBE has the columns of one.',
   })
 }

@@ -2,7 +2,7 @@
 // never kept.
 
 import { describe, expect, it } from 'vitest'
-import { type Answer, liveNode } from '../helpers/live-node.ts'
+import { type Answer, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'anonymous-read': true, 'limit-concurrent-queries': 1 })
 const fields = [
@@ -162,8 +162,41 @@ describe('show tables and information_schema', () => {
     expect((await live.query(`select * from information_schema.${name}`)).refusal).toBe('404 DatasetNotFound')
   })
 
+  it('have so many rows and no more', async () => {
+    for (const [rows, status] of [
+      [15, 200],
+      [14, 413],
+    ] as const) {
+      const small = await startLiveNode({ 'limit-listing-rows': rows })
+      for (const name of ['a', 'b', 'c'])
+        await small.call(`/acme/${name}`, { method: 'PUT', json: { schema: { fields: [fields[0]] } } })
+      const answer = await small.query('select count(*) from information_schema.columns')
+      expect([answer.status, answer.at('limit.name')]).toEqual([status, status === 413 ? 'listingRows' : undefined])
+      expect((await small.query('show tables')).at('output.data')).toHaveLength(3)
+      await small.stop()
+    }
+  })
+
   it('are no names where others are given', async () => {
     expect((await live.query('show tables', { datasets: [] })).refusal).toBe('404 DatasetNotFound')
+  })
+})
+
+describe('as a file', () => {
+  it("they are the caller's own too", async () => {
+    const answer = await live.query('show tables', { dataFormat: 'Csv' })
+    expect([answer.text, answer.headers['cache-control']]).toEqual([
+      'name\r\nacme/sales\r\nAcme/Secret\r\nzoo/blank\r\n',
+      'no-store',
+    ])
+    expect([answer.headers.etag, answer.headers['link']]).toEqual([undefined, undefined])
+    expect((await live.query('show tables', { dataFormat: 'Csv' }, anonymous)).text).toBe(
+      'name\r\nacme/sales\r\nzoo/blank\r\n',
+    )
+    const described = await live.query('select column_name from (describe acme.sales) limit 1', {
+      dataFormat: 'NdJson',
+    })
+    expect(described.text).toBe('{"column_name":"offset"}\n')
   })
 })
 
