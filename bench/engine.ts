@@ -40,6 +40,9 @@ await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])
 
 const engine = await openEngine({
   processes: 1,
+  exportSlots: 1,
+  exportMs: 60_000,
+  exportBytes: 1024 * 1024 * 1024,
   queryMs: 60_000,
   memoryBytes: 1024 ** 3,
   resultBytes: 256 * 1024 ** 2,

@@ -6,7 +6,7 @@ import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { isLoopback } from './lib/loopback.ts'
 import { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
-import { outputFormatNames } from './outputs/formats.ts'
+import { jsonLayoutNames } from './outputs/layouts.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -93,7 +93,7 @@ const fixedOptions: readonly OptionRow[] = [
     name: 'default-data-format',
     type: 'text',
     default: 'JsonAoa',
-    values: outputFormatNames,
+    values: jsonLayoutNames,
     text: 'data format of /query when the request names none',
   },
   { name: 'cut-open-age', type: 'duration-ms', default: 1000, text: 'age of open rows that ends a block' },

@@ -118,6 +118,9 @@ export async function openQueries(shared: Shared): Promise<Engine> {
   const { limits, anonymousRead } = config
   const engine = await openEngine({
     processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
+    exportSlots: limits.exportSlots,
+    exportMs: limits.exportMs,
+    exportBytes: limits.exportBytes,
     queryMs: limits.queryMs,
     memoryBytes: limits.queryMemoryBytes,
     resultBytes: limits.resultBytes,

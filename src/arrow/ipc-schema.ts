@@ -6,7 +6,7 @@ import { type DataType, type Field, innerType, isOptional, optional, type TimeUn
 import type { FlatBufferReader, TableCursor } from '../odf/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../odf/flatbuffer-writer.ts'
 import { timeUnits } from '../odf/tables.ts'
-import { columnLayout, integerType, itemName } from './columns.ts'
+import { columnLayout, integerType, itemName, noZone } from './columns.ts'
 
 export const metadataV5 = 4
 const metadataV4 = 3
@@ -49,7 +49,7 @@ function writeField(writer: FlatBufferWriter, field: Field): number {
   const items = type.kind === 'List' ? [writeField(writer, { name: itemName, type: type.itemType })] : []
   const children = writer.offsetVector(items)
   const name = writer.string(field.name)
-  const zone = type.kind === 'Timestamp' ? writer.string(type.timezone ?? 'UTC') : 0
+  const zone = type.kind === 'Timestamp' && type.timezone !== noZone ? writer.string(type.timezone ?? 'UTC') : 0
   const member = writeType(writer, type, zone)
   const table = writer.endTable()
   writer.startTable(7)
@@ -90,7 +90,7 @@ function writeType(writer: FlatBufferWriter, type: DataType, zone: number): numb
     }
     case 'Timestamp':
       writer.startTable(2)
-      writer.addOffset(1, zone)
+      if (zone !== 0) writer.addOffset(1, zone)
       writer.addI16(0, timeUnits.indexOf(type.unit ?? 'Millisecond'))
       return typeMembers.timestamp
     case 'Decimal':

@@ -17,6 +17,9 @@ export const checkEngine: Check = async ({ limits }) => {
   try {
     const engine = await openEngine({
       processes: 1,
+      exportSlots: 1,
+      exportMs: answerWithinMs,
+      exportBytes: limits.exportBytes,
       queryMs: answerWithinMs,
       memoryBytes: limits.queryMemoryBytes,
       resultBytes: limits.resultBytes,

@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
+import { cancelled } from './cancelled.ts'
 import {
   type Analysis,
   type AnswerRoom,
@@ -12,6 +13,9 @@ import {
   type FromChild,
   type PlainError,
   SentLists,
+  type StreamEnd,
+  type StreamStart,
+  streamWindowBytes,
   type ToChild,
 } from './messages.ts'
 import { outOfMemory } from './sql-errors.ts'
@@ -25,6 +29,20 @@ export type Outcome =
   | { readonly kind: 'ready' }
   | { readonly kind: 'analysis'; readonly analysis: Analysis }
   | { readonly kind: 'answer'; readonly answer: EngineAnswer }
+  | { readonly kind: 'streamed'; readonly end: StreamEnd }
+
+/** Takes a streamed answer as it comes. */
+export interface StreamReader {
+  begin(start: StreamStart): void
+  /** Resolves when the bytes are out of its hands. */
+  more(bytes: Uint8Array): Promise<void>
+}
+
+/** How long a job may take. */
+export interface TimeLimit {
+  readonly name: 'queryMs' | 'exportMs'
+  readonly value: number
+}
 
 interface CallLimits {
   readonly mostMs: number
@@ -32,10 +50,12 @@ interface CallLimits {
   readonly late: NodeError
   readonly signal?: AbortSignal | undefined
   readonly room?: AnswerRoom | undefined
+  readonly reader?: StreamReader | undefined
 }
 
 interface Pending {
   readonly room: AnswerRoom | undefined
+  readonly reader: StreamReader | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: NodeError) => void
 }
@@ -97,19 +117,19 @@ export class ChildHandle {
   /** Runs one job. Throws NodeError; afterwards `usable` says whether the process can take another. */
   async perform(
     job: (lists: SentLists) => ToChild,
-    { queryMs, ...limits }: { queryMs: number; signal: AbortSignal | undefined; room?: AnswerRoom },
+    { within, ...limits }: Omit<CallLimits, 'mostMs' | 'late'> & { readonly within: TimeLimit },
   ): Promise<Outcome> {
-    const late = new NodeError('QueryTimeout', `The query took longer than ${queryMs} ms.`, {
+    const late = new NodeError('QueryTimeout', `The query took longer than ${within.value} ms.`, {
       hint: 'Filter or aggregate more.',
-      limit: { name: 'queryMs', value: queryMs, unit: 'ms' },
+      limit: { ...within, unit: 'ms' },
     })
-    return await this.#call(job(this.#lists), { mostMs: queryMs, late, ...limits })
+    return await this.#call(job(this.#lists), { mostMs: within.value, late, ...limits })
   }
 
-  async #call(message: ToChild, { mostMs, late, signal, room }: CallLimits): Promise<Outcome> {
+  async #call(message: ToChild, { mostMs, late, signal, room, reader }: CallLimits): Promise<Outcome> {
     const done = new AbortController()
     const outcome = new Promise<Outcome>((resolve, reject) => {
-      this.#pending = { resolve, reject, room }
+      this.#pending = { resolve, reject, room, reader }
     })
     void this.#clock.sleep(mostMs, done.signal).then(() => {
       if (!done.signal.aborted) this.kill(late)
@@ -161,6 +181,12 @@ export class ChildHandle {
         return this.#begin(message)
       case 'piece':
         return this.#takePiece(message.bytes)
+      case 'begun':
+        return this.#beginStream(message.start)
+      case 'more':
+        return void this.#takeMore(message.bytes)
+      case 'ended':
+        return this.#finish((pending) => pending.resolve({ kind: 'streamed', end: message.end }))
       case 'failed':
         return this.#fail(message.error)
     }
@@ -191,6 +217,25 @@ export class ChildHandle {
     const { rows, truncated, stability, schema } = head
     const answer = { data, rows, truncated, stability, ...(schema !== undefined && { schema }) }
     this.#finish((pending) => pending.resolve({ kind: 'answer', answer }))
+  }
+
+  /** Takes a streamed answer in if there is room for what is under way of it. */
+  #beginStream(start: StreamStart): void {
+    const { end, first } = start
+    try {
+      this.#pending?.room?.take(end === undefined ? streamWindowBytes : first.length)
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      return end === undefined ? this.kill(error) : this.#finish((pending) => pending.reject(error))
+    }
+    this.#pending?.reader?.begin(start)
+    if (end !== undefined) this.#finish((pending) => pending.resolve({ kind: 'streamed', end }))
+    else this.#send({ kind: 'taken', bytes: first.length })
+  }
+
+  async #takeMore(bytes: Uint8Array): Promise<void> {
+    await this.#pending?.reader?.more(bytes)
+    if (this.#state !== 'spent') this.#send({ kind: 'taken', bytes: bytes.length })
   }
 
   #fail({ kind, message, details, reason, broken }: PlainError): void {
@@ -225,9 +270,4 @@ function startProcess(): ChildProcess {
 
 function notStarted(cause?: string): NodeError {
   return new NodeError('Internal', 'The query engine did not start.', cause === undefined ? {} : { cause })
-}
-
-/** What a query ends with when its caller has gone. */
-export function cancelled(): NodeError {
-  return new NodeError('QueryTimeout', 'The query was cancelled.')
 }

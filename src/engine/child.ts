@@ -5,7 +5,8 @@ import { concatBytes } from '../lib/bytes.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type DuckDbSession, openSession, type SessionAnswer } from './duckdb-session.ts'
-import type { ChildSettings, FromChild, PlainError, ToChild } from './messages.ts'
+import type { ChildSettings, FromChild, PlainError, PlainStreamJob, ToChild } from './messages.ts'
+import { Outbox } from './outbox.ts'
 import { breaksEngine, reasonOf } from './sql-errors.ts'
 
 /** Bytes of an answer that travel in one message. Larger messages leave garbage in the parent, several times their size. */
@@ -16,6 +17,8 @@ let session: DuckDbSession | undefined
 let busy = false
 /** Told whether the rest of an answer is wanted. */
 let onRest: ((wanted: boolean) => void) | undefined
+/** The streamed answer that is under way. */
+let outbox: Outbox | undefined
 /** Memory above which a process is not used again. */
 let wornBytes = Number.POSITIVE_INFINITY
 
@@ -30,7 +33,8 @@ process.on('SIGTERM', () => undefined)
 
 async function receive(message: ToChild): Promise<void> {
   if (message.kind === 'settings') return await start(message.settings)
-  if (message.kind === 'interrupt') return session?.interrupt()
+  if (message.kind === 'interrupt') return interrupt()
+  if (message.kind === 'taken') return outbox?.taken(message.bytes)
   if (message.kind === 'rest') return onRest?.(message.wanted)
   busy = true
   try {
@@ -53,8 +57,9 @@ async function start(settings: ChildSettings): Promise<void> {
   await send({ kind: 'ready' })
 }
 
-async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' }>): Promise<void> {
+async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' | 'stream' }>): Promise<void> {
   if (session === undefined) throw new NodeError('Internal', 'The query engine has not started.')
+  if (message.kind === 'stream') return await sendStream(session, message.job)
   if (message.kind === 'run') return await sendAnswer(await session.run(message.job))
   await send({ kind: 'analysis', analysis: await session.analyze(message.sql) })
 }
@@ -67,6 +72,21 @@ async function sendAnswer({ rows, truncated, stability, schema, bytes, pieces }:
   await send({ kind: 'answer', rows, truncated, stability, schema, dataBytes: bytes, first })
   if (first.length === bytes || !(await rest)) return
   for (const piece of all) await send({ kind: 'piece', bytes: piece })
+}
+
+async function sendStream(from: DuckDbSession, job: PlainStreamJob): Promise<void> {
+  try {
+    const end = await from.stream(job, (stability) => (outbox = new Outbox(send, { clock: systemClock, stability })))
+    if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
+    await outbox?.end(end)
+  } finally {
+    outbox = undefined
+  }
+}
+
+function interrupt(): void {
+  outbox?.stop()
+  session?.interrupt()
 }
 
 /** The same bytes in pieces of at most `pieceBytes`, small ones joined. */

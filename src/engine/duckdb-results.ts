@@ -8,7 +8,8 @@ import { assert, must } from '../lib/assert.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { OutputField, OutputSchema, OutputType } from '../model/output-schema.ts'
-import { outputFormatOf, type OutputSink } from '../outputs/formats.ts'
+import type { DataType } from '../model/schema.ts'
+import { jsonLayoutOf, type OutputSink } from '../outputs/layouts.ts'
 import {
   dateText,
   decimalText,
@@ -46,12 +47,15 @@ const hugeInteger: Scalar = [
   { kind: 'Decimal', precision: 38, scale: 0 },
   (value) => {
     const token = String(value)
-    if (token.length > 38 && token.replace('-', '').length > 38) {
-      throw new NodeError('SqlValue', 'An integer has more than 38 digits.', { hint: 'Cast it to VARCHAR or DOUBLE.' })
-    }
+    if (token.length > 38 && token.replace('-', '').length > 38) throw tooLong()
     return token
   },
 ]
+
+/** The refusal of an integer that no answer can hold. */
+export function tooLong(): NodeError {
+  return new NodeError('SqlValue', 'An integer has more than 38 digits.', { hint: 'Cast it to VARCHAR or DOUBLE.' })
+}
 
 type ValueClass<T> = new (...args: never[]) => T
 
@@ -170,6 +174,31 @@ function scalarOf(type: duckdb.DuckDBType, column: string): Scalar {
   const scalar = scalars.get(type.typeId)
   if (scalar === undefined) throw unrenderable(type, column)
   return scalar
+}
+
+/** The type of a value that holds no others. Throws NodeError `QueryNotAllowed` for one that no answer can hold. */
+export function scalarTypeOf(type: duckdb.DuckDBType, column: string): DataType {
+  const [scalar] = scalarOf(type, column)
+  assert(isDataType(scalar), 'a plain type of an answer is one of ODF')
+  return scalar
+}
+
+function isDataType(type: OutputType): type is Extract<OutputType, DataType> {
+  return type.kind !== 'Union'
+}
+
+/** The printer of values that are text in every answer, without quotes; undefined for other types. */
+export function plainTextOf(type: duckdb.DuckDBType): ((value: duckdb.DuckDBValue) => string) | undefined {
+  if (type.typeId === Id.INTERVAL) {
+    return of(duckdb.DuckDBIntervalValue, ({ months, days, micros }) => intervalText(months, days, micros))
+  }
+  const [, write] = scalars.get(type.typeId) ?? []
+  return write === textToken ? String : undefined
+}
+
+/** The writer of JSON tokens of a type that holds others. Throws NodeError `QueryNotAllowed`. */
+export function valueToken(type: duckdb.DuckDBType, column: string): (value: duckdb.DuckDBValue) => string {
+  return cellWriter(type, { structsAsArrays: false, ascii: false }, column)
 }
 
 /** The refusal of a result that has no JSON form. */
@@ -305,7 +334,7 @@ interface OutputColumn {
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
 export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered> {
   const { limit, ascii } = options
-  const format = must(outputFormatOf(options.dataFormat), 'a job names an output format')
+  const format = must(jsonLayoutOf(options.dataFormat), 'a job names a layout')
   const columns = result.columnTypes().map((type, index) => {
     const name = options.names[index] ?? ''
     const form = { structsAsArrays: format.structsAsArrays, ascii }

@@ -8,15 +8,17 @@ import {
   version as duckdbVersion,
 } from '@duckdb/node-api'
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
-import { assert } from '../lib/assert.ts'
+import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { Parameter } from '../model/parameters.ts'
-import { outputFormatOf } from '../outputs/formats.ts'
+import { fileFormatOf } from '../outputs/formats.ts'
+import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
+import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { sessionNames } from './functions.ts'
@@ -26,11 +28,14 @@ import {
   type ChildSettings,
   engineVersion,
   HeldLists,
+  type HeldTable,
   type PlainJob,
+  type PlainStreamJob,
   type Stability,
+  type StreamEnd,
 } from './messages.ts'
 import type { Printable } from './printable.ts'
-import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import {
   checkStatementKind,
@@ -61,6 +66,11 @@ interface Plan {
   /** The rewritten statement. */
   readonly sql: string
   readonly stability: Stability
+}
+
+/** What a plan depends on, beside the statement and its views. */
+type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'skip' | 'parameters'> & {
+  readonly limit: number | undefined
 }
 
 export interface SessionAnswer extends Rendered {
@@ -104,22 +114,12 @@ export class DuckDbSession {
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
-    if (job.listings === undefined) return await this.#run(job)
-    const { listings } = job
-    const run = async (): Promise<SessionAnswer> => await this.#run(job)
-    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, run))
+    return await this.#listing(job.listings, async () => await this.#run(job))
   }
 
   async #run(job: PlainJob): Promise<SessionAnswer> {
-    const tables = this.#lists.take(job)
-    const statement = await this.#statement(job.analysis.sql)
-    checkJob(statement, job)
-    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const values = JSON.stringify(job.parameters ?? [])
-    const key = [job.reproducible, job.skip, job.limit, views, values].join('\n')
-    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
-    if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
-    if (outputFormatOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
+    const plan = await this.#planOf(job, this.#lists.take(job))
+    if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
@@ -128,9 +128,44 @@ export class DuckDbSession {
     return { ...(await renderResult(result, options)), schema, stability: plan.stability }
   }
 
+  /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
+  async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    return await this.#listing(job.listings, async () => await this.#stream(job, open))
+  }
+
+  async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    const tables = this.#lists.take(job)
+    if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
+    const plan = await this.#planOf({ ...job, reproducible: false }, tables)
+    checkDuplicates(plan.names)
+    const format = must(fileFormatOf(job.format), 'a job names a file format')
+    const { exportBytes } = this.#settings
+    const options = { format, options: job.options, names: plan.names, limit: job.limit, exportBytes }
+    const sink = open(plan.stability)
+    return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
+  }
+
   /** Ends the query in flight with an error; it may take a while or never happen. */
   interrupt(): void {
     this.#connection.interrupt()
+  }
+
+  /** Does `action` while the listings are there. */
+  async #listing<T>(listings: PlainJob['listings'], action: () => Promise<T>): Promise<T> {
+    if (listings === undefined) return await action()
+    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, action))
+  }
+
+  /** What the statement of a job was rewritten to, over the views that it needs. */
+  async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
+    const statement = await this.#statement(job.analysis.sql)
+    checkJob(statement, job)
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    const values = JSON.stringify(job.parameters ?? [])
+    const key = [job.reproducible, job.skip, job.limit, views, values].join('\n')
+    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
+    if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
+    return plan
   }
 
   async #statement(text: string): Promise<Statement> {
@@ -146,7 +181,7 @@ export class DuckDbSession {
   }
 
   /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
-  async #makePlan(statement: Statement, job: PlainJob): Promise<Plan> {
+  async #makePlan(statement: Statement, job: Wanted): Promise<Plan> {
     const { sql, node, gate } = statement
     const rewritten = await this.#rewriter.printable(node, sql, job.parameters)
     const { node: written } = rewritten
@@ -225,7 +260,7 @@ const typeNames: Readonly<Record<Parameter['type'], string>> = {
   NULL: 'INTEGER',
 }
 
-function checkJob(statement: Statement, job: PlainJob): void {
+function checkJob(statement: Statement, job: Wanted): void {
   const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
   for (const table of statement.gate.tables) {
     assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
@@ -254,6 +289,15 @@ function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue 
           'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
         ]
   throw new NodeError('NotReproducible', `${why}, so there can be no proof.`, { hint, ...(position && { position }) })
+}
+
+/** Throws NodeError `QueryNotAllowed`. */
+function demandOffsetOrder({ node }: Statement): void {
+  if (keepsOffsetOrder(node)) return
+  throw notAllowed(
+    { construct: 'subqueries, windows or aggregates in the condition of an export' },
+    'A condition is over the columns of one row; GET /query runs any SELECT and answers files too.',
+  )
 }
 
 /** Two output columns of exactly one name have no place in a keyed layout. */

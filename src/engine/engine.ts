@@ -2,6 +2,8 @@
 // are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify, doctor.
 
 import { assert } from '../lib/assert.ts'
+import { NodeError } from '../model/errors.ts'
+import { AnswerPipe, type AnswerStream } from './answer-stream.ts'
 import { Lane, type Work } from './lane.ts'
 import {
   type Analysis,
@@ -12,6 +14,7 @@ import {
   type EngineOptions,
   engineVersion,
   normalizerVersion,
+  type StreamJob,
 } from './messages.ts'
 
 export interface Engine {
@@ -36,6 +39,11 @@ export interface Engine {
    * queries. Callers take turns here too.
    */
   runOwn(sql: string, job: Omit<EngineJob, 'analysis'>, by: Asking): Promise<EngineAnswer>
+  /**
+   * Runs a statement whose rows leave as a file while they are found, in processes of its own. Resolves with the first
+   * bytes. Throws as `run`, and NodeError `InvalidParameter` for columns that the format cannot hold.
+   */
+  stream(job: StreamJob, by: Asking): Promise<AnswerStream>
   /** Why no statement can run, or undefined. */
   fault(): string | undefined
   /** Queries that run, and those that wait for a process. */
@@ -53,8 +61,15 @@ const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, s
 
 /** Starts the children; resolves when the first one answers. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const queries = new Lane(options, { workers: options.processes, spares: 1 })
-  const own = new Lane(options, { workers: 1, spares: 1 })
+  const within = { name: 'queryMs', value: options.queryMs } as const
+  const queries = new Lane(options, { workers: options.processes, spares: 1, within })
+  const own = new Lane(options, { workers: 1, spares: 1, within })
+  // Its processes start with the first streamed answer: many nodes never see one.
+  const exports = new Lane(options, {
+    workers: options.exportSlots,
+    spares: 0,
+    within: { name: 'exportMs', value: options.exportMs },
+  })
   await queries.pool.start()
   own.pool.fill()
   const analyses = new Map<string, Analysis>()
@@ -78,20 +93,49 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     run: async (job, by) => await run(queries, { ...workOf(job), reads: readsOf(job) }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) => await run(own, workOf({ ...job, analysis: await analyze(own, sql, by) }), by),
+    stream: async (job, by) => await stream(exports, job, by),
     fault: () => queries.pool.fault() ?? own.pool.fault(),
     load: () => {
-      const [one, other] = [queries.load(), own.load()]
-      return { running: one.running + other.running, waiting: one.waiting + other.waiting }
+      const loads = [queries, own, exports].map((lane) => lane.load())
+      const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, load) => total + load[of], 0)
+      return { running: sum('running'), waiting: sum('waiting') }
     },
     close: async () => {
-      await Promise.all([queries.close(), own.close()])
+      await Promise.all([queries.close(), own.close(), exports.close()])
     },
   }
 }
 
 /** Ids of the datasets that a process shows something of once it has run the job. */
-function readsOf({ tables, listings = [] }: EngineJob): string[] {
+function readsOf({ tables, listings = [] }: Pick<EngineJob, 'tables' | 'listings'>): string[] {
   return [...tables.map(({ dataset }) => dataset), ...listings.flatMap(({ tells }) => tells)]
+}
+
+async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStream> {
+  const left = new AbortController()
+  const pipe = new AnswerPipe(() => left.abort())
+  const work: Work = {
+    message: (lists) => ({ kind: 'stream', job: { ...job, ...lists.plain(job.tables) } }),
+    reads: readsOf(job),
+    reader: pipe,
+  }
+  lane.pool.fill()
+  const running = lane.perform(work, { ...by, signal: AbortSignal.any([by.signal, left.signal]) })
+  const ended = running.then(
+    (outcome) => {
+      assert(outcome.kind === 'streamed', 'a stream was asked for')
+      pipe.end(outcome.end)
+    },
+    (error: unknown) => {
+      if (!(error instanceof NodeError)) throw error
+      pipe.fail(error)
+      throw error
+    },
+  )
+  const start = await Promise.race([pipe.started, ended.then(() => pipe.started)])
+  // Whoever reads the pieces hears of a failure from now on.
+  ended.catch(() => undefined)
+  return { start, pieces: pipe.read(start.first) }
 }
 
 function workOf(job: EngineJob): Work {

@@ -6,7 +6,8 @@ import { assert } from '../lib/assert.ts'
 import { FairQueue, type NoRoom } from '../lib/fair-queue.ts'
 import { limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
-import { cancelled, ChildHandle, type Outcome } from './child-handle.ts'
+import { cancelled } from './cancelled.ts'
+import { ChildHandle, type Outcome, type StreamReader, type TimeLimit } from './child-handle.ts'
 import {
   type Asking,
   type ChildSettings,
@@ -36,9 +37,13 @@ export interface Work {
   readonly message: (lists: SentLists) => ToChild
   /** Ids of the datasets that it reads. */
   readonly reads: readonly string[]
+  /** Takes an answer that is streamed. */
+  readonly reader?: StreamReader
 }
 
-interface PoolSize {
+interface LaneSize {
+  /** Of one query. */
+  readonly within: TimeLimit
   /** Processes at work at the same time, as a rule. */
   readonly workers: number
   /** Processes that stand ready beyond those at work. */
@@ -54,7 +59,7 @@ interface Waiter {
 
 export class Lane {
   readonly #options: EngineOptions
-  readonly #size: PoolSize
+  readonly #size: LaneSize
   readonly #pool: ChildPool
   readonly #queue: FairQueue<Waiter>
   #running = 0
@@ -64,7 +69,7 @@ export class Lane {
   readonly #costly = new Map<string, number>()
   #closed = false
 
-  constructor(options: EngineOptions, size: PoolSize) {
+  constructor(options: EngineOptions, size: LaneSize) {
     this.#options = options
     this.#size = size
     this.#queue = new FairQueue(options.queueLimit, options.callerSharePercent)
@@ -85,7 +90,7 @@ export class Lane {
   async perform(work: Work, by: Asking): Promise<Outcome> {
     const child = await this.#acquire(work, by)
     try {
-      return await child.perform(work.message, { ...by, queryMs: this.#options.queryMs })
+      return await child.perform(work.message, { ...by, reader: work.reader, within: this.#size.within })
     } catch (error) {
       // A cancelled query ends with whatever the interrupted engine said.
       if (by.signal.aborted) throw cancelled()
@@ -218,7 +223,7 @@ interface ProcessWanted {
 /** The processes of a lane: starts them, replaces dead ones, and chooses one for each query. */
 export class ChildPool {
   readonly #options: EngineOptions
-  readonly #size: PoolSize
+  readonly #size: LaneSize
   readonly #settings: ChildSettings
   readonly #onReady: () => void
   readonly #children = new Set<ChildHandle>()
@@ -231,16 +236,16 @@ export class ChildPool {
   #closed = false
 
   /** Calls `onReady` when a process may be had that could not be had before. */
-  constructor(options: EngineOptions, size: PoolSize, onReady: () => void) {
+  constructor(options: EngineOptions, size: LaneSize, onReady: () => void) {
     assert(size.workers > 0, 'a lane has a process')
     this.#options = options
     this.#size = size
     this.#onReady = onReady
-    const { memoryBytes, resultBytes, dataRoots } = options
+    const { memoryBytes, resultBytes, exportBytes, dataRoots } = options
     const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
     // The engine compares the pattern of a path with these before it looks for files.
     const roots = [...new Set(dataRoots.flatMap((root) => [root, patternOf(root)]))]
-    this.#settings = { memoryBytes, killBytes, resultBytes, dataRoots: roots }
+    this.#settings = { memoryBytes, killBytes, resultBytes, exportBytes, dataRoots: roots }
   }
 
   /** Starts the first process and waits for it; the others start in the background. Throws NodeError `Internal`. */

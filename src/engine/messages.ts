@@ -10,6 +10,7 @@ import type { ErrorDetails, TextPosition } from '../model/errors.ts'
 import type { OutputSchema } from '../model/output-schema.ts'
 import type { Parameter, ParameterName } from '../model/parameters.ts'
 import type { DataSchema } from '../model/schema.ts'
+import type { FileOptions } from '../outputs/file-format.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
 export const engineVersion = '1.5.6'
@@ -114,6 +115,32 @@ export interface EngineJob {
   readonly listings?: readonly Listing[]
 }
 
+/** A statement whose rows go out as a file while they are found. */
+export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip' | 'parameters' | 'listings'> {
+  /** Name of a file format. */
+  readonly format: string
+  readonly options: FileOptions
+  /** All rows when undefined. */
+  readonly limit: number | undefined
+  /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */
+  readonly inOffsetOrder: boolean
+}
+
+/** How a streamed answer ended: whole, as far as `limit` goes. */
+export interface StreamEnd {
+  readonly rows: number
+  /** There were more rows than `limit`. */
+  readonly truncated: boolean
+}
+
+/** What is known of a streamed answer before its first byte. */
+export interface StreamStart {
+  readonly stability: Stability
+  readonly first: Uint8Array
+  /** Set when `first` is all of it. */
+  readonly end: StreamEnd | undefined
+}
+
 /** The caller of a query. */
 export interface EngineCaller {
   /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
@@ -150,6 +177,11 @@ export interface EngineAnswer {
 export interface EngineOptions {
   /** Queries of callers at the same time, each in a process of its own. */
   readonly processes: number
+  /** Streamed answers at the same time, each in a process of its own beside those. */
+  readonly exportSlots: number
+  readonly exportMs: number
+  /** Of one streamed answer. */
+  readonly exportBytes: number
   readonly queryMs: number
   /** For the engine's own buffers; the process is killed at half as much again (at least 512 MiB more). */
   readonly memoryBytes: number
@@ -179,25 +211,36 @@ export interface PlainTable {
   readonly last: string | undefined
 }
 
-/** A job as it travels. */
-export interface PlainJob extends Omit<EngineJob, 'tables'> {
+/** What of a job travels in a form of its own. */
+interface PlainTables {
   readonly tables: readonly PlainTable[]
   /** Drop all lists of files first. */
   readonly forget: boolean
 }
 
+/** Jobs as they travel. */
+export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {}
+export interface PlainStreamJob extends Omit<StreamJob, 'tables'>, PlainTables {}
+
 export interface ChildSettings {
   readonly memoryBytes: number
   readonly killBytes: number
   readonly resultBytes: number
+  readonly exportBytes: number
   readonly dataRoots: readonly string[]
 }
 
-/** A process is sent one `analyze` or `run` at a time. */
+/** Bytes of a streamed answer that a process sends ahead of what was taken from its parent. */
+export const streamWindowBytes = 1024 * 1024
+
+/** A process is sent one `analyze`, `run` or `stream` at a time. */
 export type ToChild =
   | { readonly kind: 'settings'; readonly settings: ChildSettings }
   | { readonly kind: 'analyze'; readonly sql: string }
   | { readonly kind: 'run'; readonly job: PlainJob }
+  | { readonly kind: 'stream'; readonly job: PlainStreamJob }
+  /** So many bytes of a streamed answer are out of the parent's hands. */
+  | { readonly kind: 'taken'; readonly bytes: number }
   | { readonly kind: 'interrupt' }
   /** Whether the rest of an answer is to be sent. */
   | { readonly kind: 'rest'; readonly wanted: boolean }
@@ -230,6 +273,10 @@ export type FromChild =
       readonly first: Uint8Array
     }
   | { readonly kind: 'piece'; readonly bytes: Uint8Array }
+  /** The first bytes of a streamed answer; then `more`, and `ended` unless these were all. */
+  | { readonly kind: 'begun'; readonly start: StreamStart }
+  | { readonly kind: 'more'; readonly bytes: Uint8Array }
+  | { readonly kind: 'ended'; readonly end: StreamEnd }
   | { readonly kind: 'failed'; readonly error: PlainError }
   | { readonly kind: 'overgrown' }
   /** Before an answer: memory did not come back, so the next query should find a fresh process. */

@@ -80,9 +80,14 @@ export class Rewriter {
     return written
   }
 
-  /** The statement inside the window of `skip` and one row more than `limit`. */
-  async framed(node: JsonObject, window: { readonly skip: number; readonly limit: number }): Promise<JsonObject> {
-    const sql = `SELECT * FROM (SELECT 1) AS answer LIMIT ${window.limit + 1} OFFSET ${window.skip}`
+  /** The statement inside the window of `skip` and one row more than `limit`; all rows where there is none. */
+  async framed(
+    node: JsonObject,
+    { skip, limit }: { readonly skip: number; readonly limit: number | undefined },
+  ): Promise<JsonObject> {
+    if (limit === undefined && skip === 0) return node
+    const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`
+    const sql = `SELECT * FROM (SELECT 1) AS answer${most} OFFSET ${skip}`
     const top = topNode(await this.#serialised(sql))
     const from = child(top, 'from_table')
     must(from && child(from, 'subquery'), 'the frame selects from a subquery').set('node', node)

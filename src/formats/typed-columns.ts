@@ -9,7 +9,7 @@ import type { Column, RecordBatch } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
-import { doubleOf, exactNumber, type NumberScan, scaledInteger, type ScaledResult } from './number-scan.ts'
+import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4
@@ -47,6 +47,7 @@ export class TypedColumns {
   private readonly utc: boolean
   private readonly eventTimeUnit: EpochUnit | undefined
   private readonly time = new TimeScan()
+  private readonly decimal = new NumberScan()
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
     this.plan = plan
@@ -133,7 +134,7 @@ export class TypedColumns {
     }
   }
 
-  /** Text `bytes[start, end)`: UTF-8 into a String column, else a time or hexadecimal bytes. */
+  /** Text `bytes[start, end)`: UTF-8 into a String column, else a time, hexadecimal bytes, or the digits of a decimal. */
   putText(column: ColumnPlan, builder: ColumnBuilder, bytes: Uint8Array, start: number, end: number): ValueFault {
     switch (column.code) {
       case valueCode.string:
@@ -149,6 +150,10 @@ export class TypedColumns {
         return this.putTime(column, builder, bytes, start, end)
       case valueCode.binary:
         return this.putHex(column, builder, bytes, start, end)
+      case valueCode.decimal: {
+        const isNumber = scanNumber(this.decimal, bytes, start, end, false) && this.decimal.end === end
+        return isNumber ? this.putNumber(column, builder, this.decimal, bytes) : this.wrongType(column, 'a text')
+      }
       default:
         return this.wrongType(column, 'a text')
     }

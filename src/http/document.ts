@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { formats } from '../formats/registry.ts'
 import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
+import { fileFormats } from '../outputs/formats.ts'
 import type { HttpContext } from './context.ts'
 import { type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
@@ -132,7 +133,8 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
 
 function answerOf(answer: AnswerText, shared: readonly string[]): Json {
   const { example, media = ['application/json'] } = answer
-  const content = media.map((type) => {
+  const files = answer.files === true ? fileFormats.flatMap(({ mediaTypes }) => mediaTypes.map(bareType)) : []
+  const content = [...media, ...files].map((type) => {
     if (type !== 'application/json') return [type, { schema: { type: 'string' } }]
     return [type, { schema: schemaOf(answer.schema), ...(example === undefined ? {} : { example }) }]
   })
@@ -141,6 +143,10 @@ function answerOf(answer: AnswerText, shared: readonly string[]): Json {
     headers: headerRefs([...shared, ...(answer.headers ?? [])]),
     ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
   }
+}
+
+function bareType(mediaType: string): string {
+  return mediaType.split(';')[0] ?? ''
 }
 
 /** One response per status of the kinds that the route may give; a status that the table of answers has keeps both. */

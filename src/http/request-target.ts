@@ -7,7 +7,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
 import { schemaFormats } from '../model/query.ts'
-import { outputFormatNames } from '../outputs/formats.ts'
+import { fileFormatNames, outputFormatNames } from '../outputs/formats.ts'
 
 interface KnownPath {
   readonly pattern: RegExp
@@ -118,6 +118,21 @@ export const DataFormatText = Type.String({
   description: oneOf([`${defaultFormat} (default)`, ...otherFormats]),
   maxLength: 20,
 })
+
+export const FileFormatText = Type.String({ description: oneOf(fileFormatNames), maxLength: 20 })
+
+/** Which block is read. */
+export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
+
+export const EscapeText =
+  'Csv: an apostrophe before text that a spreadsheet would take for a formula; false by default.'
+export const GeometryText = 'The column with geometry as GeoJSON text; `geometry` by default.'
+
+/** What a caller may choose of a file. */
+export const FileParameters = {
+  escapeFormulas: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: EscapeText })),
+  geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
+}
 
 const defaultItems = 100
 const maxItems = 1000

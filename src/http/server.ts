@@ -16,6 +16,7 @@ import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { registerParameterRules, registerPaths } from './request-target.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
+import { registerExport } from './routes/export.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
@@ -101,7 +102,8 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       () => answers.heldBytes,
     )
     const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
-    for (const register of [registerQuery, registerVerify, registerTail, registerOgc]) register(app, own)
+    for (const register of [registerQuery, registerVerify, registerTail, registerExport, registerOgc])
+      register(app, own)
   } else registerAbsent(app, 'replica')
 }
 

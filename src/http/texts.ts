@@ -24,6 +24,8 @@ export interface AnswerText {
   readonly headers?: readonly string[]
   /** Media types; `application/json` by default, none for an answer without a body. */
   readonly media?: readonly string[]
+  /** It may be a file in any format of outputs/formats.ts, too. */
+  readonly files?: boolean
   readonly example?: unknown
 }
 

@@ -47,6 +47,9 @@ export const limitTable = {
     unit: 'percent',
     text: 'of what other callers leave free of queuedQueries, what one caller may take',
   },
+  exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
+  exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
+  exportSlots: { value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
     value: 25,

@@ -2,7 +2,7 @@
 // writes, so that readers see equal types in our slices and in those of other ODF software.
 // Source: Apache Parquet, parquet.thrift and LogicalTypes.
 
-import { columnLayout, itemName } from '../arrow/columns.ts'
+import { columnLayout, itemName, noZone } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
 import type { ThriftWriter } from './thrift.ts'
@@ -140,9 +140,9 @@ function parquetForm(type: DataType): ParquetForm {
       return { physical, converted: 5, logical: { member: 5, write } }
     }
     case 'Time':
-      return timeForm(type.unit === undefined || type.unit === 'Millisecond' ? int32 : int64, type.unit, false)
+      return timeForm(type.unit === undefined || type.unit === 'Millisecond' ? int32 : int64, type.unit, 'time')
     case 'Timestamp':
-      return timeForm(int64, type.unit, true)
+      return timeForm(int64, type.unit, type.timezone === noZone ? 'local' : 'instant')
     case 'Int32':
       return { physical: int32 }
     case 'Int64':
@@ -161,16 +161,21 @@ function parquetForm(type: DataType): ParquetForm {
   }
 }
 
-/** A time of day or, in UTC, a point in time. The older annotation has no nanoseconds. */
+/**
+ * A time of day, a point in time in UTC, or a date and time of no zone. The older annotation has no nanoseconds, and means
+ * UTC.
+ */
 function timeForm(
   physical: ParquetForm['physical'],
   unit: TimeUnit = 'Millisecond',
-  isTimestamp: boolean,
+  means: 'time' | 'instant' | 'local',
 ): ParquetForm {
+  const isTimestamp = means !== 'time'
   assert(unit !== 'Second', 'Parquet has no times in seconds')
-  const converted = { Millisecond: isTimestamp ? 9 : 7, Microsecond: isTimestamp ? 10 : 8, Nanosecond: undefined }[unit]
+  const older = { Millisecond: isTimestamp ? 9 : 7, Microsecond: isTimestamp ? 10 : 8, Nanosecond: undefined }[unit]
+  const converted = means === 'local' ? undefined : older
   const write = (thrift: ThriftWriter): void => {
-    thrift.bool(1, isTimestamp)
+    thrift.bool(1, means === 'instant')
     thrift.struct(2, () => thrift.struct({ Millisecond: 1, Microsecond: 2, Nanosecond: 3 }[unit], () => undefined))
   }
   return {

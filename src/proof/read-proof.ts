@@ -10,7 +10,7 @@ import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { type Parameters, readParameters } from '../model/parameters.ts'
 import { type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
-import { outputFormatOf } from '../outputs/formats.ts'
+import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { checkProof } from './check.ts'
 import { decoded, readProofBody } from './proof-body.ts'
 
@@ -104,7 +104,7 @@ function readInput(value: JsonObject): Pick<ReadProof, 'request' | 'schemaFormat
     const request: QueryRequest = {
       query: input.query,
       queryDialect: input.queryDialect ?? 'SqlDuckDb',
-      dataFormat: outputFormatOf(dataFormatText)?.name ?? refuse('has a dataFormat that this node does not write'),
+      dataFormat: jsonLayoutOf(dataFormatText)?.name ?? refuse('has a dataFormat that this node does not write'),
       dataFormatText,
       schemaFormat:
         schemaFormatOf(input.schemaFormat ?? 'ArrowJson') ?? refuse('has a schemaFormat that this node does not write'),

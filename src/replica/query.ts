@@ -16,7 +16,7 @@ import type { Limits } from '../lib/limits.ts'
 import { matchParameters, parametersJson } from '../model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import { outputFormatOf } from '../outputs/formats.ts'
+import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit, type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -210,7 +210,7 @@ export function outputOf(output: {
 
 /** The media type of an answer in an output format. */
 export function mediaTypeOf(dataFormat: string): string {
-  return must(outputFormatOf(dataFormat)?.mediaTypes[0], 'a request names an output format')
+  return must(jsonLayoutOf(dataFormat)?.mediaTypes[0], 'a request names an output format')
 }
 
 /** The normalised `input` that is signed: what was asked, with every default and every block written out. */

@@ -1,9 +1,11 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
 import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
+import type { EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { askingOf, type Caller, Reader, viewAt, viewFiles } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type QueryAnswer, type ReplicaDeps } from './query.ts'
 
@@ -20,7 +22,26 @@ interface TailRequest {
 }
 
 /** The statement behind every tail: a scan of one dataset keeps the order of offsets (docs/decisions/query-output.md). */
-const tailStatement = 'SELECT * FROM "tail"'
+export const tailStatement = 'SELECT * FROM "tail"'
+
+/** Numbers of slices `[from, to)`. */
+type SliceRun = Parameters<typeof viewFiles>[2]
+
+/** Rows `[start, end)` of a dataset, the slices that hold them, and how many rows of those slices stand before them. */
+export function tailWindow(
+  { rows, slices }: DatasetView,
+  { skip, limit }: { readonly skip: number; readonly limit: number },
+): { readonly start: number; readonly end: number; readonly run: NonNullable<SliceRun>; readonly skipped: number } {
+  const end = Math.max(0, rows - skip)
+  const start = Math.max(0, end - limit)
+  const run = start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
+  return { start, end, run, skipped: start - (slices.at(run.from)?.start ?? start) }
+}
+
+/** The table of the statement of every tail. */
+export function tailTable(store: ObjectStore, view: DatasetView, run: NonNullable<SliceRun>): EngineTable {
+  return { parts: ['tail'], dataset: view.id, files: viewFiles(store, view, run), schema: view.schema }
+}
 
 /** A tail whose block is chosen and whose rows are not yet read. */
 interface OpenTail {
@@ -49,19 +70,16 @@ async function answerTail(
   { skip, limit, dataFormat, schemaFormat }: TailRequest,
   { view, caller }: { readonly view: DatasetView; readonly caller: Caller },
 ): Promise<Omit<QueryAnswer, 'stability'>> {
-  const end = Math.max(0, view.rows - skip)
-  const start = Math.max(0, end - limit)
-  const { slices } = view
-  const run = start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
+  const { start, end, run, skipped } = tailWindow(view, { skip, limit })
   await deps.objects.checkSlices(view, run)
   const job = {
-    tables: [{ parts: ['tail'], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
+    tables: [tailTable(deps.store, view, run)],
     reproducible: true,
     dataFormat,
     wantSchema: false,
     keyOrder: 'column' as const,
     ascii: false,
-    skip: start - (slices.at(run.from)?.start ?? start),
+    skip: skipped,
     limit: end - start,
   }
   const running = deps.engine.runOwn(tailStatement, job, askingOf(deps.catalog, caller))

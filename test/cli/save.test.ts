@@ -7,8 +7,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fileForms } from '../../src/cli/file-forms.ts'
+import { fileFormOf, fileForms } from '../../src/cli/file-forms.ts'
 import { ArrayOfLines } from '../../src/cli/save.ts'
+import { fileFormats } from '../../src/outputs/formats.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
@@ -178,6 +179,13 @@ test('lines become an array wherever pieces are cut', async () => {
     }),
     { numRuns: 100 },
   )
+})
+
+test('each form is one that nodes write, under the extension that they give it', () => {
+  for (const { name, extension } of fileFormats) {
+    expect(fileFormOf(extension)).toMatchObject({ dataFormat: name })
+  }
+  for (const { dataFormat } of fileForms) expect(fileFormats.map(({ name }) => name)).toContain(dataFormat)
 })
 
 test('each form has names of its own', () => {

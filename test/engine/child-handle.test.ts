@@ -12,6 +12,7 @@ const settings = {
   memoryBytes: 256 * mebibyte,
   killBytes: 1024 * mebibyte,
   resultBytes: mebibyte,
+  exportBytes: mebibyte,
   dataRoots: ['/nowhere'],
 }
 
@@ -45,7 +46,7 @@ function run(sql: string): () => ToChild {
 
 const endless =
   'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
-const patient = { queryMs: 20_000, signal: undefined }
+const patient = { within: { name: 'queryMs', value: 20_000 }, signal: undefined } as const
 
 test('a process that is killed fails its job, and is not used again', async () => {
   const child = await open()
@@ -60,7 +61,7 @@ test('a process that is killed fails its job, and is not used again', async () =
 test('an interrupted query leaves the process usable', async () => {
   const child = await open()
   const leaving = new AbortController()
-  const running = refusal(child.perform(run(endless), { queryMs: 20_000, signal: leaving.signal }))
+  const running = refusal(child.perform(run(endless), { ...patient, signal: leaving.signal }))
   await systemClock.sleep(100)
   leaving.abort()
   await running

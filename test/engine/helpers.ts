@@ -38,6 +38,9 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
   await trusted.run("SET TimeZone = 'UTC'")
   const engine = await openEngine({
     processes: 1,
+    exportSlots: 1,
+    exportMs: 60_000,
+    exportBytes: 1024 * 1024 * 1024,
     queryMs: 20_000,
     memoryBytes: 512 * 1024 * 1024,
     resultBytes: 64 * 1024 * 1024,

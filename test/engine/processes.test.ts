@@ -130,6 +130,9 @@ test('whatever the order of queries, a process is given to nobody who may not re
   const pool = new ChildPool(
     {
       processes: 2,
+      exportSlots: 1,
+      exportMs: 1000,
+      exportBytes: mebibyte,
       queryMs: 1000,
       memoryBytes: 128 * mebibyte,
       resultBytes: mebibyte,
@@ -140,7 +143,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
       logger: silentLogger,
       clock: systemClock,
     },
-    { workers: 2, spares: 1 },
+    { workers: 2, spares: 1, within: { name: 'queryMs', value: 1000 } },
     () => undefined,
   )
   await pool.start()

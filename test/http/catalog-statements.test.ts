@@ -182,6 +182,24 @@ describe('show tables and information_schema', () => {
   })
 })
 
+describe('as a file', () => {
+  it("they are the caller's own too", async () => {
+    const answer = await live.query('show tables', { dataFormat: 'Csv' })
+    expect([answer.text, answer.headers['cache-control']]).toEqual([
+      'name\r\nacme/sales\r\nAcme/Secret\r\nzoo/blank\r\n',
+      'no-store',
+    ])
+    expect([answer.headers.etag, answer.headers['link']]).toEqual([undefined, undefined])
+    expect((await live.query('show tables', { dataFormat: 'Csv' }, anonymous)).text).toBe(
+      'name\r\nacme/sales\r\nzoo/blank\r\n',
+    )
+    const described = await live.query('select column_name from (describe acme.sales) limit 1', {
+      dataFormat: 'NdJson',
+    })
+    expect(described.text).toBe('{"column_name":"offset"}\n')
+  })
+})
+
 describe('none of them', () => {
   const statements = [
     'describe acme.sales',

@@ -57,6 +57,7 @@ describe('the OpenAPI document', () => {
         'GET /datasets',
         'GET /datasets/{id}',
         'PUT /{account}/{dataset}',
+        'GET /{account}/{dataset}/export',
         'GET /{account}/{dataset}/metadata',
         'GET /{account}/{dataset}/tail',
         'POST /{account}/{dataset}/ingest',

@@ -194,6 +194,39 @@ describe('a proof', () => {
   })
 })
 
+describe('a file', () => {
+  const sql = 'select city from "acme/sales" where city <> $not order by city'
+
+  it('takes the same values and pins, and links to the proof with them', async () => {
+    const head = String(await live.head('acme/sales'))
+    const more: [string, string][] = [
+      ['param.not', 'Rome'],
+      ['pin', `acme/sales@${head}`],
+      ['limit', '5'],
+    ]
+    const file = await get(sql, ...more, ['format', 'csv'])
+    expect([file.status, file.text]).toEqual([200, "city\r\nL'Aquila\r\nOslo\r\n"])
+    const link = /^<(.*)>; rel="describedby"$/.exec(String(file.headers['link']))?.[1] ?? ''
+    const proof = await live.call(link)
+    expect([proof.at('output.data'), proof.at('input.parameters')]).toEqual([[["L'Aquila"], ['Oslo']], { not: 'Rome' }])
+    expect((await verify(proof.text)).at('ok')).toBe(true)
+  })
+
+  it('has no link where a value is no text, and another tag for another value', async () => {
+    const typed = await post(sql.replace('city <>', 'amount <>'), '{"not": 7}', ',"dataFormat":"Csv","limit":5')
+    expect([typed.status, typed.headers['link']]).toEqual([200, undefined])
+    const tags = await Promise.all(
+      ['x', 'y'].map(async (not) => (await get(sql, ['param.not', not], ['format', 'csv'])).headers.etag),
+    )
+    expect(tags[0]).not.toBe(tags[1])
+  })
+
+  it('refuses values as JSON does', async () => {
+    expect((await get(sql, ['format', 'csv'])).refusal).toBe('400 InvalidParameter')
+    expect((await post(sql, '{"no": 1}', ',"dataFormat":"Csv"')).refusal).toBe('422 InvalidRequest')
+  })
+})
+
 describe('pins of a URL', () => {
   it('read an old block by name or DID, whatever the spelling in the statement', async () => {
     const first = String(await live.head('acme/sales'))

@@ -1,17 +1,20 @@
 // GET …/metadata and GET …/tail: what a dataset says of itself, and its newest rows.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { hashOf } from '../../catalog/objects.ts'
+import { NodeError } from '../../model/errors.ts'
+import type { FileFormat } from '../../outputs/file-format.ts'
+import { openFileTail } from '../../replica/files.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { openTail } from '../../replica/tail.ts'
 import { datasetOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
-import { DataFormatText, DatasetParams, DecimalText, SchemaFormatText } from '../request-target.ts'
-import { readSchemaFormat, readWindow } from './query.ts'
-
-const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
+import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
+import { At, DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
+import { oneFormat, readFileOptions, readSchemaFormat, readWindow } from './query.ts'
 
 const MetadataQuery = Type.Object(
   {
@@ -32,8 +35,10 @@ const TailQuery = Type.Object(
     skip: Type.Optional(DecimalText('Rows left out, counted from the newest.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
     dataFormat: Type.Optional(DataFormatText),
+    format: Type.Optional(DataFormatText),
     schemaFormat: Type.Optional(SchemaFormatText),
     at: At,
+    ...FileParameters,
   },
   { additionalProperties: false },
 )
@@ -68,9 +73,12 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
+      const dataFormat = oneFormat(query)
+      const format = askedFile(request, dataFormat)
+      if (format !== undefined) return await respondFile(context, request, { reply, format, chain, query })
       const asked = {
         alias: chain.name.alias,
-        ...readWindow(query, 'JsonAos', context.limits.resultRows),
+        ...readWindow({ ...query, dataFormat }, 'JsonAos', context.limits.resultRows),
         schemaFormat: readSchemaFormat(query.schemaFormat),
         at: query.at === undefined ? undefined : hashOf(query.at),
       }
@@ -84,4 +92,35 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       return sendAnswer(context, reply, answer)
     },
   )
+}
+
+/** Answers with the newest rows as a file. */
+async function respondFile(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  {
+    reply,
+    format,
+    chain,
+    query,
+  }: {
+    readonly reply: FastifyReply
+    readonly format: FileFormat
+    readonly chain: DatasetChain
+    readonly query: Static<typeof TailQuery>
+  },
+): Promise<FastifyReply> {
+  if (query.schemaFormat !== undefined) {
+    throw new NodeError('InvalidParameter', `${format.name} holds the rows alone: it has no schemaFormat.`)
+  }
+  const { resultRows } = context.limits
+  const { skip, limit } = readWindow({ skip: query.skip, limit: query.limit }, 'JsonAos', resultRows)
+  const at = query.at === undefined ? undefined : hashOf(query.at)
+  const options = readFileOptions(query, format)
+  const wanted = { alias: chain.name.alias, at, format: format.name, options, skip, limit }
+  const file = await openFileTail(context.replica, wanted, callerOf(context, request, reply))
+  if (at !== undefined) keepForEver(reply, context, chain.name)
+  else void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')
+  const name = `${fileNameOf(file.heads)}-tail`
+  return await sendFile(context, request, reply, { format, file, name, query: undefined, truncated: file.truncated })
 }

@@ -14,12 +14,16 @@ import {
   schemaFormatOf,
   schemaFormats,
 } from '../../model/query.ts'
-import { outputFormatNames, outputFormatOf } from '../../outputs/formats.ts'
+import type { FileFormat, FileOptions } from '../../outputs/file-format.ts'
+import { outputFormatNames } from '../../outputs/formats.ts'
+import { jsonLayoutOf } from '../../outputs/layouts.ts'
 import type { ReadProof } from '../../proof/read-proof.ts'
+import { openFileQuery } from '../../replica/files.ts'
 import { openQuery } from '../../replica/query.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
+import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
 import {
   parameterPattern,
   ParametersMember,
@@ -29,7 +33,14 @@ import {
   pinsOfQuery,
   takeParameters,
 } from '../query-values.ts'
-import { DataFormatText, DecimalText, SchemaFormatText } from '../request-target.ts'
+import {
+  DataFormatText,
+  DecimalText,
+  EscapeText,
+  FileParameters,
+  GeometryText,
+  SchemaFormatText,
+} from '../request-target.ts'
 
 const Pin = Type.Object(
   {
@@ -70,8 +81,14 @@ const QueryBody = Type.Object(
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Rows at most; 100 by default.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Rows at most; 100 by default, all of them in a file.',
+      }),
     ),
+    escapeFormulas: Type.Optional(Type.Boolean({ description: EscapeText })),
+    geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
   },
   { additionalProperties: false },
 )
@@ -85,7 +102,8 @@ const QueryString = Type.Object(
     schemaFormat: Type.Optional(SchemaFormatText),
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
-    limit: Type.Optional(DecimalText('Rows at most; 100 by default.')),
+    limit: Type.Optional(DecimalText('Rows at most; 100 by default, all of them in a file.')),
+    ...FileParameters,
     pin: PinText,
   },
   { additionalProperties: false, patternProperties: parameterPattern },
@@ -109,19 +127,48 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
     { config: { right: 'read', runs: true }, schema: { querystring: QueryString } },
     (request, reply) => {
       const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
-      if (format !== undefined && dataFormat !== undefined) {
-        throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
-      }
       const names = include?.split(',').map((name) => name.trim())
-      const asked = { ...rest, dataFormat: dataFormat ?? format, include: names?.filter((name) => name !== '') }
+      const asked = {
+        ...rest,
+        dataFormat: oneFormat({ format, dataFormat }),
+        include: names?.filter((name) => name !== ''),
+      }
       const values = () => ({ parameters: parametersOfQuery(rest), pins: pinsOfQuery(pin) })
       return respond(context, request, { reply, asked, values })
     },
   )
 }
 
+/** What the caller chose of a file; text in a query string. */
+interface AskedFile {
+  readonly escapeFormulas?: boolean | string | undefined
+  readonly geometry?: string | undefined
+}
+
+/** Throws NodeError `InvalidParameter` for a choice that the format does not have. */
+export function readFileOptions(asked: AskedFile, format: FileFormat): FileOptions {
+  const { escapeFormulas = false, geometry } = asked
+  for (const option of ['escapeFormulas', 'geometry'] as const) {
+    if (asked[option] !== undefined && !format.choices.includes(option)) {
+      throw new NodeError('InvalidParameter', `${format.name} has no ${option}.`)
+    }
+  }
+  return { escapeFormulas: escapeFormulas === true || escapeFormulas === 'true', geometry }
+}
+
+/** The format's name under either of its names. Throws NodeError `InvalidParameter` where both are given. */
+export function oneFormat(asked: {
+  readonly format?: string | undefined
+  readonly dataFormat?: string | undefined
+}): string | undefined {
+  if (asked.format !== undefined && asked.dataFormat !== undefined) {
+    throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
+  }
+  return asked.dataFormat ?? asked.format
+}
+
 /** A request's members in either form. */
-interface AskedQuery extends AskedWindow {
+interface AskedQuery extends AskedWindow, AskedFile {
   readonly query: string
   readonly queryDialect?: string | undefined
   readonly schemaFormat?: string | null | undefined
@@ -144,6 +191,8 @@ async function respond(
   request: FastifyRequest,
   { reply, asked, values }: Asked,
 ): Promise<FastifyReply> {
+  const format = askedFile(request, asked.dataFormat)
+  if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
   const query = await inItsPlace(request, async () => {
     const normalised = { ...normalise(asked, context), ...present(values()) }
     return await openQuery(context.replica, normalised, callerOf(context, request, reply))
@@ -159,6 +208,52 @@ async function respond(
 
 function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
   return { ...(parameters && { parameters }), ...(pins && { pins }) }
+}
+
+/** Answers with the rows as a file. */
+async function respondFile(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  { reply, asked, values, format }: Asked & { readonly format: FileFormat },
+): Promise<FastifyReply> {
+  const read = (): Parameters<typeof openFileQuery>[1] => ({
+    ...present(values()),
+    query: asked.query,
+    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
+    datasets: asked.datasets?.map(pinOf),
+    format: format.name,
+    options: readFileOptions(asked, format),
+    skip: Number(asked.skip ?? 0),
+    limit: asked.limit === undefined ? undefined : Number(asked.limit),
+  })
+  const { wanted, file } = await inItsPlace(request, async () => {
+    const wanted = read()
+    return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
+  })
+  const { query: sql, skip, limit, parameters } = wanted
+  const { heads } = file
+  const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
+  if (include.includes('Proof')) {
+    throw noProofOfFile(
+      format,
+      proofLink(context, { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }),
+    )
+  }
+  if (include.length > 0) {
+    throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
+      hint: 'Leave include and schemaFormat away, or ask for JsonAoa.',
+    })
+  }
+  const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
+  void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
+  const truncated = limit === undefined ? false : 'at end'
+  return await sendFile(context, request, reply, {
+    format,
+    file,
+    name: fileNameOf(heads),
+    query: file.isOfCaller ? undefined : { sql, skip, parameters },
+    truncated,
+  })
 }
 
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
@@ -204,7 +299,7 @@ export function readWindow(
   defaultFormat: string,
   limitRows: number,
 ): Pick<QueryRequest, 'dataFormat' | 'skip' | 'limit'> {
-  const format = outputFormatOf(asked.dataFormat ?? defaultFormat)
+  const format = jsonLayoutOf(asked.dataFormat ?? defaultFormat)
   if (format === undefined) {
     const candidates = [defaultFormat, ...outputFormatNames.filter((name) => name !== defaultFormat)]
     throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates })

@@ -1,6 +1,6 @@
-// Output formats without an engine: their names, and that batches of rows join to one text.
+// JSON layouts without an engine: their names, and that batches of rows join to one text.
 import { describe, expect, test } from 'vitest'
-import { outputFormatNames, outputFormatOf } from '../../src/outputs/formats.ts'
+import { jsonLayoutNames, jsonLayoutOf } from '../../src/outputs/layouts.ts'
 
 const batches = [
   [
@@ -11,7 +11,7 @@ const batches = [
   [[], []],
 ]
 
-describe('output formats', () => {
+describe('JSON layouts', () => {
   test.each([
     ['JsonAoa', '[[1,"a"],[2,"b"],[3,"c"]]', '[]'],
     ['JsonAos', '[{"n":1,"s":"a"},{"n":2,"s":"b"},{"n":3,"s":"c"}]', '[]'],
@@ -24,7 +24,7 @@ describe('output formats', () => {
     ] as const) {
       let written = ''
       const sink = { write: (piece: string) => void (written += piece), reserve: () => undefined }
-      const writer = outputFormatOf(name)?.begin(sink, ['"n":', '"s":'])
+      const writer = jsonLayoutOf(name)?.begin(sink, ['"n":', '"s":'])
       for (const columns of given) {
         writer?.rows({ count: columns[0]?.length ?? 0, cells: (column) => columns[column] ?? [] })
       }
@@ -33,12 +33,12 @@ describe('output formats', () => {
     }
   })
 
-  test.each(outputFormatNames)('%s is known in four spellings and no other', (name) => {
+  test.each(jsonLayoutNames)('%s is known in four spellings and no other', (name) => {
     const upper = name.slice(0, -1) + name.slice(-1).toUpperCase()
     const dashed = name.replace('Json', 'json-').toLowerCase()
-    for (const text of [name, upper, name.toLowerCase(), dashed]) expect(outputFormatOf(text)?.name).toBe(name)
+    for (const text of [name, upper, name.toLowerCase(), dashed]) expect(jsonLayoutOf(text)?.name).toBe(name)
     for (const text of [name.toUpperCase(), `${name} `, dashed.toUpperCase()]) {
-      expect(outputFormatOf(text)).toBeUndefined()
+      expect(jsonLayoutOf(text)).toBeUndefined()
     }
   })
 })

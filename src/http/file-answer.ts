@@ -1,0 +1,185 @@
+// An answer that is a file: which format was asked for, by parameter or by `Accept`, and the file on its way out, as fast as
+// it is read, with the headers that say which blocks it was read from and where the same rows come with a proof.
+
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { NodeError } from '../model/errors.ts'
+import type { Parameters } from '../model/parameters.ts'
+import type { FileFormat } from '../outputs/file-format.ts'
+import { fileFormatOf, fileFormats, outputFormatOf } from '../outputs/formats.ts'
+import type { DatasetHead, OpenFile } from '../replica/files.ts'
+import { isUnchanged } from './answer.ts'
+import type { ReplicaContext } from './context.ts'
+import { addVary } from './origin-rules.ts'
+
+/** A longer link is left out: headers have a bound in most clients. */
+const longestLinkChars = 2048
+/** Enough for throughput, and little enough that a slow reader is found out soon. */
+const pieceBytes = 64 * 1024
+
+/**
+ * The file format that is asked for: by its name where one is given, else by `Accept`. Undefined where the answer is JSON
+ * (a name that is no format at all is left to whoever reads the names of layouts).
+ */
+export function askedFile(request: FastifyRequest, name: string | undefined): FileFormat | undefined {
+  if (name !== undefined) {
+    const format = outputFormatOf(name)
+    return format?.kind === 'file' ? format : undefined
+  }
+  return acceptedFile(request.headers.accept)
+}
+
+/** The file format of the first media type in `Accept` that an answer can have; undefined where that is JSON or none. */
+export function acceptedFile(header: string | undefined): FileFormat | undefined {
+  const accepted = (header ?? '').toLowerCase().split(',').map(readAccept)
+  const wanted = accepted.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality)
+  for (const { type } of wanted) {
+    if (type === '*/*' || type === 'application/*' || /^application\/(?:[\w.-]+\+)?json$/.test(type)) {
+      if (!type.endsWith('geo+json')) return undefined
+    }
+    const format = fileFormats.find(({ mediaTypes }) => mediaTypes.some((one) => one.split(';')[0] === type))
+    if (format !== undefined) return format
+  }
+  return undefined
+}
+
+/** RFC 9110 §12.5.1. */
+function readAccept(part: string): { readonly type: string; readonly quality: number } {
+  const [type = '', ...parameters] = part.split(';').map((text) => text.trim())
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  return { type, quality: weight === undefined ? 1 : Number(weight.slice(2)) || 0 }
+}
+
+/** The file format of this name, or NodeError `InvalidParameter` with the names of all. */
+export function fileFormatNamed(name: string): FileFormat {
+  const format = fileFormatOf(name)
+  if (format !== undefined) return format
+  throw new NodeError('InvalidParameter', `format is '${name.slice(0, 40)}'.`, {
+    candidates: fileFormats.map((one) => one.name),
+  })
+}
+
+/** What a route says of a file beside its rows. */
+export interface FileAnswer {
+  readonly format: FileFormat
+  readonly file: OpenFile
+  /** Of the file's name, without extension. */
+  readonly name: string
+  /** The query that gives the rows as JSON, over datasets pinned at the file's blocks; undefined: there is none. */
+  readonly query:
+    | { readonly sql: string; readonly skip: number; readonly parameters?: Parameters | undefined }
+    | undefined
+  /** Set where rows were left out for certain, or where the end will tell. */
+  readonly truncated: boolean | 'at end'
+}
+
+/** Sends a file, or 304 where the client has it. Headers of caches are the route's, before. Throws NodeError. */
+export async function sendFile(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { format, file, name, query, truncated }: FileAnswer,
+): Promise<FastifyReply> {
+  const { heads, tag } = file
+  addVary(reply, 'Accept')
+  if (heads.length > 0)
+    void reply.header(
+      'dataset-head',
+      heads.map(({ alias, block }) => `${alias};block="${block}"`),
+    )
+  const isConditional = request.method !== 'POST' && tag !== undefined
+  if (isConditional && isUnchanged(request, reply, tag)) return reply.code(304).send()
+  const describe = (rows: number | undefined): void => {
+    void reply.type(format.mediaTypes[0] ?? '').header('content-disposition', disposition(name, format))
+    if (truncated === true) void reply.header('result-truncated', 'true')
+    const target = query === undefined ? undefined : proofLink(context, { heads, ...query, rows })
+    if (target !== undefined) void reply.header('link', `<${target}>; rel="describedby"`)
+  }
+  if (request.method === 'HEAD') {
+    describe(file.rowsAtMost)
+    return reply.send(Readable.from([]))
+  }
+  const { start, pieces } = await file.start()
+  const { end, first, stability } = start
+  void reply.header('answer-stability', stability)
+  describe(end?.rows ?? file.rowsAtMost)
+  context.watchReader(reply.raw)
+  if (end !== undefined) {
+    if (end.truncated) void reply.header('result-truncated', 'true')
+    return reply.send(Buffer.from(first.buffer, first.byteOffset, first.length))
+  }
+  let ended: StreamEnd | undefined
+  const body = Readable.from(
+    cut(pieces, (how) => (ended = how)),
+    { objectMode: false, highWaterMark: pieceBytes },
+  )
+  if (truncated === 'at end') {
+    reply.trailer('result-truncated', async () => String(ended?.truncated ?? false))
+  }
+  return reply.send(body)
+}
+
+/** The same bytes in pieces that are small enough to watch a slow reader by. */
+async function* cut(pieces: Pieces, onEnd: (end: StreamEnd) => void): AsyncGenerator<Uint8Array, void> {
+  for (;;) {
+    const next = await pieces.next()
+    if (next.done === true) return onEnd(next.value)
+    for (let at = 0; at < next.value.length; at += pieceBytes) {
+      yield next.value.subarray(at, at + pieceBytes)
+    }
+  }
+}
+
+type Pieces = Awaited<ReturnType<OpenFile['start']>>['pieces']
+type StreamEnd = NonNullable<Awaited<ReturnType<OpenFile['start']>>['start']['end']>
+
+/** Names of datasets need no escapes. */
+function disposition(name: string, { extension }: FileFormat): string {
+  return `attachment; filename="${name}.${extension}"`
+}
+
+/** A name for the rows of these datasets. */
+export function fileNameOf(heads: readonly DatasetHead[]): string {
+  const [head] = heads
+  return heads.length === 1 && head !== undefined ? (head.alias.split('/')[1] ?? head.alias) : 'answer'
+}
+
+interface ProofLink {
+  readonly heads: readonly DatasetHead[]
+  readonly sql: string
+  /** Its values; a link carries text alone. */
+  readonly parameters?: Parameters | undefined
+  readonly skip: number
+  /** Rows of the file at most; undefined where that is not known. */
+  readonly rows: number | undefined
+}
+
+/** The path that answers the same rows with a proof; undefined where it is too long or they are too many. */
+export function proofLink(
+  { limits }: Pick<ReplicaContext, 'limits'>,
+  { heads, sql, parameters, skip, rows }: ProofLink,
+): string | undefined {
+  if (rows === undefined || rows > limits.resultRows) return undefined
+  const values = parameters?.values ?? []
+  if (values.some(({ type }) => type !== 'VARCHAR')) return undefined
+  const query = [
+    `query=${encodeURIComponent(sql)}`,
+    ...heads.map(({ alias, block }) => `pin=${encodeURIComponent(alias)}@${block}`),
+    ...values.map(({ name, text }) => `param.${encodeURIComponent(name)}=${encodeURIComponent(text)}`),
+    ...(skip === 0 ? [] : [`skip=${skip}`]),
+    `limit=${rows}`,
+    'include=proof',
+  ].join('&')
+  const link = `/query?${query}`
+  return link.length > longestLinkChars ? undefined : link
+}
+
+/** The refusal of a proof over a file: it signs JSON. */
+export function noProofOfFile(format: FileFormat, link: string | undefined): NodeError {
+  return new NodeError('InvalidRequest', `There is no proof of an answer as ${format.name}; proofs sign JSON.`, {
+    hint:
+      link === undefined
+        ? 'Ask for the rows as JsonAoa with the proof, and for the file without it.'
+        : `Ask for the file without it; ${link} gives the rows with their proof.`,
+  })
+}

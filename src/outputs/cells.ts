@@ -1,0 +1,268 @@
+// Text of the cells of a column, written straight into a buffer: what CSV and NDJSON print for each type. Numbers, times
+// and bytes read as value-text.ts prints them (docs/spec/http.md §4); how text is quoted is the format's.
+
+import { isPresent } from '../arrow/columns.ts'
+import { assert, must } from '../lib/assert.ts'
+import { copyBytes } from '../lib/bytes.ts'
+import type { Column, DataType, TimeUnit } from '../model/schema.ts'
+import type { FileColumn } from './file-format.ts'
+import type { TextBuffer } from './text-buffer.ts'
+import { dateText, decimalText, float32Token, float64Token, timestampNanosText } from './value-text.ts'
+
+/** How a text format spells what JSON and CSV spell differently. */
+export interface CellStyle {
+  readonly null: string
+  /** Stands around times, decimals and bytes. */
+  readonly quote: '"' | ''
+  /** Writes the bytes [start, end) of a text. */
+  readonly text: (out: TextBuffer, bytes: Uint8Array, start: number, end: number) => void
+  /** Writes JSON text. */
+  readonly json: CellStyle['text']
+}
+
+/** Writes the cell of a row. */
+type CellWriter = (row: number) => void
+
+/** The writer of the cells of `column`, nulls included. */
+export function cellWriter(column: Column, facts: FileColumn, out: TextBuffer, style: CellStyle): CellWriter {
+  const write = valueWriter(column, facts, out, style)
+  if (column.nullCount === 0) return write
+  return (row) => {
+    if (isPresent(column, row)) write(row)
+    else out.ascii(style.null)
+  }
+}
+
+function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffer, style: CellStyle): CellWriter {
+  switch (type.kind) {
+    case 'Bool':
+      return (row) => out.ascii((((column.values[row >> 3] ?? 0) >> (row & 7)) & 1) === 1 ? 'true' : 'false')
+    case 'String':
+      return bytesWriter(column, out, means === 'json' ? style.json : style.text)
+    case 'Binary':
+      return bytesWriter(column, out, (_, bytes, start, end) => {
+        out.ascii(style.quote)
+        writeHex(out, bytes, start, end)
+        out.ascii(style.quote)
+      })
+    case 'Float32': {
+      const values = typed(Float32Array, column)
+      return (row) => writeFloat(out, float32Token(values[row] ?? 0), style)
+    }
+    case 'Float64': {
+      const values = typed(Float64Array, column)
+      return (row) => {
+        const value = values[row] ?? 0
+        if (!writeShortDecimal(out, value)) writeFloat(out, float64Token(value), style)
+      }
+    }
+    case 'Decimal':
+      return decimalWriter(column, type.scale, out, means === 'integer' ? '' : style.quote)
+    case 'Date': {
+      const days = typed(Int32Array, column)
+      return quoted(out, style.quote, (row) => out.ascii(nearbyDateText(days[row] ?? 0)))
+    }
+    case 'Time':
+      return quoted(out, style.quote, timeWriter(column, type.unit ?? 'Millisecond', out))
+    case 'Timestamp': {
+      const zone = type.timezone === undefined ? '' : 'Z'
+      return quoted(out, style.quote, timestampWriter(column, type.unit ?? 'Millisecond', zone, out))
+    }
+    default:
+      return integerWriter(column, type, out)
+  }
+}
+
+function quoted(out: TextBuffer, quote: CellStyle['quote'], write: CellWriter): CellWriter {
+  if (quote === '') return write
+  return (row) => {
+    out.ascii(quote)
+    write(row)
+    out.ascii(quote)
+  }
+}
+
+function bytesWriter({ values, offsets }: Column, out: TextBuffer, write: CellStyle['text']): CellWriter {
+  const cuts = must(offsets, 'offsets of a variable column')
+  return (row) => write(out, values, cuts[row] ?? 0, cuts[row + 1] ?? 0)
+}
+
+const hexCodes = new TextEncoder().encode('0123456789abcdef')
+
+function writeHex(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+  out.reserve(2 * (end - start))
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] ?? 0
+    out.byte(hexCodes[byte >> 4] ?? 0)
+    out.byte(hexCodes[byte & 15] ?? 0)
+  }
+}
+
+function writeFloat(out: TextBuffer, token: string, style: CellStyle): void {
+  out.ascii(token === 'null' ? style.null : token)
+}
+
+/** Decimal places that are tried. */
+const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
+/** Any two decimals of up to 15 digits are different doubles: the one that a double was made of is its shortest text. */
+const mostScaled = 1e15
+
+/** The token of a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
+function writeShortDecimal(out: TextBuffer, value: number): boolean {
+  const magnitude = value < 0 ? -value : value
+  // The token has an exponent below, and zero has a sign.
+  if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false
+  for (let places = 0; places < powers.length; places++) {
+    const power = powers[places] ?? 1
+    const scaled = Math.round(magnitude * power)
+    if (scaled >= mostScaled) return false
+    if (scaled / power !== magnitude) continue
+    if (value < 0) out.byte(minus)
+    const whole = Math.floor(scaled / power)
+    out.integer(whole)
+    out.byte(point)
+    out.padded(scaled - whole * power, Math.max(1, places))
+    return true
+  }
+  return false
+}
+
+const [minus, point] = [0x2d, 0x2e]
+
+function integerWriter(column: Column, { kind }: DataType, out: TextBuffer): CellWriter {
+  switch (kind) {
+    case 'Int8':
+      return numberWriter(typed(Int8Array, column), out)
+    case 'Int16':
+      return numberWriter(typed(Int16Array, column), out)
+    case 'Int32':
+      return numberWriter(typed(Int32Array, column), out)
+    case 'UInt8':
+      return numberWriter(typed(Uint8Array, column), out)
+    case 'UInt16':
+      return numberWriter(typed(Uint16Array, column), out)
+    case 'UInt32':
+      return numberWriter(typed(Uint32Array, column), out)
+    default: {
+      assert(kind === 'Int64' || kind === 'UInt64', 'a column of text formats has a type that they print')
+      const longs = longsOf(column, kind === 'UInt64')
+      return (row) => {
+        const value = longs.small(row)
+        if (value !== undefined) out.integer(value)
+        else out.ascii(String(longs.big(row)))
+      }
+    }
+  }
+}
+
+function numberWriter(values: { readonly [row: number]: number }, out: TextBuffer): CellWriter {
+  return (row) => out.integer(values[row] ?? 0)
+}
+
+/** 64-bit integers: as plain numbers where those are exact, which is nearly always and much faster. */
+interface Longs {
+  readonly small: (row: number) => number | undefined
+  readonly big: (row: number) => bigint
+}
+
+function longsOf(column: Column, isUnsigned = false): Longs {
+  const words = typed(Int32Array, column)
+  const bigs = isUnsigned ? typed(BigUint64Array, column) : typed(BigInt64Array, column)
+  const small = (row: number): number | undefined => {
+    const high = words[2 * row + 1] ?? 0
+    if (high >= 0x200000 || high < (isUnsigned ? 0 : -0x1fffff)) return undefined
+    return high * 2 ** 32 + ((words[2 * row] ?? 0) >>> 0)
+  }
+  return { small, big: (row) => bigs[row] ?? 0n }
+}
+
+function decimalWriter(column: Column, scale: number, out: TextBuffer, quote: string): CellWriter {
+  const words = typed(Int32Array, column)
+  const longs = typed(BigInt64Array, column)
+  return (row) => {
+    const at = 4 * row
+    const high = words[at + 1] ?? 0
+    const isSmall = high < 0x200000 && high >= -0x1fffff && words[at + 2] === high >> 31 && words[at + 3] === high >> 31
+    out.ascii(quote)
+    if (isSmall) writeScaled(out, high * 2 ** 32 + ((words[at] ?? 0) >>> 0), scale)
+    else out.ascii(decimalText(((longs[2 * row + 1] ?? 0n) << 64n) + BigInt.asUintN(64, longs[2 * row] ?? 0n), scale))
+    out.ascii(quote)
+  }
+}
+
+function writeScaled(out: TextBuffer, scaled: number, scale: number): void {
+  if (scale === 0) return out.integer(scaled)
+  const digits = String(Math.abs(scaled)).padStart(scale + 1, '0')
+  out.ascii(`${scaled < 0 ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`)
+}
+
+/** Units to a second. */
+const perSecond: Readonly<Record<TimeUnit, number>> = {
+  Second: 1,
+  Millisecond: 1e3,
+  Microsecond: 1e6,
+  Nanosecond: 1e9,
+}
+
+/** Times of day of the engine: in units of which a day has fewer than 2^53. */
+function timeWriter(column: Column, unit: TimeUnit, out: TextBuffer): CellWriter {
+  const longs = longsOf(column)
+  return (row) => writeTime(out, must(longs.small(row), 'a time of day is a safe integer'), perSecond[unit])
+}
+
+function timestampWriter(column: Column, unit: TimeUnit, zone: 'Z' | '', out: TextBuffer): CellWriter {
+  const units = perSecond[unit]
+  const perDay = 86_400 * units
+  const longs = longsOf(column)
+  return (row) => {
+    const count = longs.small(row)
+    if (count === undefined) out.ascii(timestampNanosText(longs.big(row) * BigInt(1e9 / units)))
+    else {
+      const days = Math.floor(count / perDay)
+      out.ascii(nearbyDateText(days))
+      out.byte(0x54)
+      writeTime(out, count - days * perDay, units)
+    }
+    out.ascii(zone)
+  }
+}
+
+/** `21:50:00.120`: fraction of 0, 3, 6 or 9 digits as the value needs. */
+function writeTime(out: TextBuffer, inDay: number, units: number): void {
+  const seconds = Math.floor(inDay / units)
+  const nanos = (inDay - seconds * units) * (1e9 / units)
+  const minutes = Math.floor(seconds / 60)
+  out.padded(Math.floor(minutes / 60), 2)
+  out.byte(0x3a)
+  out.padded(minutes % 60, 2)
+  out.byte(0x3a)
+  out.padded(seconds % 60, 2)
+  if (nanos === 0) return
+  out.byte(0x2e)
+  if (nanos % 1e6 === 0) out.padded(nanos / 1e6, 3)
+  else if (nanos % 1e3 === 0) out.padded(nanos / 1e3, 6)
+  else out.padded(nanos, 9)
+}
+
+let lastDay = 0
+let lastDate = '1970-01-01'
+
+/** `dateText` that remembers the last day: neighbouring rows share it. */
+function nearbyDateText(days: number): string {
+  if (days !== lastDay) {
+    lastDate = dateText(days)
+    lastDay = days
+  }
+  return lastDate
+}
+
+interface TypedArrayType<T> {
+  readonly BYTES_PER_ELEMENT: number
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): T
+}
+
+/** The values of a column as numbers; copied where they are not aligned. */
+function typed<T>(ArrayType: TypedArrayType<T>, { values }: Column): T {
+  const aligned = values.byteOffset % ArrayType.BYTES_PER_ELEMENT === 0 ? values : copyBytes(values)
+  return new ArrayType(aligned.buffer, aligned.byteOffset, Math.floor(aligned.length / ArrayType.BYTES_PER_ELEMENT))
+}

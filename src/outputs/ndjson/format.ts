@@ -1,0 +1,44 @@
+// One JSON object a line, its members as in the layout JsonAos.
+// Source: https://github.com/ndjson/ndjson-spec
+
+import { must } from '../../lib/assert.ts'
+import { utf8 } from '../../lib/bytes.ts'
+import { cellWriter } from '../cells.ts'
+import type { FileFormat } from '../file-format.ts'
+import { jsonStyle } from '../json-text.ts'
+import { TextBuffer } from '../text-buffer.ts'
+
+const startBytes = 64 * 1024
+
+export const ndJson: FileFormat = {
+  kind: 'file',
+  name: 'NdJson',
+  spellings: ['NDJSON', 'NdJSON', 'ndjson', 'nd-json'],
+  mediaTypes: ['application/x-ndjson', 'application/jsonl', 'application/ndjson'],
+  extension: 'ndjson',
+  hasSystemColumns: true,
+  choices: [],
+  hasLists: false,
+  begin: (columns) => {
+    const out = new TextBuffer(startBytes)
+    const prefixes = columns.map(({ name }, at) => utf8(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`))
+    const lineEnd = utf8('}\n')
+    return {
+      rows: (batch) => {
+        const writers = columns.map((column, at) =>
+          cellWriter(must(batch.columns[at], 'a column of the batch'), column, out, jsonStyle),
+        )
+        for (let row = 0; row < batch.rows; row++) {
+          for (let at = 0; at < writers.length; at++) {
+            const prefix = prefixes[at]
+            if (prefix !== undefined) out.raw(prefix, 0, prefix.length)
+            writers[at]?.(row)
+          }
+          out.raw(lineEnd, 0, lineEnd.length)
+        }
+        return [out.take()]
+      },
+      end: () => [],
+    }
+  },
+}

@@ -1,0 +1,147 @@
+// Answers that are files: the rows of a query or of a tail, bound to blocks here and written by the engine while they are
+// found. replica/export.ts makes queries of this kind out of whole datasets.
+
+import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
+import type { AnswerStream } from '../engine/answer-stream.ts'
+import type { StreamEnd, StreamJob } from '../engine/messages.ts'
+import { parametersJson } from '../model/parameters.ts'
+import { checkDialect, type QueryRequest } from '../model/query.ts'
+import type { FileOptions } from '../outputs/file-format.ts'
+import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
+import { answerTag, bindQuery, type ReplicaDeps } from './query.ts'
+import { tailStatement, tailTable, tailWindow } from './tail.ts'
+
+/** Raised when a format writes the same rows as other bytes. */
+const fileForm = 1
+
+/** How the rows are written. */
+export interface FileRequest {
+  /** Name of a file format. */
+  readonly format: string
+  readonly options: FileOptions
+  readonly skip: number
+  /** All rows when undefined. */
+  readonly limit: number | undefined
+  /** Refuses a statement whose rows do not come in the order of offsets. */
+  readonly inOffsetOrder?: boolean
+}
+
+/** A dataset that a file was read from, at a block. */
+export interface DatasetHead {
+  readonly id: string
+  readonly alias: string
+  readonly block: string
+}
+
+/** A file that is bound to blocks and not yet written. */
+export interface OpenFile {
+  readonly heads: readonly DatasetHead[]
+  /** Names its bytes; undefined where running again may give others. */
+  readonly tag: string | undefined
+  /** It has no more rows than this, where that is known. */
+  readonly rowsAtMost: number | undefined
+  /** It says what this caller may read: nobody keeps it. */
+  readonly isOfCaller: boolean
+  /** Resolves with the first bytes. */
+  start(): Promise<AnswerStream>
+}
+
+/** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
+export async function openFileQuery(
+  deps: ReplicaDeps,
+  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins'> & FileRequest,
+  caller: Caller,
+): Promise<OpenFile> {
+  checkDialect(request.queryDialect, deps.engine.dialect)
+  await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
+  const { analysis, tables, views, pinned, listings } = await bindQuery(deps, request, caller)
+  const { query, format, options, skip, limit, inOffsetOrder = false } = request
+  const parameters = request.parameters && parametersJson(request.parameters)
+  const job = {
+    analysis,
+    tables,
+    format,
+    options,
+    skip,
+    limit,
+    inOffsetOrder,
+    ...(request.parameters && { parameters: request.parameters.values }),
+    ...(listings.length > 0 && { listings }),
+  }
+  const isSame = analysis.volatile === undefined && analysis.catalogue === undefined
+  const asked = {
+    file: fileForm,
+    query,
+    parameters,
+    pinned,
+    format,
+    ...fileOptions(options),
+    skip,
+    limit: limit ?? null,
+  }
+  return {
+    heads: headsOf(views),
+    tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
+    isOfCaller: analysis.catalogue !== undefined,
+    rowsAtMost: limit,
+    start: async () => await startFile(deps, job, { views, caller }),
+  }
+}
+
+/** The newest rows of a dataset as a file. Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
+export async function openFileTail(
+  deps: ReplicaDeps,
+  request: FileRequest & { readonly alias: string; readonly at: string | undefined; readonly limit: number },
+  caller: Caller,
+): Promise<OpenFile & { readonly truncated: boolean }> {
+  const chain = await new Reader(deps.catalog, caller.mayRead).need(request.alias)
+  const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
+  const { format, options, skip, limit } = request
+  const { start, end, run, skipped } = tailWindow(view, { skip, limit })
+  const tail = view.block.hash
+  return {
+    heads: headsOf([view]),
+    tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format, ...fileOptions(options), skip, limit }),
+    isOfCaller: false,
+    rowsAtMost: end - start,
+    truncated: start > 0,
+    start: async () => {
+      await deps.objects.checkSlices(view, run)
+      const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
+      const tables = [tailTable(deps.store, view, run)]
+      const job = { analysis, tables, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
+      return await startFile(deps, job, { views: [view], caller })
+    },
+  }
+}
+
+function fileOptions({ escapeFormulas, geometry }: FileOptions): object {
+  return { escapeFormulas, geometry: geometry ?? null }
+}
+
+function headsOf(views: readonly DatasetView[]): DatasetHead[] {
+  const heads = views.map(({ id, alias, block }) => [`${id} ${block.hash}`, { id, alias, block: block.hash }] as const)
+  return [...new Map(heads).values()]
+}
+
+async function startFile(
+  deps: ReplicaDeps,
+  job: StreamJob,
+  { views, caller }: { readonly views: readonly DatasetView[]; readonly caller: Caller },
+): Promise<AnswerStream> {
+  const starting = deps.engine.stream(job, askingOf(deps.catalog, caller))
+  const { start, pieces } = await starting.catch((error: unknown) => deps.objects.blame(error, views))
+  return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, views)) }
+}
+
+/** The same pieces; what breaks them off is looked into first. */
+async function* blaming(
+  pieces: AnswerStream['pieces'],
+  blame: (error: unknown) => Promise<never>,
+): AsyncGenerator<Uint8Array, StreamEnd> {
+  try {
+    return yield* pieces
+  } catch (error) {
+    return await blame(error)
+  }
+}
