@@ -1,12 +1,13 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,
-// outputs,long,fairness,hostile,unread,large,keys,catalog]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,keys,catalog,features]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
+import { measureFeatures } from './features.ts'
 import { measureGeoJson } from './geojson.ts'
 import { measureHostileJson } from './hostile-json.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
@@ -47,6 +48,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   large: measureLargeBody,
   keys: measureKeys,
   catalog: measureCatalog,
+  features: measureFeatures,
 }
 /** Parts that need more than Node.js. */
 const furtherParts: typeof parts = { kafka: measureKafka }

@@ -56,7 +56,7 @@ const flags: Readonly<Record<string, string>> = {
 }
 const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=\\w)`, 'g')
 
-const inMediaType = / in the media type: text\/csv; header=\w+/g
+const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
 
 /** A node's text with the flags of `ingest` where it names parameters: `timeZone=UTC` is `--time-zone UTC`. */
 export function withFlags(text: string): string {

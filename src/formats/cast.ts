@@ -11,6 +11,7 @@ import { castVector, endSecond, firstSecond, perSecond } from './cast-vectors.ts
 import type { ColumnPlan, TablePlan } from './column-plan.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { FormatOptions } from './format.ts'
+import { ListCast } from './list-cast.ts'
 import { TypedColumns } from './typed-columns.ts'
 
 interface CastOptions {
@@ -25,6 +26,8 @@ export class ColumnCast {
   readonly #type: DataType
   readonly #faults: FaultLog
   readonly #values: ValueCast
+  /** Where lists are made of their JSON text. */
+  readonly #lists: ListCast | undefined
   readonly #isEventTime: boolean
   /** Whether the times of the file are of no zone, and nobody says which. */
   readonly #isZoneless: boolean
@@ -38,6 +41,7 @@ export class ColumnCast {
     this.#isEventTime = target === plan.columns[0]
     this.#isZoneless = source.kind === 'Timestamp' && source.timezone === undefined && options.timeZone !== 'UTC'
     const typed = new TypedColumns(plan, options)
+    this.#lists = source.kind === 'String' && this.#type.kind === 'List' ? new ListCast(target, options) : undefined
     this.#values = new ValueCast(source, { plan: target, typed, isEventTime: this.#isEventTime })
   }
 
@@ -48,6 +52,7 @@ export class ColumnCast {
     if (this.#source.kind === 'Null')
       return nullColumn({ ...field, type: { kind: 'Option', inner: this.#type } }, column.rows)
     if (this.#isZoneless && column.nullCount < column.rows) this.#noteZoneless(column, first)
+    if (this.#lists !== undefined) return this.#lists.cast(column, first, this.#faults)
     if (this.#isShared(column)) return this.#sharedColumn(column)
     const values = castVector(column, this.#target, this.#isEventTime)
     return values === undefined ? this.#castValues(column, first) : this.#columnOf(column, values)

@@ -17,7 +17,7 @@ const magics: readonly (readonly [hex: string, hint: string, format?: string])[]
   ['28b52ffd', 'The body is zstd: say Content-Encoding: zstd, or unpack it.'],
   [
     '504b0304',
-    'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile, and of others (xlsx files are zips) what is inside.',
+    'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile; unpack others (xlsx files are zips too) and send what is inside.',
     'shapefile',
   ],
   ['50415231', 'The body is a Parquet file, not what its media type says.'],
@@ -40,7 +40,7 @@ export function lookAlikeHint(head: Uint8Array, format: string): string | undefi
   if (!isWholeUtf8(head)) {
     return 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.'
   }
-  return format === 'csv' ? csvHint(text) : jsonHint(text, format)
+  return format === 'csv' || format === 'tsv' ? cellsHint(text, format) : jsonHint(text, format)
 }
 
 /** The first `bytes` as text, one character a byte, without a byte order mark and white space before it. */
@@ -51,24 +51,27 @@ function startOf(head: Uint8Array, bytes: number): string {
     .trimStart()
 }
 
-function csvHint(text: string): string | undefined {
+function cellsHint(text: string, format: 'csv' | 'tsv'): string | undefined {
   if (/^\[\s*[{\]]/.test(text)) return sendAsJson
   if (text.startsWith('{')) return isLines(text) ? sendAsLines : sendAsJson
   const line = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '')
   const count = (separator: string): number => line.split(separator).length - 1
   const [semicolons, tabs, commas] = [count(';'), count('\t'), count(',')]
-  if (semicolons > commas) return `The cells are separated by semicolons: ${separatedByCommas}`
-  return tabs > commas ? `The cells are separated by tabs: ${separatedByCommas}` : undefined
+  if (semicolons > commas && semicolons > tabs) {
+    return 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.'
+  }
+  if (format === 'tsv') return commas > tabs ? 'The cells are separated by commas: send it as text/csv.' : undefined
+  return tabs > commas ? 'The cells are separated by tabs: send it as text/tab-separated-values.' : undefined
 }
 
-const separatedByCommas = 'write them with commas between, and with a point in decimals.'
 const sendAsLines = 'The body has one JSON object a line: send it as application/x-ndjson.'
 const sendAsJson = 'The body is one JSON document: send it as application/json.'
 
 function jsonHint(text: string, format: string): string | undefined {
   const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
   if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
-    return 'The body is rows of text: send it as text/csv.'
+    const isTabbed = line.includes('\t') && !line.includes(',')
+    return `The body is rows of text: send it as ${isTabbed ? 'text/tab-separated-values' : 'text/csv'}.`
   }
   if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return sendAsJson
   return format === 'json' && isLines(text) ? sendAsLines : undefined

@@ -4,14 +4,14 @@
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { arrow } from './arrow/format.ts'
-import { csv } from './csv/format.ts'
+import { csv, tsv } from './csv/format.ts'
 import type { CsvHeader, Format } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
 import { parquet } from './parquet/format.ts'
 import { shapefile } from './shapefile/format.ts'
 
-export const formats: readonly Format[] = [csv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
+export const formats: readonly Format[] = [csv, tsv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
 
 /** What is meant where nobody says a format. */
 export const defaultFormat: Format = ndjson

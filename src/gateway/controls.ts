@@ -6,6 +6,7 @@ import { parametersOf } from '../formats/registry.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
+import { type ContentDigest, readContentDigest } from './content-digest.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -20,6 +21,7 @@ export interface IngestControls {
   readonly contentType: string | undefined
   readonly contentLength: number | undefined
   readonly contentEncoding: ContentEncoding | undefined
+  readonly contentDigests: readonly ContentDigest[]
   readonly waiting: Waiting
   readonly idempotencyKey: string | undefined
   readonly create: boolean
@@ -60,6 +62,7 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     contentType,
     contentLength: length === undefined ? undefined : Number(length),
     contentEncoding: contentEncoding(header(headers, 'content-encoding')),
+    contentDigests: readContentDigest(header(headers, 'content-digest')),
     waiting: waiting(header(headers, 'prefer')),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,

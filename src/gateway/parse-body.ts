@@ -25,6 +25,7 @@ import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
+import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
@@ -73,13 +74,15 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  */
 export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
   const head = new BodyHead(source.format.format.name)
+  const digest = new DigestCheck(source.controls.contentDigests)
   try {
-    const body = await readBody({ ...source, head }, target)
+    const body = await readBody({ ...source, head, digest }, target)
     const map = head.mapDocument(target.shape)
     if (map === undefined) return body
     await discardBody(body)
     throw head.refusal(map)
   } catch (error) {
+    await demandUndamaged(source, digest, error)
     throw head.explained(error, target.shape)
   }
 }
@@ -95,6 +98,8 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const reading = new Reading(source, format, shape)
   try {
     if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
+    source.digest.update(body)
+    source.digest.demandEqual()
     source.head.add(body)
     if (body.length > 0) reading.reader.push(body)
     return await reading.end({ bodyHash: sha3Hash(body), bytes: body.length })
@@ -106,6 +111,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
 
 interface HeadedSource extends BodySource {
   readonly head: BodyHead
+  readonly digest: DigestCheck
 }
 
 interface BodyFacts {
@@ -221,13 +227,14 @@ function fileOptions({ limits, controls: { layer, charset } }: BodySource): File
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
-  { stream, controls, limits, onBytes, head }: HeadedSource,
+  { stream, controls, limits, onBytes, head, digest }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha3256()
   let bytes = 0
   head.isWaiting = true
-  for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits)) {
+  const seen = digest.isAsked ? digest : undefined
+  for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits, seen)) {
     head.isWaiting = false
     hash.update(chunk)
     head.add(chunk)
@@ -237,6 +244,7 @@ async function readThrough(
     head.isWaiting = true
   }
   head.isWaiting = false
+  digest.demandEqual()
   return { bodyHash: hashText(hash.digest()), bytes }
 }
 

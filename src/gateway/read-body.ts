@@ -7,14 +7,23 @@ import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { ContentEncoding } from './controls.ts'
 
-/** Inflated chunks of `stream`. Throws NodeError `BodyTooLarge`, `MalformedBody`. */
+/** Takes the bytes of a body as they are sent. */
+export interface SentBytes {
+  update(bytes: Uint8Array): void
+}
+
+/**
+ * Inflated chunks of `stream`; `seen` is told the bytes as sent, and where it is given the stream can be read on when
+ * this ends before it. Throws NodeError `BodyTooLarge`, `MalformedBody`.
+ */
 export async function* bodyChunks(
   stream: Readable,
   encoding: ContentEncoding | undefined,
   limits: Limits,
+  seen?: SentBytes,
 ): AsyncGenerator<Uint8Array> {
   const sent = { bytes: 0 }
-  const counted = countSent(stream, sent, limits)
+  const counted = countSent(stream, sent, limits, seen)
   if (encoding === undefined) {
     yield* counted
     return
@@ -41,11 +50,17 @@ export async function* bodyChunks(
   }
 }
 
-async function* countSent(stream: Readable, sent: { bytes: number }, limits: Limits): AsyncGenerator<Uint8Array> {
+async function* countSent(
+  stream: Readable,
+  sent: { bytes: number },
+  limits: Limits,
+  seen: SentBytes | undefined,
+): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of stream.iterator({ destroyOnReturn: seen === undefined })) {
       sent.bytes += (chunk as Uint8Array).length // request bodies are Buffers
       if (sent.bytes > limits.bodyBytes) throw tooLarge('bodyBytes', limits.bodyBytes)
+      seen?.update(chunk as Uint8Array) // request bodies are Buffers
       yield chunk as Uint8Array // request bodies are Buffers
     }
   } catch (cause) {
@@ -65,6 +80,11 @@ export function wholeBody(stream: Readable): Promise<Uint8Array> {
       if (!stream.readableEnded) reject(cutOff(undefined))
     })
   })
+}
+
+/** Reads the rest of `stream`, up to the largest body, after what failed in it. Throws NodeError as `bodyChunks`. */
+export async function readRest(stream: Readable, limits: Limits, seen: SentBytes): Promise<void> {
+  for await (const chunk of countSent(stream, { bytes: 0 }, limits, seen)) void chunk
 }
 
 function cutOff(cause: unknown): NodeError {

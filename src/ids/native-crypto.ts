@@ -54,6 +54,15 @@ export function createSha3256(): IncrementalHash {
   }
 }
 
+/** SHA-256 or SHA-512 over bytes that arrive in parts. */
+export function createSha2(algorithm: 'sha256' | 'sha512'): IncrementalHash {
+  const state = createHash(algorithm)
+  return {
+    update: (bytes) => void state.update(bytes),
+    digest: () => plainArray(state.digest()),
+  }
+}
+
 const pool = new Uint8Array(4096)
 let poolUsed = pool.length
 

@@ -1,6 +1,7 @@
 // Undoes LZ4, of untrusted bytes: one block, and a frame of blocks with its checksums. Nothing is allocated but the room that
 // the caller names.
-// Sources: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md and lz4_Frame_format.md, version 1.6.x.
+// Sources: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md and, version 1.6,
+// https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 
 import { nextTurn } from './clock.ts'
 import { xxhash32, Xxhash32 } from './xxhash32.ts'
@@ -14,39 +15,80 @@ const turnBytes = 2 * 1024 * 1024
  * holds more than fits. Matches may reach back to the start of `out`.
  */
 export function readLz4Block(source: Uint8Array, out: Uint8Array, at: number): number {
-  const end = source.length
-  let from = 0
-  let to = at
-  for (;;) {
-    if (from >= end) return -1
-    const token = source[from++] ?? 0
-    let literals = token >> 4
-    if (literals === 15) {
-      for (let byte = 255; byte === 255; literals += byte) {
-        if (from >= end) return -1
-        byte = source[from++] ?? 0
+  const block = new Lz4Block(source, out, at)
+  block.read(out.length)
+  return block.end
+}
+
+/** As `readLz4Block`, for blocks of any size: lets others have their turn. */
+export async function readLongLz4Block(source: Uint8Array, out: Uint8Array, at: number): Promise<number> {
+  const block = new Lz4Block(source, out, at)
+  while (!block.read(turnBytes)) await nextTurn()
+  return block.end
+}
+
+/** A block that is read in steps. */
+class Lz4Block {
+  /** Where the last step ended in `out`; -1 where the block is damaged. */
+  end: number
+  private readonly source: Uint8Array
+  private readonly out: Uint8Array
+  private from = 0
+
+  constructor(source: Uint8Array, out: Uint8Array, at: number) {
+    this.source = source
+    this.out = out
+    this.end = at
+  }
+
+  /** Goes on until the block ends, is found to be damaged, or about `most` bytes were written; true unless there is more. */
+  read(most: number): boolean {
+    const { source, out } = this
+    const end = source.length
+    const stop = this.end + most
+    let { from, end: to } = this
+    while (to <= stop) {
+      if (from >= end) return this.damaged()
+      const token = source[from++] ?? 0
+      let literals = token >> 4
+      if (literals === 15) {
+        for (let byte = 255; byte === 255; literals += byte) {
+          if (from >= end) return this.damaged()
+          byte = source[from++] ?? 0
+        }
       }
-    }
-    if (literals > end - from || literals > out.length - to) return -1
-    if (literals > 32) out.set(source.subarray(from, from + literals), to)
-    else for (let i = 0; i < literals; i++) out[to + i] = source[from + i] ?? 0
-    from += literals
-    to += literals
-    // The last sequence has no match.
-    if (from === end) return to
-    if (end - from < 2) return -1
-    const distance = (source[from] ?? 0) | ((source[from + 1] ?? 0) << 8)
-    from += 2
-    let match = (token & 15) + minMatchBytes
-    if ((token & 15) === 15) {
-      for (let byte = 255; byte === 255; match += byte) {
-        if (from >= end) return -1
-        byte = source[from++] ?? 0
+      if (literals > end - from || literals > out.length - to) return this.damaged()
+      if (literals > 32) out.set(source.subarray(from, from + literals), to)
+      else for (let i = 0; i < literals; i++) out[to + i] = source[from + i] ?? 0
+      from += literals
+      to += literals
+      // The last sequence has no match.
+      if (from === end) {
+        this.end = to
+        return true
       }
+      if (end - from < 2) return this.damaged()
+      const distance = (source[from] ?? 0) | ((source[from + 1] ?? 0) << 8)
+      from += 2
+      let match = (token & 15) + minMatchBytes
+      if ((token & 15) === 15) {
+        for (let byte = 255; byte === 255; match += byte) {
+          if (from >= end) return this.damaged()
+          byte = source[from++] ?? 0
+        }
+      }
+      if (distance === 0 || distance > to || match > out.length - to) return this.damaged()
+      copyMatch(out, to, distance, match)
+      to += match
     }
-    if (distance === 0 || distance > to || match > out.length - to) return -1
-    copyMatch(out, to, distance, match)
-    to += match
+    this.from = from
+    this.end = to
+    return false
+  }
+
+  private damaged(): true {
+    this.end = -1
+    return true
   }
 }
 

@@ -12,6 +12,7 @@ export const errorTable = {
   BadAuthorization: { status: 400, title: 'The Authorization header is malformed' },
   MalformedJson: { status: 400, title: 'The body is not well-formed JSON' },
   MalformedBody: { status: 400, title: 'The body is not what its media type says' },
+  DigestMismatch: { status: 400, title: 'The body is not the one that its digest is of' },
   SqlSyntax: { status: 400, title: 'The SQL does not parse' },
   SqlUnknownName: { status: 400, title: 'The SQL names something that does not exist' },
   SqlValue: { status: 400, title: 'The SQL met a value it cannot handle' },

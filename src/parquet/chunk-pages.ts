@@ -19,7 +19,7 @@ export interface PageSource {
   /** Turns a page of `codec` (its number in parquet.thrift) into its `length` bytes. Throws DecodeError, UnsupportedParquet. */
   readonly inflate: (codec: number, stored: Uint8Array, length: number) => Promise<Uint8Array> | Uint8Array
   /** CRC-32 of RFC 1952, unsigned. */
-  readonly crc32: (bytes: Uint8Array) => number
+  readonly crc32: (bytes: Uint8Array) => Promise<number> | number
   /** Takes or, below 0, gives back memory for an inflated page. Throws NodeError where it is too much. */
   readonly hold: (bytes: number) => void
   /** Bytes that are read ahead. */
@@ -62,8 +62,11 @@ export class ChunkPages {
   private readonly end: number
   private window: Uint8Array = new Uint8Array(0)
   private windowStart = 0
+  /** Whether the page last read has a checksum. */
+  private isChecked = false
   private heldForPage = 0
   private heldForDictionary = 0
+  private hasDictionary = false
   private dictionary: DictionaryPage | undefined
 
   constructor(source: PageSource, chunk: ColumnChunk, shape: LevelShape) {
@@ -97,14 +100,14 @@ export class ChunkPages {
       }
       // Before anything is read for it, so that sizes that lie cost nothing.
       this.source.hold(inflatedBytes)
-      if (kind === 'dictionary') this.heldForDictionary += inflatedBytes
+      if (kind === 'dictionary') this.holdDictionary(header)
       else this.heldForPage = inflatedBytes
       const stored = await this.bytes(storedBytes)
-      if (header.crc !== undefined && this.source.crc32(stored) !== header.crc) {
+      this.isChecked = header.crc !== undefined
+      if (this.isChecked && (await this.source.crc32(stored)) !== header.crc) {
         damaged('has a page whose checksum (CRC-32) is not that of its bytes')
       }
       if (kind === 'dictionary') {
-        if (this.heldForDictionary > inflatedBytes) damaged('has two dictionaries')
         await this.readDictionary(header, stored)
         continue
       }
@@ -116,6 +119,7 @@ export class ChunkPages {
       this.source.hold(-this.heldForPage)
       this.heldForPage = 0
     }
+    if (this.isChecked && this.at !== this.end) damaged('has more pages than its values need')
     return undefined
   }
 
@@ -124,6 +128,16 @@ export class ChunkPages {
     this.source.hold(-this.heldForPage - this.heldForDictionary)
     this.heldForPage = 0
     this.heldForDictionary = 0
+  }
+
+  /** Counts a dictionary: its bytes, which are held, and where each value begins and ends. */
+  private holdDictionary({ entries, inflatedBytes }: PageHeader): void {
+    if (this.hasDictionary) damaged('has two dictionaries')
+    this.hasDictionary = true
+    this.heldForDictionary = inflatedBytes
+    if (!(entries >= 0 && entries <= inflatedBytes)) damaged('has a dictionary of more values than bytes')
+    this.source.hold(8 * entries)
+    this.heldForDictionary += 8 * entries
   }
 
   private async readDictionary(header: PageHeader, stored: Uint8Array): Promise<void> {

@@ -102,15 +102,23 @@ export class SpatialRows {
     { number, column, signal }: { readonly number: number; readonly column: string; readonly signal: AbortSignal },
   ): Promise<SpatialIndex> {
     signal.throwIfAborted()
-    const { hash } = must(slices.at(number), 'a slice of the view')
+    const next = slices.at(number + 1)
+    // The next one is made meanwhile, in another thread; what is wrong with it is told when its turn comes.
+    if (next !== undefined) this.#held(id, next.hash, column).catch(() => undefined)
+    return await this.#held(id, must(slices.at(number), 'a slice of the view').hash, column)
+  }
+
+  /** The index of a slice, made unless it is kept. */
+  async #held(id: DatasetId, hash: Hash, column: string): Promise<SpatialIndex> {
     const key = `${hash} ${column}`
     const known = this.#indexes.get(key)
     const index = known ?? this.#make(id, hash, column)
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
+    if (known !== undefined) return await known
     try {
       const made = await index
-      if (known === undefined) this.#keep(key, indexBytes(made))
+      this.#keep(key, indexBytes(made))
       return made
     } catch (error) {
       this.#indexes.delete(key)

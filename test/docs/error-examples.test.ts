@@ -49,6 +49,10 @@ const requests: Partial<Record<ErrorKind, () => [string, Call?]>> = {
     '/acme/goods/ingest',
     { ...post('no gzip'), headers: { ...ndjson, 'content-encoding': 'gzip' } },
   ],
+  DigestMismatch: () => [
+    '/acme/goods/ingest',
+    { ...post('{}'), headers: { ...ndjson, 'content-digest': `sha-256=:${'A'.repeat(43)}=:` } },
+  ],
   SqlSyntax: () => sql('select * form acme.goods'),
   SqlUnknownName: () => sql('select citty from acme.goods'),
   SqlValue: () => sql("select cast('abc' as integer)"),

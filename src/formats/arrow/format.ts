@@ -28,7 +28,7 @@ export const arrow: FileFormat = {
   title: 'Arrow',
   mediaTypes: ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.file'],
   extensions: ['arrow', 'arrows', 'feather', 'ipc'],
-  about: 'an Arrow IPC stream or file (Feather version 2), compressed or not; columns are matched by name',
+  about: 'an Arrow IPC stream or file (Feather version 2), compressed or not, whose columns are matched by name',
   openFile: async (file, { limits }) => new ColumnarReader(await openArrow(file, limits)),
 }
 
@@ -45,7 +45,7 @@ export async function openArrow(
   const source = await openArrowSource(window)
   const { reader, table } = source.schema
   const fields = await at({}, () => readSchema(reader, table, limits.columns))
-  const types = dictionaryTypes(fields)
+  const types = await at({}, () => dictionaryTypes(fields))
   const rows = await countRows(source, types)
   const { recordBytes } = limits
   return {

@@ -63,6 +63,7 @@ export interface ArrowSource {
 /** Opens a stream or a file, whichever the first bytes say. Throws NodeError `MalformedBody`, `UnsupportedEncoding`. */
 export function openArrowSource(window: Window): Promise<ArrowSource> {
   return at({}, async () => {
+    if (window.bytes === 0) return damaged('is empty; an Arrow stream has a schema at least')
     const head = textOf(await window.at(0, Math.min(fileHeadBytes, window.bytes)))
     if (head.startsWith(magic)) return openFile(window)
     if (head.startsWith('FEA1')) unsupported('is in version 1 of Feather; write it in version 2')

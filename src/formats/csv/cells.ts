@@ -1,4 +1,4 @@
-// Takes one CSV record apart into cells. Source: RFC 4180, with LF as a line end too.
+// Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
 
 import { foldAscii } from '../../model/names.ts'
 import { classOfText, valueClass } from '../inference.ts'
@@ -6,6 +6,17 @@ import { comma, quote, Scratch } from '../json/text.ts'
 import type { Framer } from '../record-feed.ts'
 
 const carriageReturn = 0x0d
+const tab = 0x09
+
+/** What stands between two cells. */
+export interface Separator {
+  readonly byte: number
+  /** With its article. */
+  readonly name: string
+}
+
+export const commas: Separator = { byte: comma, name: 'a comma' }
+export const tabs: Separator = { byte: tab, name: 'a tab' }
 
 /** Why a record's cells cannot be told apart. */
 export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
@@ -13,11 +24,16 @@ export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
 /** Most cells of a record. */
 const maxCells = 16_384
 
-/** The faults as sentences. */
-export const splitFaults: Readonly<Record<NonNullable<CellFault>, string>> = {
-  'after-quote': 'Only a comma or the end of the line may follow a closing quote.',
-  'bare-quote': 'A cell with a quote in it must be quoted, and the quote doubled.',
-  'too-many': `A record has at most ${maxCells} cells.`,
+/** A fault as a sentence. */
+export function splitFault(fault: NonNullable<CellFault>, { name }: Separator): string {
+  switch (fault) {
+    case 'after-quote':
+      return `Only ${name} or the end of the line may follow a closing quote.`
+    case 'bare-quote':
+      return 'A cell with a quote in it must be quoted, and the quote doubled.'
+    case 'too-many':
+      return `A record has at most ${maxCells} cells.`
+  }
 }
 
 /** The cells of the record last split: cell i is `source(i)[starts[i], ends[i])`. */
@@ -33,6 +49,11 @@ export class CsvCells {
   quoted: Uint8Array = new Uint8Array(64)
   private bytes: Uint8Array = new Uint8Array(0)
   private readonly scratch = new Scratch()
+  private readonly separator: number
+
+  constructor({ byte }: Separator) {
+    this.separator = byte
+  }
 
   /** The bytes that cell `cell` lies in. */
   source(cell: number): Uint8Array {
@@ -41,6 +62,7 @@ export class CsvCells {
 
   /** Splits `bytes[start, end)`, a record without its line end (a carriage return before it is dropped). */
   split(bytes: Uint8Array, start: number, end: number): CellFault {
+    const { separator } = this
     this.bytes = bytes
     this.count = 0
     this.scratch.reset(0)
@@ -60,7 +82,7 @@ export class CsvCells {
         if (at < 0) return 'after-quote'
       } else {
         const first = at
-        while (at < stop && bytes[at] !== comma) {
+        while (at < stop && bytes[at] !== separator) {
           if (bytes[at] === quote) {
             this.faultAt = at
             return 'bare-quote'
@@ -95,7 +117,7 @@ export class CsvCells {
     this.quoted[cell] = 1
     if (doubled) this.undouble(cell, open + 1, at)
     const after = at + 1
-    if (after < stop && bytes[after] !== comma) {
+    if (after < stop && bytes[after] !== this.separator) {
       this.faultAt = after
       return -1
     }
@@ -152,10 +174,15 @@ export class CsvFramer implements Framer {
   /** Line of the quote that opened the last quoted cell, and its distance from the start of the record. */
   quoteLine = 0
   quoteDistance = 0
+  private readonly separator: number
   private state: CellState = 'start'
   private recordLength = 0
   /** Index of the next quote in the bytes at hand, at or after the last place it was needed; -1: not looked for. */
   private nextQuote = -1
+
+  constructor({ byte }: Separator) {
+    this.separator = byte
+  }
 
   /** True when the bytes so far end inside of quotes. */
   get inQuotes(): boolean {
@@ -176,7 +203,7 @@ export class CsvFramer implements Framer {
     const stop = lineEnd < 0 ? bytes.length : lineEnd
     if (this.state === 'quoted' || this.quoteBefore(bytes, at, stop)) return this.endQuoted(bytes, at)
     if (lineEnd >= 0) return lineEnd
-    if (stop > at) this.state = bytes[stop - 1] === comma ? 'start' : 'plain'
+    if (stop > at) this.state = bytes[stop - 1] === this.separator ? 'start' : 'plain'
     this.recordLength += stop - at
     return -1
   }
@@ -191,6 +218,7 @@ export class CsvFramer implements Framer {
 
   private endQuoted(bytes: Uint8Array, from: number): number {
     const { length } = bytes
+    const { separator } = this
     let state = this.state
     let at = from
     for (; at < length; at++) {
@@ -205,7 +233,7 @@ export class CsvFramer implements Framer {
         }
         state = 'quoted'
       } else if (byte === newline) break
-      else state = byte === comma ? 'start' : 'plain'
+      else state = byte === separator ? 'start' : 'plain'
     }
     this.state = state
     this.recordLength += at - from

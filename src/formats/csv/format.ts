@@ -1,4 +1,4 @@
-// CSV as a format of ingest: cells by position or by the names in the header, into the columns; and inference over it,
+// CSV and TSV as formats of ingest: cells by position or by the names in the header, into the columns; and inference over it,
 // from the header and the classes of the cells of each column in the first records.
 
 import { must } from '../../lib/assert.ts'
@@ -20,20 +20,40 @@ import {
   valueClass,
 } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
-import { cellTexts, CsvCells, CsvFramer, firstNonName, isBlankLine, namesColumns, splitFaults } from './cells.ts'
+import {
+  cellTexts,
+  commas,
+  CsvCells,
+  CsvFramer,
+  firstNonName,
+  isBlankLine,
+  namesColumns,
+  type Separator,
+  splitFault,
+  tabs,
+} from './cells.ts'
+
+/** A format of cells. */
+interface Dialect {
+  readonly separator: Separator
+  readonly mediaType: string
+}
 
 class CsvInferrer extends BodyInferrer {
   private readonly options: InferOptions
+  private readonly mediaType: string
   private readonly framer: CsvFramer
-  private readonly cells = new CsvCells()
+  private readonly cells: CsvCells
   private header: CsvHeader | undefined
   /** Column of each cell; settled by the first record. */
   private layout: readonly (SampledColumn | undefined)[] | undefined = undefined
 
-  constructor(options: InferOptions) {
-    const framer = new CsvFramer()
+  constructor(options: InferOptions, { separator, mediaType }: Dialect) {
+    const framer = new CsvFramer(separator)
     super(options, framer)
     this.framer = framer
+    this.cells = new CsvCells(separator)
+    this.mediaType = mediaType
     this.options = options
     this.header = options.csvHeader
   }
@@ -102,7 +122,7 @@ class CsvInferrer extends BodyInferrer {
     const { details } = faults.toError(false)
     return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
       ...details,
-      hint: 'Say header=present or header=absent in the media type: text/csv; header=absent.',
+      hint: `Say header=present or header=absent in the media type: ${this.mediaType}; header=absent.`,
     })
   }
 
@@ -128,8 +148,9 @@ const valuelessCell = -2
 
 class CsvReader extends BodyReader {
   private readonly plan: TablePlan
+  private readonly separator: Separator
   private readonly framer: CsvFramer
-  private readonly cells = new CsvCells()
+  private readonly cells: CsvCells
   private readonly number = new NumberScan()
   private header: CsvHeader | undefined
   /** Column of each cell; settled by the first record. */
@@ -140,10 +161,12 @@ class CsvReader extends BodyReader {
   private missing: readonly number[] = []
   private sawNul = false
 
-  constructor(options: ReaderOptions) {
+  constructor(options: ReaderOptions, { separator }: Dialect) {
     const plan = tablePlan(options)
-    const framer = new CsvFramer()
+    const framer = new CsvFramer(separator)
     super(options, framer, plan)
+    this.separator = separator
+    this.cells = new CsvCells(separator)
     this.plan = plan
     this.framer = framer
     this.header = options.csvHeader
@@ -201,7 +224,7 @@ class CsvReader extends BodyReader {
     const fault = this.cells.split(bytes, start, end)
     if (fault === undefined) return true
     const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
-    this.fault({ kind, message: splitFaults[fault], bytes, at: this.cells.faultAt, end }, record)
+    this.fault({ kind, message: splitFault(fault, this.separator), bytes, at: this.cells.faultAt, end }, record)
     return false
   }
 
@@ -328,6 +351,9 @@ class CsvReader extends BodyReader {
 
 const unclosedMessage = 'The quote that opens this cell is never closed.'
 
+const csvDialect: Dialect = { separator: commas, mediaType: 'text/csv' }
+const tsvDialect: Dialect = { separator: tabs, mediaType: 'text/tab-separated-values' }
+
 export const csv: StreamFormat = {
   kind: 'stream',
   name: 'csv',
@@ -338,6 +364,20 @@ export const csv: StreamFormat = {
   example: 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
   isLines: true,
   hasHeader: true,
-  createReader: (options) => new CsvReader(options),
-  createInferrer: (options) => new CsvInferrer(options),
+  createReader: (options) => new CsvReader(options, csvDialect),
+  createInferrer: (options) => new CsvInferrer(options, csvDialect),
+}
+
+export const tsv: StreamFormat = {
+  kind: 'stream',
+  name: 'tsv',
+  title: 'TSV',
+  mediaTypes: ['text/tab-separated-values'],
+  extensions: ['tsv', 'tab'],
+  about: 'as CSV, with tabs between cells',
+  example: 'event_time\tsensor\tcelsius\n2026-01-31T12:00:00Z\ts1\t21.5\n',
+  isLines: true,
+  hasHeader: true,
+  createReader: (options) => new CsvReader(options, tsvDialect),
+  createInferrer: (options) => new CsvInferrer(options, tsvDialect),
 }

@@ -2,32 +2,25 @@
 // one page per column in memory, whatever the size of its row groups.
 // Source: https://parquet.apache.org/docs/file-format/
 
-import { crc32 } from 'node:zlib'
 import { firstDuration } from '../../arrow/durations.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { Limits } from '../../lib/limits.ts'
 import { optional } from '../../model/schema.ts'
-import type { PageSource } from '../../parquet/chunk-pages.ts'
 import { type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
 import type { ColumnarFile } from '../columnar.ts'
 import type { BodyFile } from '../format.ts'
 import { readBatches } from './batches.ts'
-import { checkCodec, inflatePage } from './codecs.ts'
+import { checkCodec } from './codecs.ts'
 import { located, malformed, notRead } from './faults.ts'
 import { type FileColumn, fileColumns } from './file-columns.ts'
 import { geoColumns, geoKey } from './geo-columns.ts'
+import { pageSource } from './page-source.ts'
 
 /** Key of the metadata of the file that holds the Arrow schema it was written from. */
 const arrowKey = 'ARROW:schema'
 const mostFooterBytes = 8 * 1024 * 1024
 const mostRowGroups = 10_000
-const mostPageBytes = 64 * 1024 * 1024
-const mostOpenBytes = 256 * 1024 * 1024
-/** What all columns together read ahead. */
-const windowsBytes = 16 * 1024 * 1024
-const [leastWindowBytes, mostWindowBytes] = [16 * 1024, 1024 * 1024]
-
 export interface ParquetOptions {
   readonly limits: Pick<Limits, 'columns' | 'recordBytes'>
 }
@@ -171,28 +164,4 @@ function checkChunk({ rows, chunks }: RowGroup, at: number, leaf: FileColumn['le
   if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
   const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
   if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
-}
-
-function pageSource(file: BodyFile, columns: number): PageSource {
-  let open = 0
-  return {
-    at: (start, end) => file.at(start, end),
-    inflate: inflatePage,
-    crc32: (bytes) => crc32(bytes),
-    windowBytes: Math.max(leastWindowBytes, Math.min(mostWindowBytes, Math.floor(windowsBytes / Math.max(1, columns)))),
-    hold: (bytes) => {
-      if (bytes > mostPageBytes) throw tooLarge(`A page of the file has ${bytes} bytes`, 'pageBytes', mostPageBytes)
-      if (bytes > 0 && open + bytes > mostOpenBytes) {
-        throw tooLarge('The pages that are read side by side are too large', 'openPageBytes', mostOpenBytes)
-      }
-      open += bytes
-    },
-  }
-}
-
-function tooLarge(what: string, name: string, value: number): NodeError {
-  return new NodeError('BodyTooLarge', `${what}. Nothing was stored.`, {
-    limit: { name, value, unit: 'bytes' },
-    hint: 'Write the file with pages of 1 MiB, as most software does by itself (pyarrow: data_page_size=1048576).',
-  })
 }

@@ -13,7 +13,7 @@ import { writeGeometry, writeMeasures } from './geometry-text.ts'
 import { JsonText } from './json-text.ts'
 import type { Layer } from './layer.ts'
 import { unknownCrs, wrongCrsHint } from './prj.ts'
-import { isFault, readShape, type Shape, type ShapeFault } from './shape.ts'
+import { isFault, readShape, type Shape, ShapeBuffers, type ShapeFault } from './shape.ts'
 import { readShpHeader, Shapes, type ShapeType } from './shp.ts'
 
 const chunkBytes = 256 * 1024
@@ -95,6 +95,7 @@ class FeatureWriter {
   readonly #type: ShapeType
   readonly #rows: RowWriter
   readonly #faults = new FaultLog()
+  readonly #buffers = new ShapeBuffers()
   #records = 0
 
   constructor(open: OpenLayer, type: ShapeType, rows: RowWriter) {
@@ -108,7 +109,11 @@ class FeatureWriter {
     const { out } = this
     const before = out.length
     const record = this.#records++
-    const shape = yield* readShape(this.#type, shapes.bytes, shapes.start, shapes.end)
+    const shape = yield* readShape(this.#type, shapes.bytes, {
+      start: shapes.start,
+      end: shapes.end,
+      buffers: this.#buffers,
+    })
     const shapeFault = shape !== undefined && isFault(shape) ? shape : undefined
     out.raw(head)
     let measured: Shape | undefined

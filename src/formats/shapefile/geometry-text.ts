@@ -52,13 +52,13 @@ function headOf({ kind, lines, polygons }: Shape): keyof typeof heads {
 type WriteOne = (position: number) => void
 
 function* writeParts(out: JsonText, shape: Shape, write: WriteOne): Generator<void> {
-  const { kind, xy, lines, polygons } = shape
+  const { kind, positions, lines, polygons } = shape
   switch (kind) {
     case 'point':
       write(0)
       return
     case 'multipoint':
-      yield* writeRun(out, { start: 0, end: xy.length / 2, isReversed: false }, write)
+      yield* writeRun(out, { start: 0, end: positions, isReversed: false }, write)
       return
     case 'polyline':
       if (lines.length > 2) out.byte(open)
@@ -105,13 +105,5 @@ function* writeRun(out: JsonText, { start, end, isReversed }: Run, write: WriteO
 }
 
 function writePosition(out: JsonText, { xy, z }: Shape, position: number): void {
-  out.byte(open)
-  out.number(xy[2 * position] ?? 0)
-  out.byte(comma)
-  out.number(xy[2 * position + 1] ?? 0)
-  if (z !== undefined) {
-    out.byte(comma)
-    out.number(z[position] ?? 0)
-  }
-  out.byte(close)
+  out.position(xy[2 * position] ?? 0, xy[2 * position + 1] ?? 0, z === undefined ? undefined : (z[position] ?? 0))
 }

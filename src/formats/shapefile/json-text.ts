@@ -1,5 +1,7 @@
 // JSON text as growing bytes: what the readers of a shapefile write features into.
 
+import { leastSize, mostDigitBytes, mostSize, writeShortest } from './shortest.ts'
+
 const minus = 0x2d
 const point = 0x2e
 const zero = 0x30
@@ -74,41 +76,67 @@ export class JsonText {
 
   /** Adds a finite number with the fewest digits that make it again: what `String` would write. */
   number(value: number): void {
-    const size = value < 0 ? -value : value
-    const scaled = Math.round(size * 1e7)
-    // Decimals of up to 15 digits and doubles go one to one: a short one that makes the value is the shortest.
-    if (scaled < 1e15 && scaled / 1e7 === size && (size >= 1e-6 || size === 0)) this.decimal(value < 0, scaled)
-    else this.ascii(String(value))
+    this.reserve(mostDigitBytes)
+    this.length = writeNumber(this.bytes, this.length, value)
   }
 
-  /** Adds `scaled` / 10⁷; `scaled` is a whole number below 10¹⁵. */
-  private decimal(isNegative: boolean, scaled: number): void {
-    this.reserve(20)
+  /** Adds `[x,y]`, or `[x,y,z]` where `z` is a number. */
+  position(x: number, y: number, z: number | undefined): void {
+    this.reserve(3 * mostDigitBytes + 4)
     const { bytes } = this
     let at = this.length
-    if (isNegative) bytes[at++] = minus
-    const whole = Math.floor(scaled / 1e7)
-    let fraction = scaled - whole * 1e7
-    let digits = 1
-    for (let power = 10; whole >= power; power *= 10) digits += 1
-    let rest = whole
-    for (let i = at + digits - 1; i >= at; i--) {
-      const next = Math.floor(rest / 10)
-      bytes[i] = zero + rest - next * 10
-      rest = next
+    bytes[at] = 0x5b
+    at = writeNumber(bytes, at + 1, x)
+    bytes[at] = 0x2c
+    at = writeNumber(bytes, at + 1, y)
+    if (z !== undefined) {
+      bytes[at] = 0x2c
+      at = writeNumber(bytes, at + 1, z)
     }
-    at += digits
-    if (fraction > 0) {
-      let decimals = 7
-      for (; fraction % 10 === 0; fraction /= 10) decimals -= 1
-      bytes[at] = point
-      for (let i = at + decimals; i > at; i--) {
-        const next = Math.floor(fraction / 10)
-        bytes[i] = zero + fraction - next * 10
-        fraction = next
-      }
-      at += decimals + 1
-    }
-    this.length = at
+    bytes[at] = 0x5d
+    this.length = at + 1
   }
+}
+
+/** Writes a finite number at `at`, where there is room: index after it. */
+function writeNumber(bytes: Uint8Array, at: number, value: number): number {
+  const size = value < 0 ? -value : value
+  let from = at
+  if (value < 0) bytes[from++] = minus
+  const scaled = Math.round(size * 1e7)
+  // Decimals of up to fifteen digits and doubles go one to one: a short one that makes the value is the shortest.
+  if (scaled < 1e15 && scaled / 1e7 === size && (size >= 1e-6 || size === 0)) return writeDecimal(bytes, from, scaled)
+  const end = size >= leastSize && size < mostSize ? writeShortest(bytes, from, size) : -1
+  if (end >= 0) return end
+  const text = String(size)
+  for (let i = 0; i < text.length; i++) bytes[from++] = text.charCodeAt(i)
+  return from
+}
+
+/** Writes `scaled` / 10⁷ at `at`, where `scaled` is a whole number below 10¹⁵: index after it. */
+function writeDecimal(bytes: Uint8Array, at: number, scaled: number): number {
+  const whole = Math.floor(scaled / 1e7) | 0
+  let fraction = (scaled - whole * 1e7) | 0
+  let digits = 1
+  for (let power = 10; whole >= power; power *= 10) digits += 1
+  let rest = whole
+  for (let i = at + digits - 1; i >= at; i--) {
+    const next = (rest / 10) | 0
+    bytes[i] = zero + rest - next * 10
+    rest = next
+  }
+  const end = at + digits
+  if (fraction === 0) return end
+  let decimals = 7
+  for (let next = (fraction / 10) | 0; next * 10 === fraction; next = (fraction / 10) | 0) {
+    fraction = next
+    decimals -= 1
+  }
+  bytes[end] = point
+  for (let i = end + decimals; i > end; i--) {
+    const next = (fraction / 10) | 0
+    bytes[i] = zero + fraction - next * 10
+    fraction = next
+  }
+  return end + decimals + 1
 }

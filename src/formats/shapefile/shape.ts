@@ -23,7 +23,8 @@ export interface ShapeFault extends RecordFault {
 /** A record as the parts of a geometry. */
 export interface Shape {
   readonly kind: 'point' | 'multipoint' | 'polyline' | 'polygon'
-  /** x, y, x, y, …. */
+  readonly positions: number
+  /** x, y, x, y, …: valid, like `z` and `m`, until the next shape is read. */
   readonly xy: Float64Array
   readonly z: Float64Array | undefined
   /** NaN where a position has none; undefined where none has one. */
@@ -31,6 +32,25 @@ export interface Shape {
   /** Where each line begins and, last, where all end, in positions. */
   readonly lines: Int32Array
   readonly polygons: readonly RingGroup[]
+}
+
+/** Where the coordinates of one record after the other are kept. */
+export class ShapeBuffers {
+  readonly xy: DoubleBuffer = new DoubleBuffer()
+  readonly z: DoubleBuffer = new DoubleBuffer()
+  readonly m: DoubleBuffer = new DoubleBuffer()
+}
+
+class DoubleBuffer {
+  #values = new Float64Array(256)
+
+  /** The `count` doubles at `at`, at the beginning of an array that may be longer. */
+  read(view: DataView, at: number, count: number): Float64Array {
+    if (this.#values.length < count) this.#values = new Float64Array(2 * count)
+    const values = this.#values
+    for (let i = 0; i < count; i++) values[i] = view.getFloat64(at + 8 * i, true)
+    return values
+  }
 }
 
 /** Where the parts of a record lie in it. */
@@ -52,8 +72,7 @@ export function isFault(result: object): result is ShapeFault {
 export function* readShape(
   type: ShapeType,
   bytes: Uint8Array,
-  start: number,
-  end: number,
+  { start, end, buffers }: { readonly start: number; readonly end: number; readonly buffers: ShapeBuffers },
 ): Generator<void, Shape | ShapeFault | undefined> {
   const view = new DataView(bytes.buffer, bytes.byteOffset + start, end - start)
   const code = view.getInt32(0, true)
@@ -65,12 +84,12 @@ export function* readShape(
   if (isFault(layout)) return layout
   const { points, lines, pointsAt, zAt, mAt } = layout
   if (points === 0) return undefined
-  const xy = doubles(view, pointsAt, 2 * points)
-  const z = zAt === undefined ? undefined : doubles(view, zAt, points)
-  const m = mAt === undefined ? undefined : measures(doubles(view, mAt, points))
-  const fault = judgePositions(xy, z) ?? judgeMeasures(m)
+  const xy = buffers.xy.read(view, pointsAt, 2 * points)
+  const z = zAt === undefined ? undefined : buffers.z.read(view, zAt, points)
+  const m = mAt === undefined ? undefined : measures(buffers.m.read(view, mAt, points), points)
+  const fault = judgePositions(xy, points) ?? judgeHeights(z, points) ?? judgeMeasures(m, points)
   if (fault !== undefined) return fault
-  const shape = { xy, z, m: m?.every(Number.isNaN) === true ? undefined : m, lines, polygons: [] }
+  const shape = { positions: points, xy, z, m, lines, polygons: [] }
   switch (type.kind) {
     case 'point':
     case 'multipoint':
@@ -137,28 +156,32 @@ function linesOf(view: DataView, parts: number, points: number): Int32Array<Arra
   return lines
 }
 
-/** Copies `count` doubles, which lie in the bytes at any place. */
-function doubles(view: DataView, at: number, count: number): Float64Array {
-  const out = new Float64Array(count)
-  new Uint8Array(out.buffer).set(new Uint8Array(view.buffer, view.byteOffset + at, 8 * count))
-  return out
+/** Puts NaN for those that mean that there is none; undefined where none means anything. */
+function measures(values: Float64Array, count: number): Float64Array | undefined {
+  let measured = 0
+  for (let i = 0; i < count; i++) {
+    const value = values[i] ?? 0
+    if (value >= noMeasure) measured += 1
+    else values[i] = Number.NaN
+  }
+  return measured === 0 ? undefined : values
 }
 
-/** Puts NaN for those that mean that there is none. */
-function measures(values: Float64Array): Float64Array {
-  for (let i = 0; i < values.length; i++) if ((values[i] ?? 0) < noMeasure) values[i] = Number.NaN
-  return values
-}
-
-function judgePositions(xy: Float64Array, z: Float64Array | undefined): ShapeFault | undefined {
-  for (let i = 0; i < xy.length; i += 2) {
+function judgePositions(xy: Float64Array, count: number): ShapeFault | undefined {
+  for (let i = 0; i < 2 * count; i += 2) {
     const x = xy[i] ?? 0
     const y = xy[i + 1] ?? 0
     const isPlace = Math.abs(x) <= maxLongitude + toleranceDegrees && Math.abs(y) <= maxLatitude + toleranceDegrees
     if (!isPlace) return badPosition(i / 2, x, y)
   }
-  const height = z?.findIndex((value) => !Number.isFinite(value)) ?? -1
-  return height < 0 ? undefined : invalid(`The height of position ${height} is ${z?.[height]}, no number.`)
+  return undefined
+}
+
+function judgeHeights(z: Float64Array | undefined, count: number): ShapeFault | undefined {
+  for (let i = 0; z !== undefined && i < count; i++) {
+    if (!Number.isFinite(z[i])) return invalid(`The height of position ${i} is ${z[i]}, no number.`)
+  }
+  return undefined
 }
 
 function badPosition(position: number, x: number, y: number): ShapeFault {
@@ -169,9 +192,9 @@ function badPosition(position: number, x: number, y: number): ShapeFault {
   return { ...invalid(message), outOfRange: true }
 }
 
-function judgeMeasures(m: Float64Array | undefined): ShapeFault | undefined {
+function judgeMeasures(m: Float64Array | undefined, count: number): ShapeFault | undefined {
   const at = m?.indexOf(Number.POSITIVE_INFINITY) ?? -1
-  return at < 0 ? undefined : invalid(`The measure of position ${at} is infinite.`)
+  return at < 0 || at >= count ? undefined : invalid(`The measure of position ${at} is infinite.`)
 }
 
 function judgeLines(lines: Int32Array): ShapeFault | undefined {

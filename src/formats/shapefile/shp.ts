@@ -96,7 +96,7 @@ export class Shapes {
 
   /** Moves to the next record, which belongs to row `row`; false when it has to be fetched first. Throws as `fetch`. */
   take(row: number): boolean {
-    if (this.#shx !== undefined) return false
+    if (this.#shx !== undefined || this.#shp.taken >= this.#size) return false
     if (!this.#shp.take(recordHeaderBytes)) return false
     const bytes = this.#contentBytes(row)
     if (this.#shp.take(bytes)) return this.#set(bytes)

@@ -4,9 +4,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { columnLayout } from '../../../src/arrow/columns.ts'
+import { encodeArrowStream } from '../../../src/arrow/ipc.ts'
 import { openArrow } from '../../../src/formats/arrow/format.ts'
 import { type Column, type DataType, innerType } from '../../../src/model/schema.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
+import { decodeArrowBatches } from '../../helpers/slices.ts'
 import { bodyFile, collected, failureOf, valueAt } from '../reading.ts'
 
 const folder = join(import.meta.dirname, '../../fixtures/arrow')
@@ -55,7 +58,7 @@ async function read(bytes: Uint8Array): Promise<ColumnSays[]> {
 }
 
 /** `grown.json` is what is in `grown.arrow` and `grown.arrows`, `types.json` what is in `types-zstd.arrow`. */
-const samples = readdirSync(folder).filter((name) => /\.arrows?$/.test(name) && !name.startsWith('refused-'))
+const samples = readdirSync(folder).filter((name) => /\.arrows?$/.test(name) && !/^(?:refused|hostile)-/.test(name))
 const aliases: Readonly<Record<string, string>> = { replaced: 'grown' }
 
 describe('Arrow of other writers', () => {
@@ -65,6 +68,15 @@ describe('Arrow of other writers', () => {
     const base = name.replace(/(?:-\w+)?\.\w+$/, '')
     const expected = JSON.parse(readFileSync(join(folder, `${aliases[base] ?? base}.json`), 'utf8'))
     expect(await read(readFileSync(join(folder, name)))).toEqual(expected)
+  })
+
+  test.each(samples)('is, as columns, what the reader of the log takes: %s', async (name) => {
+    const file = await openArrow(bodyFile(readFileSync(join(folder, name))), defaultLimits())
+    const places = [...file.fields.keys()].filter((i) => columnLayout(innerType(file.fields[i]!.type)) !== undefined)
+    const batches = await collected(file.batches(places))
+    const fields = places.map((i) => file.fields[i]!)
+    const back = decodeArrowBatches(encodeArrowStream(fields, batches)).batches
+    expect(back.map(({ rows }) => rows)).toEqual(batches.map(({ rows }) => rows))
   })
 
   test.each(['duration', 'interval', 'union', 'decimal256'])('is refused by its column: %s', async (kind) => {

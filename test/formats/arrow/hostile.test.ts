@@ -1,0 +1,195 @@
+// Arrow bodies made to take much, or to be misread: small files that hold much, lengths that lie, tables that lead back to
+// themselves. Each is read in bounds or refused with a reason.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { batchBytes } from '../../../src/arrow/columns.ts'
+import { encodeArrowStream } from '../../../src/arrow/ipc.ts'
+import { openArrow } from '../../../src/formats/arrow/format.ts'
+import type { NodeError } from '../../../src/model/errors.ts'
+import type { RecordBatch } from '../../../src/model/schema.ts'
+import { FlatBufferWriter } from '../../../src/odf/flatbuffer-writer.ts'
+import { defaultLimits } from '../../helpers/default-limits.ts'
+import { batchOf } from '../../arrow/columns-helper.ts'
+import { bodyFile, collected, failureOf, optionalField, valueAt } from '../reading.ts'
+
+const folder = join(import.meta.dirname, '../../fixtures/arrow')
+const fixture = (name: string): Buffer => readFileSync(join(folder, name))
+const MiB = 1024 * 1024
+
+async function batchesOf(bytes: Uint8Array): Promise<AsyncGenerator<RecordBatch>> {
+  const file = await openArrow(bodyFile(bytes), defaultLimits())
+  return file.batches([...file.fields.keys()])
+}
+
+async function refusal(bytes: Uint8Array): Promise<NodeError> {
+  return failureOf(batchesOf(bytes).then(collected))
+}
+
+describe('an Arrow body that holds much in little', () => {
+  test('comes in small pieces: one long text that a dictionary repeats', async () => {
+    let [bytes, rows, pieces] = [0, 0, 0]
+    for await (const batch of await batchesOf(fixture('hostile-dictionary.arrows'))) {
+      expect(batchBytes(batch)).toBeLessThan(5 * MiB)
+      bytes += batchBytes(batch)
+      rows += batch.rows
+      if (++pieces === 20) break
+    }
+    expect([bytes > 40 * MiB, rows > 400]).toEqual([true, true])
+  })
+
+  test('comes in small pieces: one run of two billion rows', async () => {
+    const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), defaultLimits())
+    expect(file.rows).toBe(2 ** 31 - 1)
+    let pieces = 0
+    for await (const { rows, columns } of file.batches([0])) {
+      expect([rows, valueAt(columns[0]!, rows - 1)]).toEqual([16_384, 'run'])
+      if (++pieces === 5) break
+    }
+  })
+
+  test('is refused: lists of lists over the same items, which are more than a record may be', async () => {
+    const { kind, message, details } = await refusal(fixture('hostile-lists.arrows'))
+    expect([kind, details.limit?.name]).toEqual(['RecordsDoNotFit', 'recordBytes'])
+    expect(message).toContain('JSON text')
+  })
+
+  test('is refused: zeros of more than 256 MiB, before they are inflated', async () => {
+    const { kind, message } = await refusal(fixture('hostile-zeros.arrows'))
+    expect([kind, message]).toEqual([
+      'UnsupportedEncoding',
+      expect.stringContaining('The column "z" of record batch 0'),
+    ])
+    expect(message).toContain('256 MiB')
+  })
+
+  test('is refused: a footer that names one batch again and again', async () => {
+    const { kind, message } = await refusal(fixture('hostile-footer.arrow'))
+    expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('more than the file')])
+  })
+
+  test('is refused: too many columns', async () => {
+    const many = (count: number): Uint8Array =>
+      encodeArrowStream(
+        Array.from({ length: count }, (_, i) => optionalField(`c${i}`, { kind: 'Int8' })),
+        [],
+      )
+    const { kind, details } = await refusal(many(2005))
+    expect([kind, details.limit?.value]).toEqual(['RecordsDoNotFit', 2000])
+    expect(await collected(await batchesOf(many(2004)))).toEqual([])
+  })
+
+  test('is refused: structs in structs, and structs whose fields have one name', async () => {
+    expect(await refusal(fixture('hostile-deep.arrows'))).toMatchObject({
+      kind: 'UnsupportedEncoding',
+      message: expect.stringContaining('The column "deep" nests deeper than 16 levels'),
+    })
+    expect(await refusal(fixture('hostile-twins.arrows'))).toMatchObject({
+      kind: 'UnsupportedEncoding',
+      message: expect.stringContaining('two fields "t"'),
+    })
+  })
+
+  test('is refused: a dictionary that has itself inside', async () => {
+    const { kind, message } = await refusal(schemaOfItself())
+    expect([kind, message]).toEqual(['UnsupportedEncoding', expect.stringContaining('one dictionary')])
+  })
+})
+
+/** A stream of a struct that is encoded by dictionary 7, with a field that is so too. */
+function schemaOfItself(): Uint8Array {
+  const writer = new FlatBufferWriter()
+  const field = (name: string, member: number, children: readonly number[]): number => {
+    const [nameAt, childrenAt] = [writer.string(name), writer.offsetVector(children)]
+    writer.startTable(4)
+    writer.addU64(0, 7)
+    const dictionary = writer.endTable()
+    writer.startTable(0)
+    const type = writer.endTable()
+    writer.startTable(7)
+    writer.addOffset(0, nameAt)
+    writer.addOffset(3, type)
+    writer.addOffset(4, dictionary)
+    writer.addOffset(5, childrenAt)
+    writer.addU8(2, member)
+    return writer.endTable()
+  }
+  const fields = writer.offsetVector([field('outer', 13, [field('inner', 5, [])])])
+  writer.startTable(4)
+  writer.addOffset(1, fields)
+  const schema = writer.endTable()
+  writer.startTable(5)
+  writer.addOffset(2, schema)
+  writer.addI16(0, 4)
+  writer.addU8(1, 1)
+  const metadata = writer.finish(writer.endTable())
+  const bytes = Buffer.alloc(8 + metadata.length + (-metadata.length & 7))
+  bytes.writeUInt32LE(0xffffffff, 0)
+  bytes.writeUInt32LE(bytes.length - 8, 4)
+  bytes.set(metadata, 8)
+  return bytes
+}
+
+const fields = [optionalField('s', { kind: 'String' }), optionalField('n', { kind: 'Int32' })]
+const stream = encodeArrowStream(fields, [
+  batchOf(fields, [
+    ['one', 1],
+    [null, 2],
+    ['three', null],
+  ]),
+])
+
+/** The stream with the bytes of its body changed where `find` stands. */
+function changed(find: string, to: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(stream)
+  const at = bytes.lastIndexOf(find, undefined, 'latin1')
+  expect(at).toBeGreaterThan(0)
+  bytes.set(to, at)
+  return bytes
+}
+
+describe('an Arrow body that is not what it says', () => {
+  test.each([
+    ['nothing', '', 'is empty'],
+    ['too little', 'abc', 'is shorter than it says'],
+    ['JSON', '[{"a": 1}, {"a": 2}]', 'is no Arrow stream or file'],
+    ['Parquet', 'PAR1 and more and more', 'application/vnd.apache.parquet'],
+    ['version 1 of Feather', 'FEA1 and more and more', 'version 2'],
+    ['a file without an end', 'ARROW1\0\0 and more and more', 'cut off'],
+    ['the magic alone', 'ARROW1', 'cut off'],
+  ])('is refused with what it is: %s', async (_, text, reason) => {
+    const { kind, message, details } = await refusal(Buffer.from(text))
+    expect(['MalformedBody', 'UnsupportedEncoding']).toContain(kind)
+    expect(message).toContain(reason)
+    expect(details.hint).toBeDefined()
+  })
+
+  test('is refused by column and batch: text that is no UTF-8, or is cut inside of a character', async () => {
+    for (const bytes of [Uint8Array.of(0xff, 0xfe), Uint8Array.of(0x6f, 0xc3)]) {
+      const { kind, message } = await refusal(changed('onethree', bytes))
+      expect([kind, message]).toEqual([
+        'MalformedBody',
+        'The column "s" of record batch 0 has text that is not UTF-8. Nothing was stored.',
+      ])
+    }
+  })
+
+  test('is refused by column and batch: offsets that go backwards or beyond', async () => {
+    const offsets = (...words: number[]): Uint8Array => new Uint8Array(Int32Array.from(words).buffer)
+    const find = Buffer.from(offsets(0, 3, 3, 8)).toString('latin1')
+    expect((await refusal(changed(find, offsets(0, 3, 2, 8)))).message).toContain('backwards')
+    expect((await refusal(changed(find, offsets(0, 3, 3, 800)))).message).toContain('beyond its bytes')
+    expect((await refusal(changed(find, offsets(-1, 3, 3, 8)))).message).toContain('backwards')
+  })
+
+  test('is refused: bytes after the end of a stream, such as another one', async () => {
+    const { kind, message } = await refusal(Buffer.concat([stream, stream]))
+    expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('goes on after the end')])
+  })
+
+  test('is read without its end mark, which a stream may lack', async () => {
+    const batches = await collected(await batchesOf(stream.subarray(0, -8)))
+    expect(batches.map(({ rows }) => rows)).toEqual([3])
+  })
+})
