@@ -211,8 +211,8 @@ function withoutInfinite(type: DataType, values: Uint8Array, presence: Presence,
   for (let row = 0; row < rows; row++) {
     const high = words[step * row + step - 1] ?? 0
     if (high < 0x7fffffff && high > -0x7fffffff) continue
-    const low = step === 1 ? undefined : words[2 * row]
-    const isInfinite = low === undefined || (high > 0 ? low === -1 : low === 0 || low === 1)
+    const low = step === 1 ? 0 : (words[2 * row] ?? 0)
+    const isInfinite = step === 1 || (high > 0 ? low === -1 : high === -0x80000000 && (low === 0 || low === 1))
     if (!isInfinite || !isSet(presence, row)) continue
     validity ??= new Uint8Array((rows + 7) >> 3).fill(0xff)
     if (validity === presence.validity) validity = validity.slice()

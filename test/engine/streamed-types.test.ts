@@ -170,6 +170,26 @@ test('texts that lie anywhere in memory come out as they are', async () => {
   ).toBe((await lines(sql)).slice(1, -1))
 })
 
+test('infinite times are null, and so is every number that JSON lacks', async () => {
+  const kinds = ['DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'TIMESTAMP_S', 'TIMESTAMP_MS', 'TIMESTAMP_NS', 'FLOAT', 'DOUBLE']
+  const cells = kinds.map((kind, at) => `t::${kind} AS c${at}`).join(', ')
+  const sql = `SELECT ${cells} FROM (VALUES ('infinity'), (NULL), ('-infinity')) v(t)`
+  const nothing = `${JSON.stringify(Object.fromEntries(kinds.map((_, at) => [`c${at}`, null])))}\n`
+  expect(Buffer.from(await streamed('NdJson', sql)).toString()).toBe(nothing.repeat(3))
+  const path = join(directory, 'infinite.parquet')
+  writeFileSync(path, await streamed('Parquet', sql))
+  const read = (
+    await connection.runAndReadAll(
+      `SELECT count(c0), count(c1), count(c5), c7 FROM '${path}' GROUP BY ALL ORDER BY ALL`,
+    )
+  ).getRowsJson()
+  expect(read).toEqual([
+    ['0', '0', '0', '-Infinity'],
+    ['0', '0', '0', 'Infinity'],
+    ['0', '0', '0', null],
+  ])
+})
+
 test('a limit cuts inside a chunk, and says that there was more', async () => {
   const text = Buffer.from(await streamed('Csv', 'SELECT i FROM range(3000) r(i)', 2500)).toString()
   expect(text.split('\r\n')).toHaveLength(2502)
