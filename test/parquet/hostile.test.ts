@@ -342,3 +342,20 @@ test('a sound file made by hand is read', async () => {
   expect(await readAll(sound)).toEqual([{ name: 'n', type: 'Int32', values: ['0', '0', '0'] }])
   expect((await readAll(fixture('no-rows.parquet'))).length).toBe(2)
 })
+
+test('batches may be asked for again, also after some were left', async () => {
+  const pages = Array.from({ length: 40 }, () => ({ entries: 1000, body: int32(1000) }))
+  const chunk: CraftChunk = { pages, type: 1, values: 40_000 }
+  const schema = [{ name: 'n', type: 1, repetition: 0 }]
+  const group = { rows: 40_000, chunks: [chunk] }
+  const file = await open(craft({ schema, groups: [group, group] }))
+  for (let turn = 0; turn < 3; turn++) {
+    for await (const { rows } of file.batches([0])) {
+      expect(rows).toBe(16_384)
+      break
+    }
+  }
+  const rows: number[] = []
+  for await (const batch of file.batches([0])) rows.push(batch.rows)
+  expect(rows).toEqual([16_384, 16_384, 7232, 16_384, 16_384, 7232])
+})
