@@ -122,7 +122,7 @@ test('byte arrays by their lengths, and by what they share', () => {
           ['lengths', new DeltaLengthBytes(written((writer) => deltaLengthByteArray(writer, values)))],
           ['shared', new DeltaBytes(written((writer) => deltaByteArray(writer, values)))],
         ]
-        for (const [name, reader] of readers) {
+        for (const reader of readers) {
           const found: string[] = []
           for (let turn = 0; found.length < values.length; turn++) {
             const sink = new BytesSink()
