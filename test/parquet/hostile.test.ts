@@ -232,6 +232,7 @@ describe('a file that lies is refused with the place of the lie', () => {
       'MalformedBody',
       'lacks its dictionary',
     ],
+    ['an empty page of indices', emptyIndices(), 'MalformedBody', 'ends too early'],
     ['a page that ends early', oneColumn({ entries: 3, body: int32(2) }), 'MalformedBody', 'ends too early'],
     [
       'a schema of more columns',
@@ -325,6 +326,15 @@ function craftMagic(magic: string): Uint8Array {
 
 function footerLength(footerBytes: number): Uint8Array {
   return craft({ schema: [{ name: 'n', type: 1 }], groups: [], footerBytes })
+}
+
+function emptyIndices(): Uint8Array {
+  const pages = [
+    { kind: 'dictionary' as const, entries: 1, body: int32(1) },
+    { entries: 2, encoding: 8, body: new Uint8Array(0) },
+  ]
+  const schema = [{ name: 'n', type: 1, repetition: 0 }]
+  return craft({ schema, groups: [{ rows: 2, chunks: [{ pages, type: 1, values: 2 }] }] })
 }
 
 function rowsSaid(rows: number): Uint8Array {
