@@ -3,12 +3,16 @@
 
 import { copyRange } from '../arrow/buffers.ts'
 import { decodeUtf8, toHex, utf8 } from '../lib/bytes.ts'
-import { NodeError } from '../model/errors.ts'
 import { stringToken } from '../outputs/value-text.ts'
 
 const quote = 0x22
 const backslash = 0x5c
 const firstBytes = 256
+
+/** The text of one value is longer than it may be. */
+export class TooLong extends Error {
+  override readonly name = 'TooLong'
+}
 
 /** JSON text under way. */
 export class JsonText {
@@ -18,7 +22,7 @@ export class JsonText {
   readonly #mostBytes: number
   #endBytes: number
 
-  /** A text of one value has at most `mostBytes` bytes. */
+  /** A text of one value has at most `mostBytes` bytes: then all methods throw TooLong. */
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes
     this.#endBytes = mostBytes
@@ -70,14 +74,7 @@ export class JsonText {
   #need(bytes: number): void {
     const length = this.length + bytes
     if (length > this.#endBytes) {
-      throw new NodeError(
-        'RecordsDoNotFit',
-        `A nested value takes more than ${this.#mostBytes} bytes as JSON text. Nothing was stored.`,
-        {
-          limit: { name: 'recordBytes', value: this.#mostBytes, unit: 'bytes' },
-          hint: 'Split it into several records.',
-        },
-      )
+      throw new TooLong(`A text of more than ${this.#mostBytes} bytes.`)
     }
     if (length <= this.bytes.length) return
     const grown = new Uint8Array(Math.max(length, 2 * this.bytes.length))

@@ -9,6 +9,7 @@ import type { DataType } from '../../model/schema.ts'
 import type { Body } from './bodies.ts'
 import { Date64Values, DecimalValues, HalfValues } from './converted-values.ts'
 import { damaged } from './faults.ts'
+import { GeometryValues } from './geometry.ts'
 import {
   Dictionary,
   DictionaryValues,
@@ -65,8 +66,9 @@ export class ArrayReader {
   }
 
   /** Passes over the next array. */
-  skip({ type, dictionary }: ArrowField): void {
+  skip({ type: said, dictionary }: ArrowField): void {
     const body = this.#body
+    const type = said.kind === 'geometry' ? said.storage : said
     body.node()
     if (dictionary !== undefined) {
       body.skipBuffers(2)
@@ -82,6 +84,7 @@ export class ArrayReader {
     // Neither has a bitmap, whatever its node says.
     if (type.kind === 'null') return new NullValues(rows, undefined)
     if (type.kind === 'runs') return this.#runs(type, rows)
+    if (type.kind === 'geometry') return new GeometryValues(await this.#values(type.storage, node), type.form)
     const validity = await this.#validity(node)
     switch (type.kind) {
       case 'bool':

@@ -48,9 +48,11 @@ export async function openArrow(
   const types = await at({}, () => dictionaryTypes(fields))
   const rows = await countRows(source, types)
   const { recordBytes } = limits
+  const geometry = fields.findIndex(({ type }) => type.kind === 'geometry')
   return {
     fields: fields.map(columnField),
     rows,
+    ...(geometry < 0 ? {} : { geometry }),
     batches: (columns) => readBatches({ window, source, fields, types, recordBytes }, columns),
   }
 }
@@ -101,7 +103,7 @@ interface OpenArrow {
 
 async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncGenerator<RecordBatch> {
   const dictionaries = new OpenDictionaries(open, columns)
-  let batch = 0
+  let [batch, firstRecord] = [0, 0]
   for await (const message of open.source.messages()) {
     if (message.member === messageHeaders.dictionaryBatch) {
       await dictionaries.add(message)
@@ -110,7 +112,8 @@ async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncG
     const number = batch++
     const body = await at({ batch: number }, () => new Body(open.window, message, message.header))
     const read = await readColumns(open, { body, dictionaries, columns, batch: number })
-    yield* pieces(read, { rows: body.rows, batch: number, recordBytes: open.recordBytes })
+    yield* pieces(read, { rows: body.rows, batch: number, firstRecord, recordBytes: open.recordBytes })
+    firstRecord += body.rows
   }
 }
 

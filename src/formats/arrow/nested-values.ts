@@ -17,27 +17,28 @@ abstract class JsonValues extends OwnValues {
 }
 
 function writeItem(values: ArrowValues, row: number, out: JsonText): void {
+  const before = out.length
   if (values.isPresent(row)) values.writeJson(row, out)
-  else out.ascii('null')
+  if (out.length === before) out.ascii('null')
 }
 
 export class StructValues extends JsonValues {
-  readonly #children: readonly ArrowValues[]
+  readonly children: readonly ArrowValues[]
   /** What stands before each value: punctuation and name. */
   readonly #starts: readonly Uint8Array[]
 
   constructor(rows: number, validity: Uint8Array | undefined, children: readonly StructChild[]) {
     super(rows, validity)
-    this.#children = children.map(({ values }) => values)
+    this.children = children.map(({ values }) => values)
     this.#starts = children.map(({ name }, i) => utf8(`${i === 0 ? '{' : ','}${stringToken(name, false)}:`))
   }
 
   writeJson(row: number, out: JsonText): void {
-    for (let i = 0; i < this.#children.length; i++) {
+    for (let i = 0; i < this.children.length; i++) {
       out.raw(must(this.#starts[i], 'a start'))
-      writeItem(must(this.#children[i], 'a child'), row, out)
+      writeItem(must(this.children[i], 'a child'), row, out)
     }
-    out.ascii(this.#children.length === 0 ? '{}' : '}')
+    out.ascii(this.children.length === 0 ? '{}' : '}')
   }
 }
 
@@ -48,25 +49,40 @@ interface StructChild {
 
 /** Lists: where the items of each begin and end is for `ranges` to say. */
 export class ListValues extends JsonValues {
+  readonly items: ArrowValues
   readonly #ranges: ListRanges
-  readonly #items: ArrowValues
 
   constructor(rows: number, validity: Uint8Array | undefined, ranges: ListRanges, items: ArrowValues) {
     super(rows, validity)
     this.#ranges = ranges
-    this.#items = items
+    this.items = items
+  }
+
+  /** Where the items of a row begin. */
+  startOf(row: number): number {
+    const start = this.#ranges.start(row)
+    return start >= 0 ? start : outsideOfItems()
+  }
+
+  /** Where they end; not before they begin, and inside of the items. */
+  endOf(row: number): number {
+    const end = this.#ranges.end(row)
+    return end >= this.#ranges.start(row) && end <= this.items.rows ? end : outsideOfItems()
   }
 
   writeJson(row: number, out: JsonText): void {
-    const [start, end] = [this.#ranges.start(row), this.#ranges.end(row)]
-    if (start < 0 || end < start || end > this.#items.rows) damaged('has a list that lies outside of its items')
+    const [start, end] = [this.startOf(row), this.endOf(row)]
     out.ascii('[')
     for (let item = start; item < end; item++) {
       if (item > start) out.ascii(',')
-      writeItem(this.#items, item, out)
+      writeItem(this.items, item, out)
     }
     out.ascii(']')
   }
+}
+
+function outsideOfItems(): never {
+  return damaged('has a list that lies outside of its items')
 }
 
 interface ListRanges {

@@ -7,7 +7,9 @@ import { makeColumn, sliceColumn } from '../../arrow/columns.ts'
 import { must } from '../../lib/assert.ts'
 import { nextTurn } from '../../lib/clock.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
-import { JsonText } from '../nested-json.ts'
+import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
+import { GeometryFault } from '../geometry-text.ts'
+import { JsonText, TooLong } from '../nested-json.ts'
 import { at, damaged } from './faults.ts'
 import { type ArrowValues, notText } from './values.ts'
 
@@ -29,11 +31,13 @@ interface PieceOptions {
   readonly rows: number
   /** Number of the batch, for errors. */
   readonly batch: number
+  /** Number of its first row in the body. */
+  readonly firstRecord: number
   /** Most bytes of one value as JSON text. */
   readonly recordBytes: number
 }
 
-/** The rows in order. Throws NodeError `MalformedBody`, `RecordsDoNotFit` for nested values that are too long. */
+/** The rows in order. Throws NodeError `MalformedBody`, `RecordsDoNotFit` for a text that is too long or a geometry that is none. */
 export async function* pieces(columns: readonly BatchColumn[], options: PieceOptions): AsyncGenerator<RecordBatch> {
   const { rows, batch } = options
   const order = [...columns.keys()].sort((a, b) => Number(columns[b]?.isNested) - Number(columns[a]?.isNested))
@@ -109,18 +113,19 @@ async function jsonColumn(
   { name }: Field,
   values: ArrowValues,
   { start, end }: { readonly start: number; readonly end: number },
-  { recordBytes }: PieceOptions,
+  { firstRecord, recordBytes }: PieceOptions,
 ): Promise<Column> {
   const text = new JsonText(recordBytes)
   const offsets = new Int32Array(end - start + 1)
   const validity = new Uint8Array((end - start + 7) >> 3)
   let [rows, nullCount, turnAt] = [0, 0, turnBytes]
   while (start + rows < end && (rows === 0 || text.length < pieceBytes)) {
+    const before = text.length
     if (values.isPresent(start + rows)) {
-      setBit(validity, rows)
-      text.begin()
-      values.writeJson(start + rows, text)
-    } else nullCount += 1
+      writeValue(values, start + rows, text, { column: name, record: firstRecord + start + rows })
+    }
+    if (text.length === before) nullCount += 1
+    else setBit(validity, rows)
     offsets[++rows] = text.length
     if (text.length < turnAt) continue
     turnAt = text.length + turnBytes
@@ -136,5 +141,29 @@ async function jsonColumn(
     values: text.bytes.subarray(0, text.length),
     offsets: offsets.subarray(0, rows + 1),
     child: undefined,
+  })
+}
+
+interface RecordPlace {
+  readonly column: string
+  readonly record: number
+}
+
+function writeValue(values: ArrowValues, row: number, text: JsonText, place: RecordPlace): void {
+  text.begin()
+  try {
+    values.writeJson(row, text)
+  } catch (error) {
+    if (error instanceof GeometryFault) throw valueFault('InvalidGeometry', place, error.message)
+    if (error instanceof TooLong) throw valueFault('RecordTooLarge', place, error.message)
+    throw error
+  }
+}
+
+function valueFault(kind: RecordErrorKind, { column, record }: RecordPlace, reason: string): NodeError {
+  const message = `Column '${column}': ${reason}`
+  return new NodeError('RecordsDoNotFit', `Record ${record}: ${message} Nothing was stored.`, {
+    errors: [{ record, column, kind, message }],
+    errorsTotal: 1,
   })
 }

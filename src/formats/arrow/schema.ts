@@ -2,12 +2,14 @@
 // Source: Apache Arrow, format/Schema.fbs (https://github.com/apache/arrow/blob/main/format/Schema.fbs) and "Canonical
 // extension types".
 
+import { Buffer } from 'node:buffer'
 import { integerType } from '../../arrow/columns.ts'
 import { typeMembers } from '../../arrow/ipc-schema.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { DataType } from '../../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../../odf/flatbuffer-reader.ts'
 import { timeUnits } from '../../odf/tables.ts'
+import { type Extension, geometryType } from './geometry.ts'
 import { located, damaged, shown, unsupported } from './faults.ts'
 import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex } from './types.ts'
 
@@ -78,7 +80,9 @@ class FieldTables {
     if (depth > maxDepth) unsupported(`nests deeper than ${maxDepth} levels`)
     const reader = this.#reader
     const name = nameOf(reader, table)
-    const type = this.#type(table, depth)
+    const stored = this.#type(table, depth)
+    const extension = this.#extension(table)
+    const type = extension === undefined ? stored : geometryType(name, extension, stored)
     const at = reader.offset(table, 4)
     return at === 0 ? { name, type } : { name, type, dictionary: this.#dictionary(reader.table(table, at)) }
   }
@@ -130,7 +134,7 @@ class FieldTables {
       case members.fixedSizeBinary: {
         const width = reader.i32Field(table, 0)
         if (width < 0) return damaged('has values of a negative length')
-        return { kind: 'fixedBytes', width, isUuid: width === 16 && this.#extension(field) === 'arrow.uuid' }
+        return { kind: 'fixedBytes', width, isUuid: width === 16 && this.#extension(field)?.name === 'arrow.uuid' }
       }
       case typeMembers.decimal:
         return this.#decimal(table)
@@ -221,18 +225,26 @@ class FieldTables {
     }
   }
 
-  /** The name of the extension type, where the field has one. */
-  #extension(field: TableCursor): string | undefined {
+  /** The extension type, where the field has one. */
+  #extension(field: TableCursor): Extension | undefined {
     const reader = this.#reader
     const at = reader.offset(field, 6)
+    const found = new Map<string, string>()
     for (const position of at === 0 ? [] : reader.offsetVector(at)) {
       const pair = reader.table(field, position)
       const [keyAt, valueAt] = [reader.offset(pair, 0), reader.offset(pair, 1)]
-      // Values may be any bytes; only the one that is looked for is text.
-      if (keyAt !== 0 && valueAt !== 0 && reader.string(keyAt) === 'ARROW:extension:name') return reader.string(valueAt)
+      const key = keyAt === 0 ? '' : reader.string(keyAt)
+      // Other values may be any bytes, and so may the metadata of other extensions.
+      if (valueAt !== 0 && key.startsWith('ARROW:extension:')) found.set(key, latin1(reader.byteVector(valueAt)))
     }
-    return undefined
+    const name = found.get('ARROW:extension:name')
+    return name === undefined ? undefined : { name, metadata: found.get('ARROW:extension:metadata') ?? '' }
   }
+}
+
+/** The bytes as text that every byte has; names and JSON that are looked at are ASCII where it matters. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
 interface NestedTable {

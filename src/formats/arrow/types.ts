@@ -35,11 +35,19 @@ export type ArrowType =
   | { readonly kind: 'list'; readonly offsetBytes: 4 | 8; readonly areViews: boolean; readonly item: ArrowField }
   | { readonly kind: 'fixedList'; readonly length: number; readonly item: ArrowField }
   | { readonly kind: 'runs'; readonly ends: ArrowField; readonly values: ArrowField }
+  | { readonly kind: 'geometry'; readonly form: GeometryForm | 'wkb'; readonly storage: ArrowType }
 
-/** Whether values become JSON text. */
+/** A geometry of positions: its type in GeoJSON, how many lists are around a position, what the innermost lists are. */
+export interface GeometryForm {
+  readonly type: string
+  readonly lists: number
+  readonly row: 'points' | 'line' | 'ring'
+}
+
+/** Whether values become JSON text, as those of geometries do. */
 export function isNested(type: ArrowType): boolean {
   if (type.kind === 'runs') return isNested(type.values.type)
-  return type.kind === 'struct' || type.kind === 'list' || type.kind === 'fixedList'
+  return ['struct', 'list', 'fixedList', 'geometry'].includes(type.kind)
 }
 
 /** The type of the column that a field becomes. */

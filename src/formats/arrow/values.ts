@@ -27,6 +27,7 @@ export interface ArrowValues {
   /** The same of rows [start, end), which may be null. */
   bytesIn(start: number, end: number): number
   append(row: number, to: ColumnBuilder): void
+  /** Writes a JSON value, or nothing, which is null. */
   writeJson(row: number, out: JsonText): void
   /** Rows that lie as in our columns, without a copy; undefined where they do not. */
   share(start: number, end: number): SharedRows | undefined
@@ -140,6 +141,11 @@ export class FixedValues extends OwnValues {
     }
   }
 
+  /** The value of doubles. */
+  doubleAt(row: number): number {
+    return this.#view.getFloat64(8 * row, true)
+  }
+
   writeJson(row: number, out: JsonText): void {
     out.ascii(leafText(this.#type, this.#view, row))
   }
@@ -150,11 +156,11 @@ export class FixedValues extends OwnValues {
 }
 
 /** Texts or bytes of any length: where each lies is for the kinds of arrays to say. */
-abstract class VariableValues extends OwnValues {
+export abstract class VariableValues extends OwnValues {
   /** Where the value lies that was found last. */
-  protected bytes = noBytes
-  protected start = 0
-  protected end = 0
+  bytes = noBytes
+  start = 0
+  end = 0
   readonly #isText: boolean
 
   constructor(rows: number, validity: Uint8Array | undefined, isText: boolean) {
@@ -162,7 +168,7 @@ abstract class VariableValues extends OwnValues {
     this.#isText = isText
   }
 
-  protected abstract find(row: number): void
+  abstract find(row: number): void
 
   override bytesIn(start: number, end: number): number {
     let bytes = 0
@@ -214,7 +220,7 @@ export class BytesValues extends VariableValues {
     return Math.max(0, this.#offsets.at(end) - this.#offsets.at(start))
   }
 
-  protected find(row: number): void {
+  find(row: number): void {
     this.bytes = this.#values
     this.start = this.#offsets.at(row)
     this.end = this.#checked(this.start, this.#offsets.at(row + 1))
@@ -283,7 +289,7 @@ export class ViewValues extends VariableValues {
     return Math.max(0, this.#view.getInt32(viewBytes * row, true))
   }
 
-  protected find(row: number): void {
+  find(row: number): void {
     const at = viewBytes * row
     const length = this.#view.getInt32(at, true)
     if (length < 0) damaged('has a view of negative length')
@@ -328,7 +334,7 @@ export class FixedBytesValues extends VariableValues {
     return this.#width
   }
 
-  protected find(row: number): void {
+  find(row: number): void {
     this.bytes = this.#values
     this.start = row * this.#width
     this.end = this.start + this.#width
@@ -350,7 +356,7 @@ export class UuidValues extends VariableValues {
     return uuidTextBytes
   }
 
-  protected find(row: number): void {
+  find(row: number): void {
     const hex = toHex(this.#values.subarray(16 * row, 16 * (row + 1)))
     const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
     this.bytes = utf8(parts.join('-'))

@@ -2,10 +2,11 @@
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
 import { parseJson, toPlain, type PlainJson } from '../../json/json.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
+import { DecodeError } from '../../model/errors.ts'
 import { type Column, innerType } from '../../model/schema.ts'
 import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../crs.ts'
 import { wkbToGeoJson } from '../wkb.ts'
 import { jsonPrinter, type Printer } from './assembler.ts'
 import type { FileColumn } from './file-columns.ts'
@@ -50,10 +51,6 @@ interface Metadata {
   readonly columns: Readonly<Record<string, PlainJson>>
 }
 
-function isMembers(value: PlainJson | undefined): value is { [name: string]: PlainJson } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function readMetadata(text: string): Metadata {
   const value = jsonOf(text)
   if (!isMembers(value) || !isMembers(value['columns'])) return damaged('has geo metadata without columns')
@@ -86,41 +83,10 @@ function describedPrinter({ field, isFlat }: FileColumn, entry: PlainJson): Prin
   return printer
 }
 
-function scalarText(value: PlainJson | undefined): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-/** What a coordinate system is called; `undefined` where it has no name that is known here. */
-type Crs = { readonly id: string | undefined; readonly shown: string }
-
-/** Of PROJJSON, or of the WKT of old files. */
-function projJson(crs: PlainJson | undefined): Crs {
-  if (crs === null || crs === undefined) return { id: undefined, shown: 'an unknown coordinate system (null)' }
-  if (typeof crs === 'string') return { id: crs.endsWith('ID["EPSG",4326]]') ? 'EPSG:4326' : undefined, shown: crs }
-  if (!isMembers(crs)) return { id: undefined, shown: 'a coordinate system without a name' }
-  const id: PlainJson | undefined = crs['id']
-  const name = typeof crs['name'] === 'string' ? crs['name'] : 'a coordinate system without a name'
-  if (!isMembers(id)) return { id: undefined, shown: name }
-  const code = `${scalarText(id['authority'])}:${scalarText(id['code'])}`
-  return { id: code, shown: `${name} (${code})` }
-}
-
 /** Of the parameter of the types GEOMETRY and GEOGRAPHY: `OGC:CRS84`, `srid:4326`, or PROJJSON as some write it. */
 function typeCrs(crs: string): Crs {
   if (crs.startsWith('{')) return projJson(jsonOf(crs))
   return { id: crs.replace(/^srid:/i, 'EPSG:'), shown: crs }
-}
-
-function requireWgs84(column: string, { id, shown }: Crs): void {
-  if (id !== undefined && /^(?:OGC:CRS84|EPSG:4326)$/i.test(id)) return
-  const message =
-    `The geometries of column ${JSON.stringify(column)} are in ${shown.slice(0, 100)}; only OGC:CRS84 and EPSG:4326 are read. ` +
-    'Nothing was stored.'
-  throw new NodeError('UnsupportedCrs', message, {
-    hint:
-      'Reproject to EPSG:4326 before sending: ogr2ogr -t_srs EPSG:4326 wgs84.parquet file.parquet, or to_crs(4326) in ' +
-      'GeoPandas; where only the name is missing: set_crs(4326).',
-  })
 }
 
 const wkbPrinter: Printer = {

@@ -58,7 +58,7 @@ async function read(bytes: Uint8Array): Promise<ColumnSays[]> {
 }
 
 /** `grown.json` is what is in `grown.arrow` and `grown.arrows`, `types.json` what is in `types-zstd.arrow`. */
-const samples = readdirSync(folder).filter((name) => /\.arrows?$/.test(name) && !/^(?:refused|hostile)-/.test(name))
+const samples = readdirSync(folder).filter((name) => /\.arrows?$/.test(name) && !/^(?:refused|hostile|geo)-/.test(name))
 const aliases: Readonly<Record<string, string>> = { replaced: 'grown' }
 
 describe('Arrow of other writers', () => {

@@ -1,0 +1,176 @@
+// Geometries in Arrow columns (GeoArrow): well-known binary, and positions in lists, as GeoJSON text.
+// Source: https://geoarrow.org/format.html and https://geoarrow.org/extension-types.html
+
+import type { ColumnBuilder } from '../../arrow/column-builder.ts'
+import { parseJson, toPlain } from '../../json/json.ts'
+import { must } from '../../lib/assert.ts'
+import { DecodeError } from '../../model/errors.ts'
+import { isMembers, projJson, requireWgs84 } from '../crs.ts'
+import { GeometryFault, geometryText, positionText, rowText } from '../geometry-text.ts'
+import type { JsonText } from '../nested-json.ts'
+import { wkbToGeoJson } from '../wkb.ts'
+import { damaged, unsupported } from './faults.ts'
+import { ListValues, StructValues } from './nested-values.ts'
+import type { ArrowField, ArrowType, GeometryForm } from './types.ts'
+import { type ArrowValues, FixedValues, type SharedRows, VariableValues } from './values.ts'
+
+const mostMetadataDepth = 64
+
+/** How many lists are around a position, and what the innermost are. */
+const forms: ReadonlyMap<string, GeometryForm> = new Map([
+  ['geoarrow.point', { type: 'Point', lists: 0, row: 'points' }],
+  ['geoarrow.multipoint', { type: 'MultiPoint', lists: 1, row: 'points' }],
+  ['geoarrow.linestring', { type: 'LineString', lists: 1, row: 'line' }],
+  ['geoarrow.multilinestring', { type: 'MultiLineString', lists: 2, row: 'line' }],
+  ['geoarrow.polygon', { type: 'Polygon', lists: 2, row: 'ring' }],
+  ['geoarrow.multipolygon', { type: 'MultiPolygon', lists: 3, row: 'ring' }],
+])
+
+/** What a field says of itself beside its type. */
+export interface Extension {
+  readonly name: string
+  /** JSON, where there is any. */
+  readonly metadata: string
+}
+
+/**
+ * The type of a field of an extension: a geometry where it is one, else `storage`. Throws NodeError `UnsupportedCrs`,
+ * DecodeError where the storage is not that of the geometry.
+ */
+export function geometryType(column: string, { name, metadata }: Extension, storage: ArrowType): ArrowType {
+  const form = forms.get(name)
+  const isWkb = name === 'geoarrow.wkb' || name === 'ogc.wkb'
+  if (form === undefined && !isWkb) return storage
+  checkCrs(column, metadata)
+  if (form !== undefined) {
+    checkStorage(storage, form.lists)
+    return { kind: 'geometry', form, storage }
+  }
+  const isBinary = (storage.kind === 'bytes' || storage.kind === 'views') && !storage.isText
+  return isBinary ? { kind: 'geometry', form: 'wkb', storage } : damaged('is well-known binary, but holds no bytes')
+}
+
+/** A coordinate system that is not named is taken at its positions, which are judged one by one. */
+function checkCrs(column: string, metadata: string): void {
+  if (metadata === '') return
+  const members = jsonOf(metadata)
+  const crs = isMembers(members) ? members['crs'] : undefined
+  if (crs === undefined || crs === null) return
+  requireWgs84(column, typeof crs === 'string' && /^\w+:\w+$/.test(crs) ? { id: crs, shown: crs } : projJson(crs))
+}
+
+function jsonOf(text: string): ReturnType<typeof toPlain> {
+  try {
+    return toPlain(parseJson(text, { maxDepth: mostMetadataDepth }))
+  } catch (error) {
+    if (error instanceof DecodeError) return damaged('has metadata of its geometries that are not JSON')
+    throw error
+  }
+}
+
+function checkStorage(storage: ArrowType, lists: number): void {
+  let inner = storage
+  for (let left = lists; left > 0; left--) inner = inner.kind === 'list' ? itemOf(inner.item) : wrongStorage()
+  if (inner.kind === 'struct') {
+    const names = inner.fields.map(({ name }) => name).join('')
+    if (names.includes('m')) unsupported('has measures (M), for which GeoJSON has no place')
+    if ((names !== 'xy' && names !== 'xyz') || !inner.fields.every(isDouble)) wrongStorage()
+  } else if (inner.kind === 'fixedList') {
+    if (inner.item.name.includes('m')) unsupported('has measures (M), for which GeoJSON has no place')
+    if ((inner.length !== 2 && inner.length !== 3) || !isDouble(inner.item)) wrongStorage()
+  } else wrongStorage()
+}
+
+function itemOf({ type, dictionary }: ArrowField): ArrowType {
+  return dictionary === undefined ? type : wrongStorage()
+}
+
+function isDouble({ type, dictionary }: ArrowField): boolean {
+  return dictionary === undefined && type.kind === 'fixed' && type.column.kind === 'Float64'
+}
+
+function wrongStorage(): never {
+  return damaged('does not hold positions as its type of geometry says')
+}
+
+/** Geometries over the array that stores them; for an empty Point, of which GeoJSON has no form, nothing is written. */
+export class GeometryValues implements ArrowValues {
+  readonly rows: number
+  readonly #stored: ArrowValues
+  readonly #form: GeometryForm | 'wkb'
+
+  constructor(stored: ArrowValues, form: GeometryForm | 'wkb') {
+    this.rows = stored.rows
+    this.#stored = stored
+    this.#form = form
+  }
+
+  isPresent(row: number): boolean {
+    return this.#stored.isPresent(row)
+  }
+
+  bytesAt(): number {
+    return 0
+  }
+
+  bytesIn(): number {
+    return 0
+  }
+
+  share(): SharedRows | undefined {
+    return undefined
+  }
+
+  append(_row: number, _to: ColumnBuilder): never {
+    return damaged('has a geometry where a plain value belongs')
+  }
+
+  /** Throws GeometryFault too. */
+  writeJson(row: number, out: JsonText): void {
+    out.ascii((this.#form === 'wkb' ? this.#wkb(row) : this.#positions(row, this.#form)) ?? '')
+  }
+
+  #wkb(row: number): string | undefined {
+    const stored = this.#stored
+    if (!(stored instanceof VariableValues)) return wrongStorage()
+    stored.find(row)
+    return wkbToGeoJson(stored.bytes, stored.start, stored.end)
+  }
+
+  #positions(row: number, { type, lists, row: kind }: GeometryForm): string | undefined {
+    const text = coordinates(this.#stored, row, lists, kind)
+    return text === undefined ? undefined : geometryText(type, text)
+  }
+}
+
+/** The coordinates of what stands at a row, below `lists` lists; undefined for an empty position. */
+function coordinates(values: ArrowValues, row: number, lists: number, kind: GeometryForm['row']): string | undefined {
+  if (!values.isPresent(row)) throw new GeometryFault('The geometry has a part that is null.')
+  if (lists === 0) return position(values, row)
+  if (!(values instanceof ListValues)) return wrongStorage()
+  const texts: string[] = []
+  for (let item = values.startOf(row), end = values.endOf(row); item < end; item++) {
+    const text = coordinates(values.items, item, lists - 1, kind)
+    if (text === undefined) throw new GeometryFault('The geometry has a part that is an empty Point.')
+    texts.push(text)
+  }
+  return lists === 1 && kind !== 'points' ? rowText(texts, kind === 'ring') : `[${texts.join(',')}]`
+}
+
+function position(values: ArrowValues, row: number): string | undefined {
+  const [x, y, z] =
+    values instanceof StructValues ? values.children.map((child) => doubleAt(child, row)) : interleaved(values, row)
+  if (Number.isNaN(x) && Number.isNaN(y)) return undefined
+  return positionText(must(x, 'an x'), must(y, 'a y'), z)
+}
+
+function interleaved(values: ArrowValues, row: number): readonly number[] {
+  if (!(values instanceof ListValues)) return wrongStorage()
+  const start = values.startOf(row)
+  return Array.from({ length: values.endOf(row) - start }, (_, i) => doubleAt(values.items, start + i))
+}
+
+function doubleAt(values: ArrowValues, row: number): number {
+  if (!(values instanceof FixedValues)) return wrongStorage()
+  return values.isPresent(row) ? values.doubleAt(row) : Number.NaN
+}
