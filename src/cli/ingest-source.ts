@@ -1,34 +1,38 @@
 // What `ingest` sends: files that can be read more than once, so that a lost connection costs nothing. What can be
 // read only once (a pipe) is cut into batches by rows, bytes and age where its format has lines, else written to a
-// temporary file first. A file named `.json` is looked into: GeoJSON often has that name.
+// temporary file first. What a file is, `ingest-look.ts` says where its name does not.
 
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, fstatSync, rmSync } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import type { Format } from '../formats/format.ts'
 import { defaultFormat, formatNamed, formats } from '../formats/registry.ts'
 import { systemClock } from '../index.ts'
-import { CommandFailure, exitCodes, note } from './failure.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+import { lookInside } from './ingest-look.ts'
 
 const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst: 'zstd', br: 'br' }
 
 export interface IngestSource {
   /** As the person named it. */
   readonly label: string
-  readonly mediaType: string
+  readonly format: Format
   readonly contentEncoding: string | undefined
   readonly bytes: number
+  /** Of all bytes, in base64. */
+  readonly sha256: string
   /** A fresh stream over all bytes; `onBytes` is told how many have been handed on. */
   readonly open: (onBytes: (doneBytes: number) => void) => Readable
 }
 
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */
 export interface PipedLines {
-  readonly mediaType: string
+  readonly format: Format
   readonly isCsv: boolean
 }
 
@@ -37,52 +41,49 @@ export function pipedLines(file: string, name: string = defaultFormat.name): Pip
   const format = formatNamed(name)
   if (file !== '-' || format.kind === 'file' || !format.isLines || fstatSync(process.stdin.fd).isFile())
     return undefined
-  return { mediaType: format.mediaTypes[0], isCsv: format.hasHeader === true }
+  return { format, isCsv: format.hasHeader === true }
 }
 
 /** Bytes in memory as a source. */
-export function bytesSource(label: string, mediaType: string, bytes: Uint8Array): IngestSource {
-  return { label, mediaType, contentEncoding: undefined, bytes: bytes.length, open: () => Readable.from([bytes]) }
+export function bytesSource(label: string, format: Format, bytes: Uint8Array): IngestSource {
+  const sha256 = createHash('sha256').update(bytes).digest('base64')
+  return { label, format, contentEncoding: undefined, bytes: bytes.length, sha256, open: () => Readable.from([bytes]) }
 }
 
 /**
- * The source of one FILE argument (`-`: stdin). The format comes from `format` or the extension, also before `.gz`,
- * `.zst`, `.br`; stdin is NDJSON unless told otherwise. Throws CommandFailure (usage, not found).
+ * The source of one FILE argument (`-`: stdin). The format comes from `format`, the extension, also before `.gz`, `.zst`,
+ * `.br`, or from what is inside; stdin is NDJSON unless told otherwise. Throws CommandFailure (usage, not found, refused).
  */
 export async function openSource(file: string, format: string | undefined): Promise<IngestSource> {
   const isStdin = file === '-'
   const extensions = isStdin ? [] : file.toLowerCase().split('.').slice(1)
-  const contentEncoding = encodingOfExtension[extensions.at(-1) ?? '']
-  const extension = extensions.at(contentEncoding === undefined ? -1 : -2) ?? ''
+  const ofName = encodingOfExtension[extensions.at(-1) ?? '']
+  const extension = extensions.at(ofName === undefined ? -1 : -2) ?? ''
   const ofExtension = formats.find(({ extensions }) => extensions.includes(extension))?.name
-  const found = format ?? (isStdin ? defaultFormat.name : ofExtension)
-  if (found === undefined) {
+  const path = isStdin ? await spool(process.stdin) : await regularFile(file)
+  const named = { format: format ?? (isStdin ? defaultFormat.name : ofExtension), contentEncoding: ofName }
+  const found = format === undefined && !isStdin ? await lookInside(file, path, named) : named
+  if (found.format === undefined) {
     throw new CommandFailure(exitCodes.usage, `The name ${file} does not tell its format.`, {
       hint: `Say ${formats.map(({ name }) => `--format ${name}`).join(' or ')}.`,
     })
   }
-  const path = isStdin ? await spool(process.stdin) : await regularFile(file)
   const { size: bytes } = await stat(path)
-  const isNamedJson = format === undefined && found === 'json' && contentEncoding === undefined
   return {
     label: isStdin ? 'stdin' : file,
-    mediaType: formatNamed(isNamedJson ? await formatInside(file, path) : found).mediaTypes[0],
-    contentEncoding,
+    format: formatNamed(found.format),
+    contentEncoding: found.contentEncoding,
     bytes,
+    sha256: await sha256Of(path, bytes),
     open: (onBytes) => Readable.from(chunksOf(path, { file, bytes, onBytes }), { objectMode: false }),
   }
 }
 
-/** The format of a file that is named `.json`. Throws CommandFailure (refused) for TopoJSON. */
-async function formatInside(file: string, path: string): Promise<string> {
-  const content = await jsonContent(path)
-  if (content === 'topojson') {
-    throw new CommandFailure(exitCodes.refused, `${file} is TopoJSON; its shapes must be GeoJSON first.`, {
-      hint: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
-    })
-  }
-  if (content === 'geojson') note(`${file} holds GeoJSON: each feature becomes a row (--format json: the file is one).`)
-  return content
+/** SHA-256 of the first `bytes` bytes of a file, in base64: what arrives is held against it. */
+async function sha256Of(path: string, bytes: number): Promise<string> {
+  const hash = createHash('sha256')
+  if (bytes > 0) for await (const chunk of createReadStream(path, { end: bytes - 1 })) hash.update(chunk as Uint8Array) // no encoding is set
+  return hash.digest('base64')
 }
 
 /** The path itself, or that of a copy where it is a pipe. */
@@ -245,43 +246,4 @@ class Lines {
     this.bytes += bytes.length
     if (!isBlank) this.rows++
   }
-}
-
-/** Bytes that are looked at: `type` stands first or close to it in files that programs write. */
-const lookBytes = 64 * 1024
-
-type JsonContent = 'json' | 'geojson' | 'topojson'
-
-const contentOfType: Readonly<Record<string, JsonContent>> = {
-  Feature: 'geojson',
-  FeatureCollection: 'geojson',
-  Topology: 'topojson',
-}
-
-/** What the file at `path` begins as. */
-async function jsonContent(path: string): Promise<JsonContent> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(lookBytes), 0, lookBytes, 0)
-    return contentOf(buffer.toString('utf8', 0, bytesRead))
-  } finally {
-    await file.close()
-  }
-}
-
-/** By the member `type` of an object at the top; by `features` where a long list hides `type`. */
-function contentOf(start: string): JsonContent {
-  const text = start.replace(/^\uFEFF?[ \t\r\n]*/, '')
-  if (!text.startsWith('{')) return 'json'
-  let depth = 0
-  let key: string | undefined
-  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"(?:[ \t\r\n]*:)?|[{}[\]]/g)) {
-    if (token === '{' || token === '[') {
-      if (depth === 1 && key === 'features' && token === '[') return 'geojson'
-      depth++
-    } else if (token === '}' || token === ']') depth--
-    else if (depth === 1 && token.endsWith(':')) key = token.slice(1, token.lastIndexOf('"'))
-    else if (depth === 1 && key === 'type') return contentOfType[token.slice(1, -1)] ?? 'json'
-  }
-  return 'json'
 }

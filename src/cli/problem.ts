@@ -49,8 +49,10 @@ const commandHints: Readonly<Record<string, string>> = {
 /** The flags that stand for parameters of HTTP. */
 const flags: Readonly<Record<string, string>> = {
   eventTimeUnit: '--event-time-unit',
+  charset: '--charset',
   header: '--header',
   integers: '--integers',
+  layer: '--layer',
   timeZone: '--time-zone',
   unknownFields: '--unknown-fields',
 }

@@ -163,9 +163,10 @@ function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
 }
 
 const ingestHelp = `
-Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .json, .ndjson,
-.jsonl, .geojson, .ndgeojson, .geojsonl, also with .gz, .zst, .br); stdin is NDJSON unless --format says otherwise.
-NDJSON, CSV and NDGeoJSON from a pipe need not end: they are sent in batches, each with a key of its own.
+Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .tsv, .json,
+.ndjson, .jsonl, .geojson, .ndgeojson, .parquet, .arrow, .zip with a shapefile, also with .gz, .zst, .br) or from what
+is inside; stdin is NDJSON unless --format says otherwise.
+NDJSON, CSV, TSV and NDGeoJSON from a pipe need not end: they are sent in batches, each with a key of its own.
 
   proofstream ingest me/lab readings.csv
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
@@ -191,6 +192,8 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     )
     .addOption(choice('--integers <type>', 'what whole JSON numbers become', 'int64', 'float64'))
     .addOption(choice('--time-zone <zone>', 'zone of times that have none', 'UTC'))
+    .option('--layer <name>', 'of a shapefile with several layers: which')
+    .option('--charset <name>', 'of a shapefile: the character set of its texts, such as windows-1252')
     .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
     .addHelpText('after', ingestHelp)
     .action(

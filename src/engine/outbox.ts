@@ -73,22 +73,20 @@ export class Outbox {
     this.#waitingBytes = 0
     this.#lastSentMs = this.#clock.monotonicMs()
     for (let at = 0; at < bytes.length || this.#state === 'waiting'; at += pieceBytes) {
-      this.#check()
       await this.#sendPiece(bytes.subarray(at, at + pieceBytes), end)
     }
   }
 
   async #sendPiece(bytes: Uint8Array, end: StreamEnd | undefined): Promise<void> {
-    this.sentBytes += bytes.length
-    this.#aheadBytes += bytes.length
-    if (this.#state === 'begun') await this.#send({ kind: 'more', bytes })
-    else {
-      this.#state = 'begun'
-      await this.#send({ kind: 'begun', start: { stability: this.#stability, first: bytes, end } })
-    }
-    while (this.#aheadBytes >= streamWindowBytes && this.#state === 'begun') {
+    while (this.#aheadBytes + bytes.length > streamWindowBytes && this.#state === 'begun') {
       await new Promise<void>((resolve) => (this.#onRoom = resolve))
     }
     this.#onRoom = undefined
+    this.#check()
+    this.sentBytes += bytes.length
+    this.#aheadBytes += bytes.length
+    if (this.#state === 'begun') return await this.#send({ kind: 'more', bytes })
+    this.#state = 'begun'
+    await this.#send({ kind: 'begun', start: { stability: this.#stability, first: bytes, end } })
   }
 }

@@ -11,36 +11,60 @@ const fewBytes = 2048
 
 const latin1 = new TextDecoder('latin1')
 
+/** What a body looks like that is not what it was sent as. */
+export type Look = keyof typeof hints
+
+/** What to do about each, in words of the HTTP interface. */
+const hints = {
+  gzip: 'The body is gzip: say Content-Encoding: gzip, or unpack it.',
+  zstd: 'The body is zstd: say Content-Encoding: zstd, or unpack it.',
+  zip: 'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile; unpack others (xlsx files are zips too) and send what is inside.',
+  excel: 'The body is an old Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
+  parquet: 'The body is a Parquet file: send it as application/vnd.apache.parquet.',
+  arrow: 'The body is an Arrow file: send it as application/vnd.apache.arrow.file.',
+  utf16: 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.',
+  html: 'The body is an HTML page: was it the answer of a server that had no data?',
+  xml: 'The body is XML: convert it to CSV or JSON.',
+  latin1: 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.',
+  semicolons: 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.',
+  tabs: 'The cells are separated by tabs: send it as text/tab-separated-values.',
+  commas: 'The cells are separated by commas: send it as text/csv.',
+  cells: 'The body is rows of text: send it as text/csv.',
+  tabbedCells: 'The body is rows of text: send it as text/tab-separated-values.',
+  lines: 'The body has one JSON object a line: send it as application/x-ndjson.',
+  document: 'The body is one JSON document: send it as application/json.',
+} as const
+
 /** Files that name themselves in their first bytes, and the format that they are. */
-const magics: readonly (readonly [hex: string, hint: string, format?: string])[] = [
-  ['1f8b', 'The body is gzip: say Content-Encoding: gzip, or unpack it.'],
-  ['28b52ffd', 'The body is zstd: say Content-Encoding: zstd, or unpack it.'],
-  [
-    '504b0304',
-    'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile; unpack others (xlsx files are zips too) and send what is inside.',
-    'shapefile',
-  ],
-  ['50415231', 'The body is a Parquet file, not what its media type says.'],
-  ['4152524f5731', 'The body is an Arrow file, not what its media type says.'],
-  ['fffe', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
-  ['feff', 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.'],
+const magics: readonly (readonly [hex: string, look: Look, format?: string])[] = [
+  ['1f8b', 'gzip'],
+  ['28b52ffd', 'zstd'],
+  ['504b0304', 'zip', 'shapefile'],
+  ['d0cf11e0a1b11ae1', 'excel'],
+  ['50415231', 'parquet', 'parquet'],
+  ['4152524f5731', 'arrow', 'arrow'],
+  ['fffe', 'utf16'],
+  ['feff', 'utf16'],
 ]
 
 /** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
 export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
+  const look = lookAlike(head, format)
+  return look === undefined ? undefined : hints[look]
+}
+
+/** What a body that was named as `format` looks like by its first bytes; undefined when it looks like it. */
+export function lookAlike(head: Uint8Array, format: string): Look | undefined {
   const start = Buffer.from(head.subarray(0, 8)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
   if (magic !== undefined) return magic[2] === format ? undefined : magic[1]
   const text = startOf(head, fewBytes)
-  if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) {
-    return 'The body is an HTML page: was it the answer of a server that had no data?'
-  }
-  if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'The body is XML: convert it to CSV or JSON.'
+  if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) return 'html'
+  if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'xml'
+  // Files that are no text.
   if (magics.some(([, , own]) => own === format)) return undefined
-  if (!isWholeUtf8(head)) {
-    return 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.'
-  }
-  return format === 'csv' || format === 'tsv' ? cellsHint(text, format) : jsonHint(text, format)
+  if (!isWholeUtf8(head)) return 'latin1'
+  return format === 'csv' || format === 'tsv' ? lookOfCells(text, format) : lookOfJson(text, format)
 }
 
 /** The first `bytes` as text, one character a byte, without a byte order mark and white space before it. */
@@ -51,30 +75,24 @@ function startOf(head: Uint8Array, bytes: number): string {
     .trimStart()
 }
 
-function cellsHint(text: string, format: 'csv' | 'tsv'): string | undefined {
-  if (/^\[\s*[{\]]/.test(text)) return sendAsJson
-  if (text.startsWith('{')) return isLines(text) ? sendAsLines : sendAsJson
+function lookOfCells(text: string, format: 'csv' | 'tsv'): Look | undefined {
+  if (/^\[\s*[{\]]/.test(text)) return 'document'
+  if (text.startsWith('{')) return isLines(text) ? 'lines' : 'document'
   const line = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '')
   const count = (separator: string): number => line.split(separator).length - 1
   const [semicolons, tabs, commas] = [count(';'), count('\t'), count(',')]
-  if (semicolons > commas && semicolons > tabs) {
-    return 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.'
-  }
-  if (format === 'tsv') return commas > tabs ? 'The cells are separated by commas: send it as text/csv.' : undefined
-  return tabs > commas ? 'The cells are separated by tabs: send it as text/tab-separated-values.' : undefined
+  if (semicolons > commas && semicolons > tabs) return 'semicolons'
+  if (format === 'tsv') return commas > tabs ? 'commas' : undefined
+  return tabs > commas ? 'tabs' : undefined
 }
 
-const sendAsLines = 'The body has one JSON object a line: send it as application/x-ndjson.'
-const sendAsJson = 'The body is one JSON document: send it as application/json.'
-
-function jsonHint(text: string, format: string): string | undefined {
+function lookOfJson(text: string, format: string): Look | undefined {
   const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
   if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
-    const isTabbed = line.includes('\t') && !line.includes(',')
-    return `The body is rows of text: send it as ${isTabbed ? 'text/tab-separated-values' : 'text/csv'}.`
+    return line.includes('\t') && !line.includes(',') ? 'tabbedCells' : 'cells'
   }
-  if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return sendAsJson
-  return format === 'json' && isLines(text) ? sendAsLines : undefined
+  if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return 'document'
+  return format === 'json' && isLines(text) ? 'lines' : undefined
 }
 
 /** True when the first two lines are objects. */

@@ -50,20 +50,41 @@ export function parquetLeaf(field: Field): ParquetLeaf {
   return { field, type, form, fixedBytes, path, maxDefinition, maxRepetition }
 }
 
+/** Columns of answers that stand together in an optional group: all or none of them have a value in a row. */
+export interface ColumnGroup {
+  readonly name: string
+  /** Of plain types, not optional by themselves. */
+  readonly fields: readonly Field[]
+}
+
+/** The leaves of a group. Their columns are nullable, with the nulls of the group. */
+export function groupLeaves({ name, fields }: ColumnGroup): ParquetLeaf[] {
+  return fields.map((field) => ({ ...parquetLeaf(field), path: [name, field.name], maxDefinition: 1 }))
+}
+
 /** Least bytes of a two's complement that holds every decimal of `precision` digits. */
 function decimalBytes(precision: number): number {
   return Math.ceil((Math.log2(10) * precision + 1) / 8)
 }
 
-/** Writes the schema (field 2 of FileMetaData): the root, then each field depth first. */
-export function writeParquetSchema(thrift: ThriftWriter, leaves: readonly ParquetLeaf[]): void {
+/** Writes the schema (field 2 of FileMetaData): the root, then each field depth first, and a group at the end. */
+export function writeParquetSchema(thrift: ThriftWriter, leaves: readonly ParquetLeaf[], group?: ColumnGroup): void {
+  const grouped = leaves.length - (group?.fields.length ?? 0)
   const elements: (() => void)[] = [
     () => {
       thrift.text(4, 'arrow_schema')
-      thrift.i32(5, leaves.length)
+      thrift.i32(5, grouped + (group === undefined ? 0 : 1))
     },
   ]
-  for (const leaf of leaves) pushElements(thrift, elements, leaf.field, leaf)
+  for (const leaf of leaves.slice(0, grouped)) pushElements(thrift, elements, leaf.field, leaf)
+  if (group !== undefined) {
+    elements.push(() => {
+      thrift.i32(3, repetitions.optional)
+      thrift.text(4, group.name)
+      thrift.i32(5, group.fields.length)
+    })
+    for (const leaf of leaves.slice(grouped)) pushElements(thrift, elements, leaf.field, leaf)
+  }
   thrift.structs(2, elements, (element) => element())
 }
 

@@ -7,7 +7,7 @@ import { batchBytes, concatColumns, sliceBatch } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { type Field, innerType, type RecordBatch } from '../model/schema.ts'
-import { type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
+import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
 import { type LeafValues, leafValues } from './leaf.ts'
 import { type Bounds, leafBounds } from './statistics.ts'
 import { ThriftWriter } from './thrift.ts'
@@ -39,6 +39,8 @@ export interface SliceOptions {
   readonly fields: readonly Field[]
   /** Zstandard; without it pages are stored as they are. */
   readonly compress?: Compress
+  /** Columns behind those of `fields`, for files that are no slices. */
+  readonly group?: ColumnGroup
 }
 
 /** All of a file at once, in parts; a large one is better written in steps. */
@@ -67,6 +69,7 @@ interface RowGroup {
 export class SliceWriter {
   private readonly leaves: readonly ParquetLeaf[]
   private readonly compress: Compress | undefined
+  private readonly group: ColumnGroup | undefined
   private parts: Uint8Array[] = [magic]
   private position = magic.length
   private readonly groups: RowGroup[] = []
@@ -74,9 +77,10 @@ export class SliceWriter {
   private pendingRows = 0
   private pendingBytes = 0
 
-  constructor({ fields, compress }: SliceOptions) {
-    this.leaves = fields.map(parquetLeaf)
+  constructor({ fields, compress, group }: SliceOptions) {
+    this.leaves = [...fields.map(parquetLeaf), ...(group === undefined ? [] : groupLeaves(group))]
     this.compress = compress
+    this.group = group
   }
 
   /** What of the file has been made since the last call; a caller who takes it need not hold all of the file at once. */
@@ -101,10 +105,13 @@ export class SliceWriter {
     }
   }
 
-  /** The rest of the file, in parts to be written one after the other; the last three are its footer. Ends the writer. */
-  *finish(): Generator<void, Uint8Array[]> {
+  /**
+   * The rest of the file, in parts to be written one after the other; the last three are its footer, with `metadata` by its
+   * keys (slices have none). Ends the writer.
+   */
+  *finish(metadata: Readonly<Record<string, string>> = {}): Generator<void, Uint8Array[]> {
     if (this.pendingRows > 0) yield* this.writeRowGroup()
-    const footer = this.footer()
+    const footer = this.footer(Object.entries(metadata))
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
     return [...this.take(), footer, length, magic]
@@ -132,14 +139,20 @@ export class SliceWriter {
     this.pendingBytes = 0
   }
 
-  private footer(): Uint8Array {
+  private footer(metadata: readonly (readonly [key: string, value: string])[]): Uint8Array {
     const thrift = new ThriftWriter()
     let rows = 0
     for (const group of this.groups) rows += group.rows
     thrift.i32(1, 1)
-    writeParquetSchema(thrift, this.leaves)
+    writeParquetSchema(thrift, this.leaves, this.group)
     thrift.i64(3, rows)
     thrift.structs(4, this.groups, (group) => writeRowGroupMeta(thrift, group))
+    if (metadata.length > 0) {
+      thrift.structs(5, metadata, ([key, value]) => {
+        thrift.text(1, key)
+        thrift.text(2, value)
+      })
+    }
     thrift.text(6, createdBy)
     thrift.structs(7, this.leaves, () => thrift.struct(1, () => undefined))
     return thrift.finish()

@@ -3,6 +3,7 @@
 
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import { lexSql } from '../engine/sql-text.ts'
+import { positionAt } from '../json/parser.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
@@ -96,8 +97,14 @@ function columnNamed(fields: readonly Field[], name: string): string {
 function checkCondition(where: string): void {
   let depth = 0
   let tokens = 0
-  for (const { kind, text } of lexSql(where)) {
+  for (const { kind, text, start } of lexSql(where)) {
     tokens++
+    if (kind === 'parameter') {
+      throw new NodeError('InvalidParameter', 'where has a parameter, and nothing gives it a value.', {
+        hint: 'Write the value into the condition, or ask /query for the rows.',
+        position: positionAt(where, start),
+      })
+    }
     if (kind !== 'symbol') continue
     if (text === '(') depth++
     if (text === ')') depth--

@@ -51,9 +51,18 @@ export function geometryColumn({ schema }: DatasetView): Field | undefined {
   return schema?.fields.find(({ name, type }) => foldAscii(name) === 'geometry' && innerType(type).kind === 'String')
 }
 
+/** The system columns, which features do not show. */
+function systemNames({
+  offsetColumn,
+  operationTypeColumn,
+  systemTimeColumn,
+}: DatasetView['vocabulary']): readonly string[] {
+  return [offsetColumn, operationTypeColumn, systemTimeColumn]
+}
+
 /** Columns that a filter may name and that features show as properties. */
 export function propertyFields({ schema, vocabulary }: DatasetView): readonly Field[] {
-  const hidden = [vocabulary.offsetColumn, vocabulary.operationTypeColumn, 'geometry'].map(foldAscii)
+  const hidden = [...systemNames(vocabulary), 'geometry'].map(foldAscii)
   return (schema?.fields ?? []).filter(({ name }) => !hidden.includes(foldAscii(name)))
 }
 
@@ -249,12 +258,13 @@ async function valuesOf(
 
 function featureText({ vocabulary }: DatasetView, columns: readonly string[], row: readonly JsonValue[]): string {
   let [id, geometry] = ['null', 'null']
+  const hidden = systemNames(vocabulary)
   const properties: string[] = []
   for (const [index, name] of columns.entries()) {
     const value = row[index] ?? null
     if (name === vocabulary.offsetColumn) id = textOf(value)
     else if (foldAscii(name) === 'geometry') geometry = typeof value === 'string' ? checked(value) : 'null'
-    else if (name !== vocabulary.operationTypeColumn) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
+    else if (!hidden.includes(name)) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
   }
   return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
 }

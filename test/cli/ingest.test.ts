@@ -1,6 +1,7 @@
 // `ingest`: one key however often it is sent, formats, creation, several files.
 
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -256,5 +257,75 @@ describe.concurrent('ingest', () => {
     const refused = await ingest(stub.url, [join(data, 'us-10m.json')])
     expect(refused.code).toBe(5)
     expect(refused.stderr).toContain('topo2geo')
+  })
+
+  test('sends the digest of what it sends', async () => {
+    await using stub = await taking({ body: receipt({ csvHeader: 'present' }) })
+    await writeFile(join(folder, 'digest.csv'), 'a,b\n1,2\n')
+    await ingest(stub.url, ['digest.csv'])
+    await ingest(stub.url, ['--format', 'csv'], { input: 'a,b\n1,2\n' })
+    const expected = `sha-256=:${createHash('sha256').update('a,b\n1,2\n').digest('base64')}:`
+    expect(posted(stub).map(({ headers }) => headers['content-digest'])).toEqual([expected, expected])
+  })
+
+  test('finds out what a file is where its name does not say', async () => {
+    await using stub = await taking({ body: receipt() })
+    const zip = await readFile(join(repository, 'test/fixtures/shapefile/values.zip'))
+    const files: readonly (readonly [string, string | Uint8Array, string, string | undefined])[] = [
+      ['packed.csv', gzipSync('a,b\n1,2\n'), 'text/csv', 'gzip'],
+      ['packed.json', gzipSync('{"type":"FeatureCollection","features":[]}'), 'application/geo+json', 'gzip'],
+      ['named.geojson.gz', gzipSync('{"type":"FeatureCollection","features":[]}'), 'application/geo+json', 'gzip'],
+      ['cities.zip', zip, 'application/vnd.esri.shapefile', undefined],
+      ['cities', zip, 'application/vnd.esri.shapefile', undefined],
+      ['rows.tsv', 'a\tb\n1\t2\n', 'text/tab-separated-values', undefined],
+      ['rows.tab', 'a\tb\n1\t2\n', 'text/tab-separated-values', undefined],
+      ['trips.parquet', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],
+      ['trips', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],
+      ['trips.feather', 'ARROW1', 'application/vnd.apache.arrow.stream', undefined],
+      ['one-column.csv', 'note\na;b\nc;d\n', 'text/csv', undefined],
+    ]
+    for (const [name, content, type, encoding] of files) {
+      await writeFile(join(folder, name), content)
+      const { code, stderr } = await ingest(stub.url, [name])
+      expect([name, code, stderr.includes('gzip')]).toEqual([name, 0, encoding === 'gzip' && !name.endsWith('.gz')])
+      const { headers } = posted(stub).at(-1) ?? {}
+      expect([headers?.['content-type'], headers?.['content-encoding']]).toEqual([type, encoding])
+    }
+  })
+
+  test('refuses what no node reads, with the cause and what to do', async () => {
+    await using stub = await taking({ body: receipt() })
+    const workbook = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(26), Buffer.from('[Content_Types].xml')])
+    const files: readonly (readonly [string, string | Uint8Array, string, string])[] = [
+      ['de.csv', 'stadt;wert\nKöln;1,5\n', 'semicolons', "delim=';'"],
+      ['packed-de.csv.gz', gzipSync('stadt;wert\nKöln;1,5\n'), 'semicolons', "delim=';'"],
+      ['latin1.csv', Buffer.from('stadt,wert\nK\xf6ln,1\n', 'latin1'), 'not UTF-8', 'iconv -f WINDOWS-1252'],
+      ['wide.csv', Buffer.from('\ufeffa,b\n', 'utf16le'), 'UTF-16', 'iconv -f UTF-16'],
+      ['book.csv', workbook, 'Excel', 'soffice'],
+      ['book.xlsx', workbook, 'Excel', 'soffice'],
+      ['book.xls', Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel', 'soffice'],
+      ['tabs.csv', 'a\tb\n1\t2\n', 'tabs', '--format tsv'],
+      ['lines.json', '{"a":1}\n{"a":2}\n', 'one JSON object a line', '--format ndjson'],
+      ['page.json', '<!DOCTYPE html><html>', 'HTML', ''],
+      ["it's; rm.csv", Buffer.from('K\xf6ln,1\n', 'latin1'), 'not UTF-8', String.raw`'it'\''s; rm.csv'`],
+    ]
+    for (const [name, content, cause, hint] of files) {
+      await writeFile(join(folder, name), content)
+      const { code, stderr } = await ingest(stub.url, [name])
+      expect([name, code]).toEqual([name, 5])
+      expect(stderr).toContain(cause)
+      expect(stderr.replaceAll(/\n\s*/g, ' ')).toContain(hint)
+    }
+    expect(posted(stub)).toEqual([])
+    await ingest(stub.url, ['de.csv', '--format', 'csv'])
+    expect(posted(stub)).toHaveLength(1)
+  })
+
+  test('names layer and character set of a shapefile', async () => {
+    await using stub = await taking({ body: receipt() })
+    const zip = join(repository, 'test/fixtures/shapefile/values.zip')
+    await ingest(stub.url, [zip, '--layer', 'values', '--charset', 'windows-1252'])
+    const { query } = posted(stub)[0] ?? {}
+    expect([query?.get('layer'), query?.get('charset')]).toEqual(['values', 'windows-1252'])
   })
 })

@@ -14,14 +14,19 @@ import { limitTable } from '../../src/lib/limits.ts'
 const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
 const tour = readFileSync(join(repository, 'docs', 'tour.md'), 'utf8')
+const formatsPage = readFileSync(join(repository, 'docs', 'formats.md'), 'utf8')
 const limits = readFileSync(join(repository, 'docs', 'limits.md'), 'utf8').replaceAll('\n', ' ')
 const examples = readFileSync(join(repository, 'examples', 'README.md'), 'utf8')
 const blocksOf = (language: string, page = readme): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
 const [start, ...rest] = blocksOf('sh')
-const script = [...rest, ...blocksOf('sh', tour), ...blocksOf('sh', examples)].join('\n')
+const script = [...rest, ...blocksOf('sh', tour), ...blocksOf('sh', formatsPage), ...blocksOf('sh', examples)].join(
+  '\n',
+)
 /** Lines that the pages say are printed; `…` stands for anything. */
-const shown = [...blocksOf('text'), ...blocksOf('text', tour)].flatMap((block) => block.trim().split('\n'))
+const shown = [readme, tour, formatsPage]
+  .flatMap((page) => blocksOf('text', page))
+  .flatMap((block) => block.trim().split('\n'))
 
 interface Served {
   readonly address: string

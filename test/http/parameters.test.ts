@@ -221,6 +221,11 @@ describe('a file', () => {
     expect(tags[0]).not.toBe(tags[1])
   })
 
+  it('of a whole dataset takes none', async () => {
+    const answer = await live.call('/acme/sales/export?format=csv&where=amount%20%3E%20%241')
+    expect([answer.refusal, answer.at('position.offset')]).toEqual(['400 InvalidParameter', 9])
+  })
+
   it('refuses values as JSON does', async () => {
     expect((await get(sql, ['format', 'csv'])).refusal).toBe('400 InvalidParameter')
     expect((await post(sql, '{"no": 1}', ',"dataFormat":"Csv"')).refusal).toBe('422 InvalidRequest')

@@ -35,6 +35,8 @@ export interface IngestOptions {
   readonly unknownFields?: string
   readonly integers?: string
   readonly timeZone?: string
+  readonly layer?: string
+  readonly charset?: string
   readonly eventTimeUnit?: string
 }
 
@@ -162,7 +164,7 @@ function fileBatches(files: readonly IngestSource[]): readonly Batch[] {
 /** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
 async function* pipedBatches(
   { batchRows: mostRows, batchAge: mostAgeMs }: IngestOptions,
-  { mediaType, isCsv }: PipedLines,
+  { format, isCsv }: PipedLines,
   learned: { readonly header: string | undefined },
 ): AsyncGenerator<Batch> {
   let headerLine: Uint8Array | undefined
@@ -173,7 +175,7 @@ async function* pipedBatches(
     const repeated = learned.header === 'present' ? headerLine : undefined
     if (isCsv) headerLine ??= firstRecord(bytes)
     const body = repeated === undefined ? bytes : Buffer.concat([repeated, bytes])
-    yield { source: bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, mediaType, body), isOnly }
+    yield { source: bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, format, body), isOnly }
   }
 }
 
@@ -265,13 +267,15 @@ function withKey(error: unknown, label: string, key: string): unknown {
 }
 
 function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
-  const { unknownFields, integers, timeZone, eventTimeUnit } = options
+  const { unknownFields, integers, timeZone, layer, charset, eventTimeUnit } = options
   return {
     create: missing ? 'true' : undefined,
     dryRun: options.dryRun === true ? 'true' : undefined,
     unknownFields,
     integers,
     timeZone,
+    layer,
+    charset,
     eventTimeUnit,
   }
 }
@@ -281,10 +285,13 @@ function ingestHeaders(
   { source, isOnly }: Batch,
   { key, header }: { readonly key: string; readonly header: string | undefined },
 ): Readonly<Record<string, string>> {
-  const parameter = header === undefined || source.mediaType !== 'text/csv' ? '' : `; header=${header}`
+  const { format } = source
+  const hasHeader = format.kind === 'stream' && format.hasHeader === true
+  const parameter = header === undefined || !hasHeader ? '' : `; header=${header}`
   const prefer = options.wait ? (isOnly ? `wait=${waitSeconds}` : undefined) : 'respond-async'
   return {
-    'content-type': source.mediaType + parameter,
+    'content-type': format.mediaTypes[0] + parameter,
+    'content-digest': `sha-256=:${source.sha256}:`,
     'content-length': String(source.bytes),
     ...(source.contentEncoding === undefined ? {} : { 'content-encoding': source.contentEncoding }),
     'idempotency-key': key,

@@ -184,7 +184,7 @@ class CsvReader extends BodyReader {
   }
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
-    if (isBlankLine(bytes, start, end)) return
+    if (isBlankLine(bytes, start, end) && !this.holdsOneCell(start, end, last)) return
     const readable = this.split(bytes, start, end, last)
     if (this.layout === undefined) {
       // Without its first record nothing after it has a meaning.
@@ -194,6 +194,12 @@ class CsvReader extends BodyReader {
     if (readable) this.convert(bytes, start, end)
     this.records += 1
     this.columns.endRow(end - start)
+  }
+
+  /** Where each record is one cell, and the media type says that this is CSV with or without a header, a line is a record. */
+  private holdsOneCell(start: number, end: number, last: boolean): boolean {
+    const isSaid = this.options.csvHeader !== undefined
+    return isSaid && this.layout?.length === 1 && !(last && start === end)
   }
 
   override oversized(length: number, last: boolean): void {

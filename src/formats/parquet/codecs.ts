@@ -1,14 +1,23 @@
 // Compressed pages undone: node:zlib does gzip, Brotli and Zstandard, in its threads where a page is large; Snappy and LZ4
 // are ours. A page never inflates beyond what its header says. Source: Apache Parquet, Compression.
 
-import { promisify } from 'node:util'
-import { brotliDecompress, brotliDecompressSync, unzip, unzipSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
+import type { Transform } from 'node:stream'
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createUnzip,
+  createZstdDecompress,
+  unzipSync,
+  zstdDecompressSync,
+} from 'node:zlib'
+import { DecodeError } from '../../model/errors.ts'
 import { lz4Uncompress, lz4UncompressFrames } from '../../parquet/lz4.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
 import { snappyUncompress } from '../../parquet/snappy.ts'
 
 /** Pages of more bytes than these are inflated beside the event loop. */
 const largeBytes = 1024 * 1024
+const chunkSize = 256 * 1024
 
 const otherSize = 'has a page of another size than its header says'
 
@@ -45,7 +54,7 @@ async function uncompressed(codec: number, stored: Uint8Array, length: number): 
   try {
     return await byZlib(codec, stored, length)
   } catch (error) {
-    if (!(error instanceof Error)) throw error
+    if (!(error instanceof Error) || error instanceof DecodeError) throw error
     // The output would be longer than the header says.
     if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return damaged(otherSize)
     return damaged(`has a page that is no sound ${codecNames[codec]} (${error.message})`)
@@ -57,13 +66,31 @@ function byZlib(codec: number, stored: Uint8Array, length: number): Promise<Uint
   const isLarge = length > largeBytes
   switch (codecNames[codec]) {
     case 'GZIP':
-      return isLarge ? promisify(unzip)(stored, options) : unzipSync(stored, options)
+      return isLarge ? inLargeSteps(createUnzip({ chunkSize }), stored, length) : unzipSync(stored, options)
     case 'BROTLI':
-      return isLarge ? promisify(brotliDecompress)(stored, options) : brotliDecompressSync(stored, options)
+      return isLarge
+        ? inLargeSteps(createBrotliDecompress({ chunkSize }), stored, length)
+        : brotliDecompressSync(stored, options)
     case 'ZSTD':
-      return isLarge ? promisify(zstdDecompress)(stored, options) : zstdDecompressSync(stored, options)
+      return isLarge
+        ? inLargeSteps(createZstdDecompress({ chunkSize }), stored, length)
+        : zstdDecompressSync(stored, options)
     default:
       checkCodec(codec)
       return stored
   }
+}
+
+/** Inflates in the threads of zlib, chunk by chunk into place. */
+async function inLargeSteps(stream: Transform, stored: Uint8Array, length: number): Promise<Uint8Array> {
+  const out = new Uint8Array(length)
+  let used = 0
+  stream.end(stored)
+  // A stream may be of anything; those of zlib are of bytes.
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    if (used + chunk.length > length) return damaged(otherSize)
+    out.set(chunk, used)
+    used += chunk.length
+  }
+  return out.subarray(0, used)
 }

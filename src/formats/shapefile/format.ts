@@ -29,11 +29,6 @@ export async function openShapefile(
   return { layer, page, hasCrs: prj !== undefined, limits }
 }
 
-/** The features as GeoJSON, one a line. Throws as `openShapefile` and `layerFeatures`. */
-export async function* shapefileFeatures(file: BodyFile, options: FileOptions): AsyncGenerator<Uint8Array> {
-  yield* layerFeatures(await openShapefile(file, options))
-}
-
 async function languageOf(layer: Layer): Promise<number> {
   const dbf = new EntryBytes(layer.dbf)
   try {

@@ -144,16 +144,18 @@ test('rings nested in any way and order are grouped as they were nested', () => 
       const xy = Float64Array.from(order.flatMap((i) => placed[i]?.ring ?? []))
       const rings = order.map((_, place) => ringOf(xy, 5 * place, 5 * place + 5))
       const groups = run(groupRings(xy, rings, 1e6))
-      const found = groups.map((group) => group.map((ring) => order[rings.indexOf(ring)]).toSorted())
+      const found = groups.map((group) => group.map((ring) => order[rings.indexOf(ring)] ?? -1).toSorted(ascending))
       const expected = placed.flatMap(({ depth }, i) => {
         if (depth % 2 === 1) return []
-        return [[i, ...placed.flatMap(({ parent }, child) => (parent === i ? [child] : []))].toSorted()]
+        return [[i, ...placed.flatMap(({ parent }, child) => (parent === i ? [child] : []))].toSorted(ascending)]
       })
       expect(sorted(found)).toEqual(sorted(expected))
     }),
     { numRuns: 300 },
   )
 })
+
+const ascending = (a: number, b: number): number => a - b
 
 function sorted(groups: readonly unknown[]): unknown[] {
   return groups.map((group) => JSON.stringify(group)).toSorted()

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileOptions } from '../../../src/formats/format.ts'
-import { shapefileFeatures } from '../../../src/formats/shapefile/format.ts'
+import { layerFeatures } from '../../../src/formats/shapefile/features.ts'
+import { openShapefile } from '../../../src/formats/shapefile/format.ts'
 import type { Limits } from '../../../src/lib/limits.ts'
 import { NodeError } from '../../../src/model/errors.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
@@ -23,7 +24,8 @@ export type Options = Omit<Partial<FileOptions>, 'limits'> & { readonly limits?:
 export async function featureLines(zip: Uint8Array, options: Options = {}): Promise<string[]> {
   const chunks: Uint8Array[] = []
   const all = { ...options, limits: { ...limits, ...options.limits } }
-  for await (const chunk of shapefileFeatures(bodyFile(zip), all)) chunks.push(Uint8Array.from(chunk))
+  const layer = await openShapefile(bodyFile(zip), all)
+  for await (const chunk of layerFeatures(layer)) chunks.push(Uint8Array.from(chunk))
   return Buffer.concat(chunks).toString().split('\n').slice(0, -1)
 }
 

@@ -1,0 +1,184 @@
+// Looks into a file before it is sent: what its name does not say (gzip, GeoJSON in a `.json`, a zipped shapefile) is found
+// out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
+
+import { open } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { constants, gunzipSync } from 'node:zlib'
+import { type Look, lookAlike } from '../formats/look-alike.ts'
+import { formats } from '../formats/registry.ts'
+import { CommandFailure, exitCodes, note } from './failure.ts'
+
+/** What is known of a file that is to be sent. */
+export interface Named {
+  /** By its name; undefined where that does not tell. */
+  readonly format: string | undefined
+  readonly contentEncoding: string | undefined
+}
+
+/** Bytes that are looked at: the member `type` stands first or close to it in files that programs write. */
+const lookBytes = 64 * 1024
+
+/** `named` with what the bytes at `path` tell. Throws CommandFailure (refused) for what no node reads. */
+export async function lookInside(file: string, path: string, named: Named): Promise<Named> {
+  const start = await headOf(path)
+  const magic = start.toString('hex', 0, 4)
+  const found = magic.startsWith('1f8b') ? 'gzip' : magic === '28b52ffd' ? 'zstd' : undefined
+  const contentEncoding = named.contentEncoding ?? found
+  if (named.contentEncoding === undefined && found !== undefined) note(`${file} is ${found}: sent as such.`)
+  const head = contentEncoding === 'gzip' ? inflatedHead(start) : start
+  // What is inside of other encodings is the node's to say.
+  if (contentEncoding !== undefined && contentEncoding !== 'gzip') return { ...named, contentEncoding }
+  const format = named.format ?? formatOfBytes(head)
+  if (format === 'json') return { contentEncoding, format: jsonFormat(file, head) }
+  refuse(file, head, format)
+  return { contentEncoding, format }
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(lookBytes), 0, lookBytes, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** As much as can be inflated of the beginning of a gzip file; nothing where it is damaged. */
+function inflatedHead(start: Buffer): Buffer {
+  try {
+    return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 2 ** 27 }).subarray(0, lookBytes)
+  } catch {
+    return Buffer.alloc(0)
+  }
+}
+
+/** The format of a file that names itself in its first bytes. */
+function formatOfBytes(head: Buffer): string | undefined {
+  const look = lookAlike(head, '')
+  if (look === 'parquet' || look === 'arrow') return look
+  return look === 'zip' && zipHolds(head) === 'shapefile' ? 'shapefile' : undefined
+}
+
+/** What the first names in a zip tell of it. */
+function zipHolds(head: Buffer): 'excel' | 'shapefile' | 'other' {
+  const names = head.toString('latin1')
+  if (/\[Content_Types\]\.xml|xl\/\w/.test(names)) return 'excel'
+  return /\.(?:shp|shx|dbf)\b/i.test(names) ? 'shapefile' : 'other'
+}
+
+/** GeoJSON often has the name `.json`. */
+function jsonFormat(file: string, head: Buffer): string {
+  const content = contentOf(head.toString('utf8'))
+  if (content === 'topojson') {
+    throw new CommandFailure(exitCodes.refused, `${file} is TopoJSON; its shapes must be GeoJSON first.`, {
+      hint: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
+    })
+  }
+  if (content === 'geojson') note(`${file} holds GeoJSON: each feature becomes a row (--format json: the file is one).`)
+  else refuse(file, head, 'json')
+  return content
+}
+
+function refuse(file: string, head: Buffer, format: string | undefined): void {
+  const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
+  const isWorkbook = look === 'excel' || (head.toString('hex', 0, 4) === '504b0304' && zipHolds(head) === 'excel')
+  if (isWorkbook) throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (look === undefined || format === undefined) return
+  const told = tellings[look]
+  if (told === undefined) return
+  throw refusal(file, told.what, `${told.hint(file)} ${asItIs(format)}`.trim())
+}
+
+interface Telling {
+  readonly what: string
+  readonly hint: (file: string) => string
+}
+
+/** What is told of files that do not look like what they are called; others are left to the node. */
+const tellings: Partial<Record<Look, Telling>> = {
+  semicolons: {
+    what: 'has semicolons between its cells.',
+    hint: (file) => `Write it with commas: duckdb -c "${semicolonCopy(file)}".`,
+  },
+  latin1: {
+    what: 'is not UTF-8; it may be Latin-1 or Windows-1252.',
+    hint: (file) => `iconv -f WINDOWS-1252 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
+  },
+  utf16: {
+    what: 'is UTF-16.',
+    hint: (file) => `iconv -f UTF-16 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
+  },
+  tabs: { what: 'has tabs between its cells.', hint: () => 'Say --format tsv.' },
+  commas: { what: 'has commas between its cells.', hint: () => 'Say --format csv.' },
+  cells: { what: 'holds rows of text.', hint: () => 'Say --format csv.' },
+  tabbedCells: { what: 'holds rows of text.', hint: () => 'Say --format tsv.' },
+  lines: { what: 'holds one JSON object a line.', hint: () => 'Say --format ndjson.' },
+  document: { what: 'holds one JSON document.', hint: () => 'Say --format json.' },
+  parquet: { what: 'is a Parquet file.', hint: () => 'Say --format parquet.' },
+  arrow: { what: 'is an Arrow file.', hint: () => 'Say --format arrow.' },
+  html: { what: 'is an HTML page: was it the answer of a server that had no data?', hint: () => '' },
+  xml: { what: 'is XML.', hint: () => 'Convert it to CSV or JSON.' },
+  zip: {
+    what: 'is a zip.',
+    hint: () => 'Say --format shapefile if it holds one; else unpack it and send what is inside.',
+  },
+}
+
+function refusal(file: string, what: string, hint: string): CommandFailure {
+  return new CommandFailure(exitCodes.refused, `${file} ${what}`, { hint })
+}
+
+function asItIs(format: string): string {
+  const isText = formats.some(({ name, kind }) => name === format && kind === 'stream')
+  return isText ? `(--format ${format} sends it as it is.)` : ''
+}
+
+function toCsv(file: string): string {
+  return `soffice --headless --convert-to 'csv:Text - txt - csv (StarCalc):44,34,76' ${shell(file)}`
+}
+
+function extension(file: string): string {
+  return extname(file).slice(1) || 'txt'
+}
+
+/** The name of a file made of `file`, in the directory at hand. */
+function other(file: string, ending: string): string {
+  return `${basename(file, extname(file))}-utf8.${ending}`
+}
+
+/** SQL that reads what a spreadsheet writes where commas stand in decimals. */
+function semicolonCopy(file: string): string {
+  const from = /^[\w./-]+$/.test(file) ? file : 'FILE'
+  return `copy (from read_csv('${from}', delim=';', decimal_separator=',')) to '${other(from, 'csv')}'`
+}
+
+/** A name as an argument of a shell. */
+function shell(name: string): string {
+  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+}
+
+type JsonContent = 'json' | 'geojson' | 'topojson'
+
+const contentOfType: Readonly<Record<string, JsonContent>> = {
+  Feature: 'geojson',
+  FeatureCollection: 'geojson',
+  Topology: 'topojson',
+}
+
+/** By the member `type` of an object at the top; by `features` where a long list hides `type`. */
+function contentOf(start: string): JsonContent {
+  const text = start.replace(/^\uFEFF?[ \t\r\n]*/, '')
+  if (!text.startsWith('{')) return 'json'
+  let depth = 0
+  let key: string | undefined
+  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"(?:[ \t\r\n]*:)?|[{}[\]]/g)) {
+    if (token === '{' || token === '[') {
+      if (depth === 1 && key === 'features' && token === '[') return 'geojson'
+      depth++
+    } else if (token === '}' || token === ']') depth--
+    else if (depth === 1 && token.endsWith(':')) key = token.slice(1, token.lastIndexOf('"'))
+    else if (depth === 1 && key === 'type') return contentOfType[token.slice(1, -1)] ?? 'json'
+  }
+  return 'json'
+}

@@ -1,0 +1,190 @@
+// What goes out as a file comes in again as the same rows: dataset → file → another dataset of the same schema.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { must } from '../../src/lib/assert.ts'
+import { liveNode } from '../helpers/live-node.ts'
+
+const live = await liveNode()
+const fields = [
+  { name: 'text', type: 'String?' },
+  { name: 'flag', type: 'Bool?' },
+  { name: 'small', type: 'Int8?' },
+  { name: 'large', type: 'Int64?' },
+  { name: 'natural', type: 'UInt64?' },
+  { name: 'single', type: 'Float32?' },
+  { name: 'double', type: 'Float64?' },
+  { name: 'price', type: 'Decimal(20,4)?' },
+  { name: 'day', type: 'Date?' },
+  { name: 'at', type: 'Timestamp?' },
+  { name: 'exact', type: 'Timestamp(Microsecond)?' },
+  { name: 'bytes', type: 'Binary?' },
+]
+
+const arbText = fc.oneof(
+  // Ingest takes NUL for damage in CSV.
+  fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => text.replaceAll('\u0000', '')),
+  fc.constantFrom(
+    '',
+    ' ',
+    '"',
+    ',',
+    '\n',
+    '\r\n',
+    '=1+1',
+    '\ufeff',
+    'null',
+    '\u0000',
+    '\u2028',
+    "'",
+    '1',
+    'true',
+    '😀',
+  ),
+)
+const arbTime = (digits: number): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }), fc.nat(999))
+    .map(([date, rest]) => {
+      const more = digits === 3 ? '' : String(rest).padStart(3, '0')
+      return date.toISOString().replace('Z', `${more}Z`)
+    })
+const token = (value: fc.Arbitrary<unknown>): fc.Arbitrary<string> => value.map((one) => JSON.stringify(one))
+/** JSON tokens of a row, so that integers are exact. */
+const arbRow = fc.record(
+  {
+    text: token(arbText),
+    flag: token(fc.boolean()),
+    small: token(fc.integer({ min: -128, max: 127 })),
+    large: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+    natural: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String),
+    single: token(fc.float({ noNaN: true, noDefaultInfinity: true })),
+    double: token(fc.double({ noNaN: true, noDefaultInfinity: true })),
+    price: fc.bigInt({ min: -(10n ** 16n) + 1n, max: 10n ** 16n - 1n }).map((value) => `${value}.25`),
+    day: token(arbTime(3).map((text) => text.slice(0, 10))),
+    at: token(arbTime(3)),
+    exact: token(arbTime(6)),
+    bytes: token(fc.uint8Array({ minLength: 1, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('hex'))),
+    event_time: token(arbTime(3)),
+  },
+  { requiredKeys: ['event_time'] },
+)
+
+let made = 0
+
+async function create(columns: typeof fields): Promise<string> {
+  const alias = `acme/trip-${++made}`
+  expect((await live.call(`/${alias}`, { method: 'PUT', json: { schema: { fields: columns } } })).status).toBe(201)
+  return alias
+}
+
+async function post(alias: string, body: string | Uint8Array, type: string): Promise<void> {
+  const headers = { 'content-type': type, prefer: 'wait=20' }
+  const answer = await live.call(`/${alias}/ingest`, { method: 'POST', headers, body })
+  expect([answer.status, answer.at('message')]).toEqual([200, undefined])
+}
+
+const lines = async (alias: string): Promise<string> =>
+  (await live.call(`/${alias}/export?format=NdJson&system=false`)).text
+
+/** Sends a dataset's file to a new one of the same columns; both as lines. */
+async function roundTrip(alias: string, columns: typeof fields, format: string): Promise<[string, string]> {
+  const file = await live.call(`/${alias}/export?format=${format}&system=false`)
+  const copy = await create(columns)
+  await post(copy, file.bytes, must(file.headers['content-type'], 'a media type'))
+  return [await lines(alias), await lines(copy)]
+}
+
+describe('a file that goes out', () => {
+  it.each(['Csv', 'NdJson'])(
+    'as %s comes in as the same rows',
+    async (format) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(arbRow, { minLength: 1, maxLength: 60 }), async (rows) => {
+          const alias = await create(fields)
+          const body = rows.map(
+            (row) =>
+              `{${Object.entries(row)
+                .map(([name, text]) => `"${name}":${text}`)
+                .join(',')}}\n`,
+          )
+          await post(alias, body.join(''), 'application/x-ndjson')
+          const [before, after] = await roundTrip(alias, fields, format)
+          expect(after).toBe(before)
+          expect(before.split('\n')).toHaveLength(rows.length + 1)
+        }),
+        { numRuns: 4 },
+      )
+    },
+    120_000,
+  )
+
+  it('as Csv of one column keeps nulls, empty texts and blank lines apart', async () => {
+    const columns = [{ name: 'only', type: 'String?' }]
+    const alias = await create(columns)
+    await post(
+      alias,
+      '{"only":null}\n{"only":""}\n{"only":"a"}\n{"only":null}\n{"only":"\\n"}\n',
+      'application/x-ndjson',
+    )
+    const file = await live.call(`/${alias}/export?format=Csv&columns=only`)
+    expect(file.text).toBe('only\r\n\r\n""\r\na\r\n\r\n"\n"\r\n')
+    const copy = await create(columns)
+    await post(copy, file.bytes, must(file.headers['content-type'], 'a media type'))
+    const values = async (one: string): Promise<unknown> =>
+      (await live.query(`select "only" from "${one}" order by offset`)).at('output.data')
+    expect(await values(copy)).toEqual([[null], [''], ['a'], [null], ['\n']])
+  })
+
+  it.each(['GeoJson', 'NdGeoJson'])(
+    'as %s comes in as the same features',
+    async (format) => {
+      const number = fc.constantFrom('0', '-0.0', '1.50', '1e1', '12.345678901234567', '-89.99')
+      const point = fc.tuple(number, number).map(([x, y]) => `{"type":"Point","coordinates":[${x}, ${y}]}`)
+      const feature = fc
+        .record(
+          {
+            geometry: fc.oneof(point, fc.constant('null')),
+            properties: fc
+              .tuple(token(arbText), token(fc.integer()), fc.boolean())
+              .map(([text, count, has]) => (has ? `{"name":${text},"count":${count},"offset":${count}}` : 'null')),
+            id: fc.oneof(fc.constantFrom('7', '1.0', '-3e2'), fc.constantFrom('"x"', '"a b"', '"é"')),
+            bbox: fc.constant('[0,0.0,1,1]'),
+            note: fc.constantFrom('{"a" : [1 ,2]}', '"text"', 'null'),
+          },
+          { requiredKeys: ['geometry', 'properties'] },
+        )
+        .map(
+          (members) =>
+            `{"type":"Feature",${Object.entries(members)
+              .map(([name, text]) => `"${name}":${text}`)
+              .join(',')}}`,
+        )
+      const columns = [
+        { name: 'geometry', type: 'String?' },
+        { name: 'name', type: 'String?' },
+        { name: 'count', type: 'Int64?' },
+        { name: 'property_offset', type: 'Int64?' },
+        { name: 'feature_id', type: 'String?' },
+        { name: 'feature_extra', type: 'String?' },
+      ]
+      await fc.assert(
+        fc.asyncProperty(fc.array(feature, { minLength: 1, maxLength: 20 }), async (features) => {
+          const alias = await create(columns)
+          await post(alias, features.map((one) => `${one}\n`).join(''), 'application/geo+json-seq')
+          const [before, after] = await roundTrip(alias, columns, format)
+          expect(after).toBe(before)
+          const out = (await live.call(`/${alias}/export?format=NdGeoJson&where=true`)).text.split('\u001e').slice(1)
+          for (const [at, text] of out.entries()) {
+            const sent: Record<string, unknown> = JSON.parse(must(features[at], 'a feature'))
+            const { event_time: _, ...properties } = JSON.parse(text).properties
+            const wanted = { name: null, count: null, offset: null, ...Object(sent['properties']) }
+            expect({ ...JSON.parse(text), properties }).toEqual({ ...sent, properties: wanted })
+          }
+        }),
+        { numRuns: 4 },
+      )
+    },
+    120_000,
+  )
+})
