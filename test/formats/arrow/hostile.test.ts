@@ -91,6 +91,19 @@ describe('an Arrow body that holds much in little', () => {
     })
   })
 
+  test('is refused: metadata of more than 16 MiB, whatever they hold', async () => {
+    for (const [length, reason] of [
+      [16 * MiB, 'has damaged metadata'],
+      [16 * MiB + 8, 'is no Arrow stream or file'],
+    ] as const) {
+      const bytes = Buffer.alloc(8 + length)
+      bytes.writeUInt32LE(0xffffffff, 0)
+      bytes.writeUInt32LE(length, 4)
+      const { kind, message } = await refusal(bytes)
+      expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining(reason)])
+    }
+  })
+
   test('is refused: a dictionary that has itself inside', async () => {
     const { kind, message } = await refusal(schemaOfItself())
     expect([kind, message]).toEqual(['UnsupportedEncoding', expect.stringContaining('one dictionary')])
