@@ -37,10 +37,10 @@ test('values are exact, nulls are nulls, measures are kept', async () => {
   expect((await post('acme/values', values)).status).toBe(200)
   const rows = await live.query('select n, price, text, day, yes from "acme/values" order by "offset"')
   expect((rows.at('output.data') as unknown[]).slice(0, 2)).toEqual([
-    [9007199254740993, 1.25, 'Tromsø', '2026-01-31', true],
+    [expect.any(Number), 1.25, 'Tromsø', '2026-01-31', true],
     [null, null, null, null, null],
   ])
-  expect(rows.text).toContain('9007199254740993')
+  expect(rows.text).toContain('[9007199254740993,')
   await post('acme/measured', fixture('lines-zm.zip'))
   const measured = await live.query('select feature_extra from "acme/measured"')
   expect(measured.at('output.data')).toEqual([['{"m":[[1,2.5],[null,4,5]]}']])
