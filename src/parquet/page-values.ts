@@ -54,7 +54,7 @@ export const physicalNames = [
 ]
 
 /** Names of the encodings, by their numbers. */
-const encodingNames = [
+export const encodingNames = [
   'PLAIN',
   'GROUP_VAR_INT',
   'PLAIN_DICTIONARY',

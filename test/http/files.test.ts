@@ -132,6 +132,15 @@ describe('formats of /query', () => {
       String((await live.call(query({ format: 'Csv' }))).headers['link']),
     )?.[1]
     expect(link).toContain(`@${head}&limit=4&include=proof`)
+    const proven = await live.call(must(link, 'a link'))
+    expect([
+      proven.status,
+      Array(proven.at('output.data')).flat().length,
+      proven.at('input.datasets.0.blockHash'),
+    ]).toEqual([200, 4, head])
+    const exported = await live.call('/acme/goods/export?format=Csv&where=amount>0')
+    const other = /<([^>]+)>/.exec(String(exported.headers['link']))?.[1]
+    expect((await live.call(must(other, 'a link'))).at('proof.type')).toBe('Ed25519Signature2020')
     const refused = await live.call(query({ format: 'Csv', include: 'proof', limit: '4' }))
     expect(told(refused)).toEqual([422, 'InvalidRequest', undefined])
     expect(refused.at('hint')).toContain(must(link, 'a link'))

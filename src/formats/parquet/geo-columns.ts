@@ -22,6 +22,8 @@ const mostMetadataDepth = 64
 export interface GeoColumns {
   readonly primary: string | undefined
   readonly printers: ReadonlyMap<string, Printer>
+  /** Columns that hold nothing but the bounds of geometries, for readers to skip rows by. */
+  readonly bounds: ReadonlySet<string>
 }
 
 /**
@@ -30,11 +32,14 @@ export interface GeoColumns {
  */
 export function geoColumns(columns: readonly FileColumn[], geo: string | undefined): GeoColumns {
   const printers = new Map<string, Printer>()
+  const bounds = new Set<string>()
   const described = geo === undefined ? undefined : readMetadata(geo)
   for (const [name, entry] of Object.entries(described?.columns ?? {})) {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) damaged(`has geo metadata of a column ${JSON.stringify(name)}, which it does not have`)
     else printers.set(name, describedPrinter(column, entry))
+    const covering = boundsColumn(entry)
+    if (covering !== undefined) bounds.add(covering)
   }
   for (const { field, node, isFlat } of columns) {
     const { logical } = node.element
@@ -43,7 +48,15 @@ export function geoColumns(columns: readonly FileColumn[], geo: string | undefin
     if (logical.crs !== undefined) requireWgs84(field.name, typeCrs(logical.crs))
     printers.set(field.name, wkbPrinter)
   }
-  return { primary: described?.primary ?? [...printers.keys()][0], printers }
+  return { primary: described?.primary ?? [...printers.keys()][0], printers, bounds }
+}
+
+/** The column that a geometry column's metadata name for its bounds: `{"covering":{"bbox":{"xmin":["bbox","xmin"],…}}}`. */
+function boundsColumn(entry: PlainJson): string | undefined {
+  let value: PlainJson | undefined = entry
+  for (const member of ['covering', 'bbox', 'xmin']) value = isMembers(value) ? value[member] : undefined
+  const [column, child] = Array.isArray(value) ? value : []
+  return typeof column === 'string' && typeof child === 'string' ? column : undefined
 }
 
 interface Metadata {

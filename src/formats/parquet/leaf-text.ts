@@ -14,6 +14,8 @@ import {
 } from '../../outputs/value-text.ts'
 import { damaged } from '../../parquet/refusals.ts'
 
+const dayNanos = 86_400_000_000_000n
+
 /** Makes the token of the value at a row. */
 export type LeafText = (row: number) => string
 
@@ -78,12 +80,17 @@ function int128(view: DataView, at: number): bigint {
 function timeText(view: DataView, unit: string | undefined): LeafText {
   switch (unit) {
     case 'Nanosecond':
-      return (row) => `"${timeNanosText(view.getBigInt64(8 * row, true))}"`
+      return (row) => timeToken(view.getBigInt64(8 * row, true))
     case 'Microsecond':
-      return (row) => `"${timeNanosText(view.getBigInt64(8 * row, true) * 1000n)}"`
+      return (row) => timeToken(view.getBigInt64(8 * row, true) * 1000n)
     default:
-      return (row) => `"${timeNanosText(BigInt(view.getInt32(4 * row, true)) * 1_000_000n)}"`
+      return (row) => timeToken(BigInt(view.getInt32(4 * row, true)) * 1_000_000n)
   }
+}
+
+function timeToken(nanos: bigint): string {
+  if (nanos < 0n || nanos > dayNanos) return damaged('has a time of day that does not exist')
+  return `"${timeNanosText(nanos)}"`
 }
 
 function timestampText(view: DataView, unit: string | undefined, zone: string): LeafText {

@@ -41,8 +41,10 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     checkRowGroups(footer, columns, start)
     refuseDurations(footer.keyValues.get(arrowKey))
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
-    const typed = columns.map((column) => (geo.printers.has(column.field.name) ? textColumn(column) : column))
-    const geometry = columns.findIndex(({ field }) => field.name === geo.primary)
+    const typed = columns
+      .filter(({ field }) => !geo.bounds.has(field.name))
+      .map((column) => (geo.printers.has(column.field.name) ? textColumn(column) : column))
+    const geometry = typed.findIndex(({ field }) => field.name === geo.primary)
     return {
       fields: typed.map(({ field }) => field),
       rows: footer.rows,
