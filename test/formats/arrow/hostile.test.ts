@@ -39,8 +39,10 @@ describe('an Arrow body that holds much in little', () => {
     expect([bytes > 40 * MiB, rows > 400]).toEqual([true, true])
   })
 
-  test('comes in small pieces: one run of two billion rows', async () => {
-    const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), defaultLimits())
+  test('is refused at once, or comes in small pieces: one run of two billion rows', async () => {
+    expect((await refusal(fixture('hostile-runs.arrows'))).kind).toBe('BodyTooLarge')
+    const limits = { ...defaultLimits(), inflatedBytes: 2 ** 40 }
+    const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), limits)
     expect(file.rows).toBe(2 ** 31 - 1)
     let pieces = 0
     for await (const { rows, columns } of file.batches([0])) {
