@@ -67,7 +67,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   // Its processes start with the first streamed answer: many nodes never see one.
   const exports = new Lane(options, {
     workers: options.exportSlots,
-    spares: 0,
+    spares: 1,
     within: { name: 'exportMs', value: options.exportMs },
   })
   await queries.pool.start()

@@ -113,7 +113,10 @@ export async function sendFile(
     cut(pieces, (how) => (ended = how)),
     { objectMode: false, highWaterMark: pieceBytes },
   )
-  if (truncated === 'at end') {
+  const hasChunks = request.raw.httpVersion === '1.1'
+  // Without chunks the end of the connection is the end of the file: only a reset says that it is not.
+  if (!hasChunks) body.once('error', () => request.raw.socket.resetAndDestroy())
+  if (hasChunks && truncated === 'at end') {
     reply.trailer('result-truncated', async () => String(ended?.truncated ?? false))
   }
   return reply.send(body)

@@ -68,7 +68,10 @@ function objectText(members: readonly (readonly [string, unknown])[], indent: nu
 /** What the columns hold, by JSON.parse. */
 function expectedRow(text: string): unknown[] {
   const { type: _, geometry: shape, properties: values, id: own, ...others } = JSON.parse(text)
-  const extra = Object.keys(others).length > 0 ? others : null
+  // A text that reads as a number stands there too, so that it goes out as a text.
+  const isNumber = typeof own === 'string' && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(own)
+  const members = isNumber ? { ...others, id: own } : others
+  const extra = Object.keys(members).length > 0 ? members : null
   // Columns are found without regard to ASCII case.
   const found = new Map(Object.entries(values ?? {}).map(([name, value]) => [name.toLowerCase(), value ?? null]))
   return [

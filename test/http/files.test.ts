@@ -203,6 +203,12 @@ describe('a file that breaks off', () => {
     },
   )
 
+  it('resets the connection of a client of HTTP/1.0, which knows no chunks', async () => {
+    const path = query({ format: 'Csv' }, late)
+    const head = ['Host: localhost', `Authorization: Bearer ${live.adminToken}`].join('\r\n')
+    await expect(live.raw(`GET ${path} HTTP/1.0\r\n${head}\r\n\r\n`)).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+
   it('ends the connection when it grows over its limit', async () => {
     const large = "select repeat('x', 1000) as t from range(100000) r(i)"
     await expect(live.call(query({ format: 'Csv' }, large))).rejects.toMatchObject({ code: 'ECONNRESET' })

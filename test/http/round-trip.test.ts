@@ -132,7 +132,10 @@ describe('a file that goes out', () => {
             properties: fc
               .tuple(token(arbText), token(fc.integer()), fc.boolean())
               .map(([text, count, has]) => (has ? `{"name":${text},"count":${count},"offset":${count}}` : 'null')),
-            id: fc.oneof(fc.constantFrom('7', '1.0', '-3e2'), fc.constantFrom('"x"', '"a b"', '"é"')),
+            id: fc.oneof(
+              fc.constantFrom('7', '1.0', '-3e2'),
+              fc.constantFrom('"x"', '"a b"', '"7"', '"-1.5e3"', '"é"'),
+            ),
             bbox: fc.constant('[0,0.0,1,1]'),
             note: fc.constantFrom('{"a" : [1 ,2]}', '"text"', 'null'),
           },

@@ -9,7 +9,14 @@ import { type JsonRecordOptions, JsonRecordReader, letterN, maxFaults } from '..
 import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
 import { FixedText, WordView } from './fixed-text.ts'
 import { GeometryChecker } from './geometry.ts'
-import { featureColumns, type FeaturePlan, foreignToFeatures, reprojectHint, requireWgs84Text } from './rules.ts'
+import {
+  featureColumns,
+  type FeaturePlan,
+  foreignToFeatures,
+  needsIdToken,
+  reprojectHint,
+  requireWgs84Text,
+} from './rules.ts'
 
 const noBytes = new Uint8Array(0)
 
@@ -237,7 +244,12 @@ export class FeatureReader implements RecordCore {
     const byte = bytes[at] ?? 0
     const isScalar = byte === quote || byte === 0x2d || (byte >= 0x30 && byte <= 0x39)
     const target = isScalar ? this.target(this.plan.id) : undefined
-    if (target !== undefined) return this.row.value(target.column, target.builder, 2)
+    if (target !== undefined) {
+      const [keyAt, keyEnd] = [this.row.keyStart - 1, this.row.keyEnd + 1]
+      if (!this.row.value(target.column, target.builder, 2)) return false
+      if (needsIdToken(bytes, at, this.row.at)) this.keep(keyAt, keyEnd, at)
+      return true
+    }
     if (!this.row.pass()) return false
     if (isScalar) this.row.unknownField(featureColumns.id, at, this.row.at)
     else if (byte !== letterN) this.row.note('WrongType', 'The id of a feature is a text or a number.', at, this.row.at)
@@ -247,7 +259,6 @@ export class FeatureReader implements RecordCore {
   /** A bbox, a coordinate system, or a member of which RFC 7946 knows nothing. */
   private foreign(name: string, keyAt: number): boolean {
     const { bytes, end, at } = this.row
-    const { extra } = this
     const keyEnd = this.row.keyEnd + 1
     if (name === 'bbox' && this.geometries.checkBox(bytes, at, end, 2) < 0) return this.badGeometry()
     if (!this.row.pass()) return false
@@ -260,11 +271,18 @@ export class FeatureReader implements RecordCore {
       this.hasUnknownExtra = true
       this.row.unknownField(featureColumns.extra, keyAt, after)
     } else {
-      if (extra.length === 0) extra.reset(end - keyAt + 2)
-      extra.add(extra.length === 0 ? openBrace : comma, bytes, keyAt, keyEnd)
-      extra.add(colon, bytes, at, after)
+      this.keep(keyAt, keyEnd, at)
     }
     return true
+  }
+
+  /** Adds the member whose value ended at `row.at` to the object of other members, where the dataset has a place for it. */
+  private keep(keyAt: number, keyEnd: number, at: number): void {
+    const { extra } = this
+    if (this.plan.extra === unknownName) return
+    if (extra.length === 0) extra.reset(this.row.end - keyAt + 2)
+    extra.add(extra.length === 0 ? openBrace : comma, this.row.bytes, keyAt, keyEnd)
+    extra.add(colon, this.row.bytes, at, this.row.at)
   }
 
   /** Ends the feature `[start, after)`. */

@@ -14,7 +14,7 @@ import { ObjectInferrer, ObjectReader } from '../json/format.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { closeBrace, comma, holdsLineEnd, openBrace, passed, skipSpace } from '../json/text.ts'
 import { FeatureReader } from './feature.ts'
-import { featureColumns, type FeaturePlan, featurePlan, prefixedNames, requireWgs84 } from './rules.ts'
+import { featureColumns, type FeaturePlan, featurePlan, needsIdToken, prefixedNames, requireWgs84 } from './rules.ts'
 
 class FeatureInferrer extends ObjectInferrer {
   private readonly collection: CollectionFramer | undefined
@@ -46,6 +46,7 @@ class FeatureInferrer extends ObjectInferrer {
           break
         default:
           if (bytes[at] !== 0x6e) this.text(name === 'id' ? featureColumns.id : featureColumns.extra)
+          if (name === 'id' && needsIdToken(bytes, at, after)) this.text(featureColumns.extra)
       }
     })
   }

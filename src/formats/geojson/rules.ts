@@ -7,6 +7,7 @@ import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { Vocabulary } from '../../model/schema.ts'
+import { quote } from '../json/text.ts'
 import { propertyPrefix, systemNames, type TablePlan, unknownName } from '../column-plan.ts'
 
 /** Columns of the parts of a feature that are no properties. */
@@ -55,6 +56,22 @@ export function featurePlan(table: TablePlan, vocabulary: Vocabulary): FeaturePl
   }
   cache.set(table, plan)
   return plan
+}
+
+/** Longer texts are no numbers to anyone. */
+const mostDigits = 400
+const numberText = /^"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"$/
+
+/**
+ * True for the token of an id that is a text and reads as a number. It stands among the foreign members as well, so that it
+ * goes out as it came (docs/spec/http.md §6, GeoJSON).
+ */
+export function needsIdToken(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[start] !== quote || end - start > mostDigits) return false
+  const token = bytes.subarray(start, end)
+  // No other byte stands in a number; what is left is ASCII.
+  for (let at = 1; at < token.length - 1; at++) if ((token[at] ?? 0) < 0x2b || (token[at] ?? 0) > 0x65) return false
+  return numberText.test(String.fromCharCode(...token))
 }
 
 /** What to do about coordinates that are no degrees. */
