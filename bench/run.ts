@@ -1,6 +1,6 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
-// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,
+// Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
 // outputs,long,fairness,hostile,unread,large,keys,catalog,features]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -20,6 +20,7 @@ import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureOverload } from './overload.ts'
+import { measureShapefile } from './shapefile.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
 
@@ -34,6 +35,7 @@ const baselineFile = new URL('./baseline.json', import.meta.url)
 const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   stages: measureStages,
   geojson: measureGeoJson,
+  shapefile: measureShapefile,
   outputs: measureOutputs,
   start: measureStart,
   single: measureSingleRows,

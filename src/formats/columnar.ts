@@ -1,7 +1,7 @@
 // Files of typed columns (Parquet, Arrow) as bodies: their columns matched by name with the dataset's and cast to its types,
 // and the columns that a dataset gets which is made of such a file. A format opens the file; here its batches become rows.
 
-import { batchBytes, nullColumn } from '../arrow/columns.ts'
+import { batchBytes, concatBatches, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
@@ -50,6 +50,7 @@ interface Target {
 
 const geometryName = 'geometry'
 const manyRows = 1000
+const manyBytes = 1024 * 1024
 
 export class ColumnarReader implements FileReader {
   readonly #file: ColumnarFile
@@ -105,11 +106,11 @@ export class ColumnarReader implements FileReader {
     const missing = plan.columns.filter(
       ({ required }, column) => required && !targets.some((target) => target.column === column),
     )
+    const small = new SmallBatches()
     let record = 0
     for await (const batch of this.#file.batches(targets.map(({ source }) => source))) {
-      for (const { name } of missing) {
-        if (record === 0) faults.addBare(missingFault(name))
-      }
+      if (batch.rows === 0) continue
+      if (record === 0) for (const { name } of missing) faults.addBare(missingFault(name))
       noteLongRecords(batch, record, options, faults)
       const made = new Map<number, Column>()
       for (const [index, { column, cast }] of targets.entries()) {
@@ -120,9 +121,10 @@ export class ColumnarReader implements FileReader {
       record += batch.rows
       if (faults.total > 0) continue
       const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
-      yield { rows: batch.rows, columns }
+      yield* small.add({ rows: batch.rows, columns })
     }
     if (faults.total > 0) throw faults.toError(false)
+    yield* small.rest()
   }
 
   /** What becomes of each column of the file; notes those that can become nothing. */
@@ -153,6 +155,29 @@ export class ColumnarReader implements FileReader {
       }
     }
     return targets
+  }
+}
+
+/** Joins batches of few rows: some writers make one of each row. */
+class SmallBatches {
+  readonly #held: RecordBatch[] = []
+  #rows = 0
+  #bytes = 0
+
+  /** What is complete with this batch: one batch, or none. */
+  add(batch: RecordBatch): readonly RecordBatch[] {
+    this.#held.push(batch)
+    this.#rows += batch.rows
+    this.#bytes += batchBytes(batch)
+    return this.#rows >= manyRows || this.#bytes >= manyBytes ? this.rest() : []
+  }
+
+  /** What is held, as one batch; none where that is nothing. */
+  rest(): readonly RecordBatch[] {
+    const held = this.#held.splice(0)
+    this.#rows = 0
+    this.#bytes = 0
+    return held.length === 0 ? [] : [concatBatches(held)]
   }
 }
 

@@ -105,7 +105,8 @@ export function fixedDictionary(page: Uint8Array, count: number, width: number):
 
 /** The runs of indices in a page of a chunk with a dictionary. */
 export function indexRuns(page: Uint8Array): RunReader {
-  return new RunReader(page.subarray(1), page[0] ?? 0)
+  const [width] = page
+  return width === undefined ? damaged(tooShort) : new RunReader(page.subarray(1), width)
 }
 
 const indices = new Int32Array(mostValues)

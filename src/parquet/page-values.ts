@@ -54,7 +54,7 @@ export const physicalNames = [
 ]
 
 /** Names of the encodings, by their numbers. */
-const encodingNames = [
+export const encodingNames = [
   'PLAIN',
   'GROUP_VAR_INT',
   'PLAIN_DICTIONARY',
@@ -177,7 +177,8 @@ export class BytesAsDecimals implements FixedValues {
 
 /** Writes the big-endian two's complement of `length` bytes as one of 16 bytes, lowest first. */
 export function copyBigEndian(from: Uint8Array, start: number, length: number, out: Uint8Array, at: number): void {
-  const sign = length > 0 && (from[start] ?? 0) > 127 ? 255 : 0
+  if (length === 0) damaged('has a decimal of no bytes')
+  const sign = (from[start] ?? 0) > 127 ? 255 : 0
   for (let b = 0; b < 16; b++) out[at + b] = b < length ? (from[start + length - 1 - b] ?? 0) : sign
   for (let b = 16; b < length; b++) {
     if (from[start + length - 1 - b] !== sign) damaged('has a decimal of more than 38 digits')

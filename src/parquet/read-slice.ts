@@ -17,6 +17,7 @@ import {
   type RecordBatch,
   type TimeUnit,
 } from '../model/schema.ts'
+import { parquetReason } from './refusals.ts'
 import { type ChunkContent, type Decompress, type LeafShape, type PageValues, readChunk } from './read-pages.ts'
 
 const what = 'Parquet slice'
@@ -355,6 +356,7 @@ function guarded<T>(read: () => T): T {
 }
 
 function asDecodeError(error: unknown): DecodeError {
-  if (error instanceof DecodeError) return error
+  const reason = parquetReason(error)
+  if (reason !== undefined) return new DecodeError(what, reason)
   return new DecodeError(what, error instanceof Error ? error.message : String(error))
 }

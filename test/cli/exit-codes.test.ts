@@ -1,6 +1,6 @@
 // What a script relies on: exit codes, and that only data is on stdout.
 
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
+await writeFile(join(folder, 'records.dat'), 'one')
 
 function run(...args: string[]): Promise<Finished> {
   return runCommand(args, { cwd: folder })
@@ -46,6 +47,7 @@ describe.concurrent('the command line', () => {
   test.each([
     ['a file that is not there', ['verify', 'none.json', '--offline']],
     ['a file to ingest that is not there', ['ingest', 'me/lab', 'none.csv']],
+    ['one whose name would not tell its format', ['ingest', 'me/lab', 'none.dat']],
     ['a token file that is not there', ['tail', 'me/lab', '--token-file', 'none']],
     ['a config file that is not there', ['serve', '--config', 'none.json']],
     ['a data directory without a store', ['fsck', folder]],

@@ -130,10 +130,11 @@ describe('columns of a file', () => {
   })
 
   test('are judged to the last row; records count over all batches, and no rows come after a fault', async () => {
+    const many = Array.from({ length: 1000 }, () => 1)
     const file = fileOf([
-      [integerColumn('n', [1, 2])],
+      [integerColumn('n', many)],
       [integerColumn('n', [3, 300])],
-      [integerColumn('n', [5])],
+      [integerColumn('n', many)],
       [integerColumn('n', [-1, 7])],
     ])
     const batches: RecordBatch[] = []
@@ -143,11 +144,32 @@ describe('columns of a file', () => {
     })()
     const { message, details } = await failureOf(reading)
     expect(details.errors?.map(({ kind, record }) => [kind, record])).toEqual([
-      ['OutOfRange', 3],
-      ['OutOfRange', 5],
+      ['OutOfRange', 1001],
+      ['OutOfRange', 2002],
     ])
-    expect(message).toContain('Record 3')
-    expect(batches.map((batch) => batch.rows)).toEqual([2])
+    expect(message).toContain('Record 1001')
+    expect(batches.map((batch) => batch.rows)).toEqual([1000])
+  })
+
+  test('in many batches of few rows come in few batches', async () => {
+    const file = fileOf(Array.from({ length: 2500 }, (_, i) => [integerColumn('n', [i, null])]))
+    const reader = new ColumnarReader(file)
+    const batches = await collected(reader.read(readerOptions([optionalField('n', int64)])))
+    expect(batches.map((batch) => batch.rows)).toEqual([1000, 1000, 1000, 1000, 1000])
+    const expected = Array.from({ length: 5000 }, (_, i) => [null, i % 2 === 0 ? BigInt(i / 2) : null])
+    expect(rowsOf({ records: 5000, batches })).toEqual(expected)
+    const long = fileOf(Array.from({ length: 4 }, () => [textColumn('s', ['x'.repeat(700_000)])]))
+    const few = await collected(new ColumnarReader(long).read(readerOptions([optionalField('s', string)])))
+    expect(few.map((batch) => batch.rows)).toEqual([2, 2])
+  })
+
+  test('in batches without rows are none, and what is missing in them is not missed', async () => {
+    const file = fileOf([[integerColumn('m', [])], [integerColumn('m', [])]])
+    expect(await rows(file, [{ name: 'n', type: int64 }], { unknownFields: 'ignore' })).toEqual([])
+    const late = fileOf([[integerColumn('m', [])], [integerColumn('m', [])], [integerColumn('m', [1])]])
+    expect(await faultsOf(late, [{ name: 'n', type: int64 }], { unknownFields: 'ignore' })).toEqual([
+      ['MissingRequired', 0, 'n'],
+    ])
   })
 
   test('of a hundred faults and more are counted', async () => {

@@ -193,6 +193,8 @@ describe('as a file', () => {
     expect((await live.query('show tables', { dataFormat: 'Csv' }, anonymous)).text).toBe(
       'name\r\nacme/sales\r\nzoo/blank\r\n',
     )
+    const proven = await live.query('show tables', { dataFormat: 'Csv', include: ['Proof'] })
+    expect([proven.refusal, proven.at('hint')]).toEqual(['422 InvalidRequest', expect.not.stringContaining('/query')])
     const described = await live.query('select column_name from (describe acme.sales) limit 1', {
       dataFormat: 'NdJson',
     })

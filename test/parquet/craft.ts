@@ -12,6 +12,8 @@ export interface CraftElement {
   readonly children?: number
   readonly converted?: number
   readonly logical?: number
+  readonly scale?: number
+  readonly precision?: number
 }
 
 export interface CraftPage {
@@ -118,6 +120,8 @@ function footerBytes(file: CraftFile, groups: PlacedGroups): Uint8Array {
     thrift.text(4, element.name)
     if (element.children !== undefined) thrift.i32(5, element.children)
     if (element.converted !== undefined) thrift.i32(6, element.converted)
+    if (element.scale !== undefined) thrift.i32(7, element.scale)
+    if (element.precision !== undefined) thrift.i32(8, element.precision)
     const { logical } = element
     if (logical !== undefined) thrift.struct(10, () => thrift.struct(logical, () => undefined))
   })

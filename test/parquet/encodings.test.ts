@@ -8,6 +8,7 @@ import { snappyCompress } from 'hyparquet-writer/src/snappy.js'
 import { writeByteStreamSplit } from 'hyparquet-writer/src/splitstream.js'
 import { expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
+import { DecodeError } from '../../src/model/errors.ts'
 import { type ByteValues, BytesSink, DeltaBytes, DeltaLengthBytes } from '../../src/parquet/byte-values.ts'
 import { DeltaReader } from '../../src/parquet/delta.ts'
 import { SplitFixed } from '../../src/parquet/fixed-values.ts'
@@ -117,24 +118,24 @@ test('byte arrays by their lengths, and by what they share', () => {
       fc.integer({ min: 1, max: 5000 }),
       (texts, pieces, mostBytes) => {
         const values = texts.map((text) => utf8(text))
-        const readers: [string, ByteValues][] = [
-          ['lengths', new DeltaLengthBytes(written((writer) => deltaLengthByteArray(writer, values)))],
-          ['shared', new DeltaBytes(written((writer) => deltaByteArray(writer, values)))],
+        const readers: ByteValues[] = [
+          new DeltaLengthBytes(written((writer) => deltaLengthByteArray(writer, values))),
+          new DeltaBytes(written((writer) => deltaByteArray(writer, values))),
         ]
-        for (const [name, reader] of readers) {
+        for (const reader of readers) {
           const found: string[] = []
           for (let turn = 0; found.length < values.length; turn++) {
             const sink = new BytesSink()
             const wanted = Math.min(pieces[turn % pieces.length] ?? 1, values.length - found.length)
             const done = reader.read(sink, wanted, mostBytes)
-            expect(done, name).toBe(sink.count)
-            expect(done === wanted || done === 1 || sink.used <= mostBytes, name).toBe(true)
+            expect(done).toBe(sink.count)
+            expect(done === wanted || done === 1 || sink.used <= mostBytes).toBe(true)
             for (let i = 0; i < done; i++) {
               found.push(Buffer.from(sink.values.subarray(sink.offsets[i], sink.offsets[i + 1])).toString('utf8'))
             }
           }
-          expect(found, name).toEqual(texts)
-          expect(reader.isAtEnd, name).toBe(true)
+          expect(found).toEqual(texts)
+          expect(reader.isAtEnd).toBe(true)
         }
       },
     ),
@@ -168,8 +169,8 @@ test('Snappy, and nothing that is almost Snappy crashes', async () => {
       const flipped = stored.slice()
       flipped[place % stored.length] = byte
       const found = await snappyUncompress(flipped, bytes.length).catch((error: unknown) => error)
-      if (found instanceof Error) expect(found.name).toBe('DecodeError')
-      else expect(found).toHaveLength(bytes.length)
+      const isRefused = found instanceof DecodeError
+      expect(isRefused || (found instanceof Uint8Array && found.length === bytes.length)).toBe(true)
     }),
   )
 })

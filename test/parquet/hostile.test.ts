@@ -232,6 +232,7 @@ describe('a file that lies is refused with the place of the lie', () => {
       'MalformedBody',
       'lacks its dictionary',
     ],
+    ['an empty page of indices', emptyIndices(), 'MalformedBody', 'ends too early'],
     ['a page that ends early', oneColumn({ entries: 3, body: int32(2) }), 'MalformedBody', 'ends too early'],
     [
       'a schema of more columns',
@@ -327,6 +328,15 @@ function footerLength(footerBytes: number): Uint8Array {
   return craft({ schema: [{ name: 'n', type: 1 }], groups: [], footerBytes })
 }
 
+function emptyIndices(): Uint8Array {
+  const pages = [
+    { kind: 'dictionary' as const, entries: 1, body: int32(1) },
+    { entries: 2, encoding: 8, body: new Uint8Array(0) },
+  ]
+  const schema = [{ name: 'n', type: 1, repetition: 0 }]
+  return craft({ schema, groups: [{ rows: 2, chunks: [{ pages, type: 1, values: 2 }] }] })
+}
+
 function rowsSaid(rows: number): Uint8Array {
   const chunk = { pages: [{ entries: 3, body: int32(3) }], type: 1, values: 3 }
   return craft({ schema: [{ name: 'n', type: 1 }], groups: [{ rows: 3, chunks: [chunk] }], rows })
@@ -341,4 +351,21 @@ function lyingPage(entries: number): Uint8Array {
 test('a sound file made by hand is read', async () => {
   expect(await readAll(sound)).toEqual([{ name: 'n', type: 'Int32', values: ['0', '0', '0'] }])
   expect((await readAll(fixture('no-rows.parquet'))).length).toBe(2)
+})
+
+test('batches may be asked for again, also after some were left', async () => {
+  const pages = Array.from({ length: 40 }, () => ({ entries: 1000, body: int32(1000) }))
+  const chunk: CraftChunk = { pages, type: 1, values: 40_000 }
+  const schema = [{ name: 'n', type: 1, repetition: 0 }]
+  const group = { rows: 40_000, chunks: [chunk] }
+  const file = await open(craft({ schema, groups: [group, group] }))
+  for (let turn = 0; turn < 3; turn++) {
+    for await (const { rows } of file.batches([0])) {
+      expect(rows).toBe(16_384)
+      break
+    }
+  }
+  const rows: number[] = []
+  for await (const batch of file.batches([0])) rows.push(batch.rows)
+  expect(rows).toEqual([16_384, 16_384, 7232, 16_384, 16_384, 7232])
 })

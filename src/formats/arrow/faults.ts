@@ -3,6 +3,9 @@
 import { DecodeError, NodeError } from '../../model/errors.ts'
 
 const what = 'Arrow data'
+/** What errors of FlatBuffers name: those of messages, and of the footer of a file. */
+export const messageTables = 'Arrow message'
+export const footerTables = 'Arrow footer'
 
 /** Data that are well-formed as far as one can see, and have something that is not read. */
 class UnsupportedArrow extends DecodeError {
@@ -35,7 +38,8 @@ export function located(error: unknown, { column, batch }: Place): unknown {
       : batch === undefined
         ? 'The body'
         : `Record batch ${batch}`
-  const reason = error.what === what ? error.message.slice(what.length + 2) : `has damaged metadata: ${error.message}`
+  const isOfTables = error.what === messageTables || error.what === footerTables
+  const reason = isOfTables ? `has damaged metadata: ${error.message}` : error.message.slice(error.what.length + 2)
   const text = `${subject} ${reason}. Nothing was stored.`
   return error instanceof UnsupportedArrow
     ? new NodeError('UnsupportedEncoding', text, {

@@ -6,6 +6,7 @@ import { messageHeaders } from '../../arrow/ipc-schema.ts'
 import { must } from '../../lib/assert.ts'
 import { sameValue } from '../../lib/compare.ts'
 import type { Limits } from '../../lib/limits.ts'
+import { NodeError } from '../../model/errors.ts'
 import type { RecordBatch } from '../../model/schema.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
@@ -21,6 +22,8 @@ import { type ArrowField, columnField, isNested } from './types.ts'
 const MiB = 1024 * 1024
 /** Most bytes that the dictionaries of the columns that are read may take together. */
 const maxDictionaryBytes = 256 * MiB
+/** Of a day as event time. */
+const leastRowBytes = 4
 
 export const arrow: FileFormat = {
   kind: 'file',
@@ -35,11 +38,11 @@ export const arrow: FileFormat = {
 /**
  * Opens an Arrow stream or file, whichever it is, and reads through the heads of its messages. Struct, list and map columns are
  * JSON text. Throws NodeError `MalformedBody`, `UnsupportedEncoding` with column and record batch, `RecordsDoNotFit` for too
- * many columns; so do the batches.
+ * many columns, `BodyTooLarge` for more rows than there is room for; so do the batches.
  */
 export async function openArrow(
   file: BodyFile,
-  limits: Pick<Limits, 'columns' | 'recordBytes'>,
+  limits: Pick<Limits, 'columns' | 'inflatedBytes' | 'recordBytes'>,
 ): Promise<ColumnarFile> {
   const window = new Window(file)
   const source = await openArrowSource(window)
@@ -47,6 +50,7 @@ export async function openArrow(
   const fields = await at({}, () => readSchema(reader, table, limits.columns))
   const types = await at({}, () => dictionaryTypes(fields))
   const rows = await countRows(source, types)
+  demandRoom(rows, limits)
   const { recordBytes } = limits
   const geometry = fields.findIndex(({ type }) => type.kind === 'geometry')
   return {
@@ -91,6 +95,15 @@ async function countRows(source: ArrowSource, types: DictionaryTypes): Promise<n
     })
   }
   return rows
+}
+
+/** Refuses at once what would be refused after a long time: each row has an event time at least. */
+function demandRoom(rows: number, { inflatedBytes }: Pick<Limits, 'inflatedBytes'>): void {
+  if (rows * leastRowBytes <= inflatedBytes) return
+  throw new NodeError('BodyTooLarge', `The body has ${rows} rows, which take more than ${inflatedBytes} bytes.`, {
+    hint: 'Send them in smaller batches.',
+    limit: { name: 'inflatedBytes', value: inflatedBytes, unit: 'bytes' },
+  })
 }
 
 interface OpenArrow {

@@ -5,7 +5,7 @@ import { decodeIpcMessage, longVector, messageHeaders } from '../../arrow/ipc-sc
 import { continuation } from '../../arrow/ipc.ts'
 import { FlatBufferReader, type TableCursor } from '../../odf/flatbuffer-reader.ts'
 import type { BodyFile } from '../format.ts'
-import { at, damaged, unsupported } from './faults.ts'
+import { at, damaged, footerTables, messageTables, unsupported } from './faults.ts'
 
 const MiB = 1024 * 1024
 const maxMetadataBytes = 16 * MiB
@@ -116,7 +116,7 @@ async function readMessage(window: Window, from: number): Promise<IpcMessage | u
     return damaged(from === 0 ? 'is no Arrow stream or file' : 'has a message of impossible length')
   }
   const metadata = (await window.at(metadataAt, metadataAt + length)).slice()
-  const reader = new FlatBufferReader(metadata, 'Arrow message')
+  const reader = new FlatBufferReader(metadata, messageTables)
   const { member, header, bodyBytes } = decodeIpcMessage(reader)
   const bodyAt = metadataAt + length
   if (bodyAt + bodyBytes > window.bytes) return damaged('ends inside of a message')
@@ -138,7 +138,7 @@ async function openFile(window: Window): Promise<ArrowSource> {
   const footerAt = tailAt - footerBytes
   if (footerBytes > maxMetadataBytes || footerAt < fileHeadBytes) return damaged('has a footer of impossible length')
   const metadata = (await window.at(footerAt, tailAt)).slice()
-  const reader = new FlatBufferReader(metadata, 'Arrow footer')
+  const reader = new FlatBufferReader(metadata, footerTables)
   const root = reader.root()
   const schemaAt = reader.offset(root, 1)
   if (schemaAt === 0) return damaged('has a footer without a schema')

@@ -6,9 +6,9 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { fixedWidth } from '../../arrow/columns.ts'
 import { toHex, utf8 } from '../../lib/bytes.ts'
 import type { DataType } from '../../model/schema.ts'
+import { fixedText, type LeafText } from '../leaf-text.ts'
 import type { JsonText } from '../nested-json.ts'
 import { damaged } from './faults.ts'
-import { leafText } from './leaf-text.ts'
 
 /** The rows [start, end) as buffers of a column. */
 export interface SharedRows {
@@ -108,6 +108,8 @@ export class BoolValues extends OwnValues {
 
 /** Values that lie as in our columns. */
 export class FixedValues extends OwnValues {
+  /** Made when the first value is printed. */
+  #text: LeafText | undefined
   readonly #type: DataType
   readonly #width: number
   readonly #values: Uint8Array
@@ -147,7 +149,8 @@ export class FixedValues extends OwnValues {
   }
 
   writeJson(row: number, out: JsonText): void {
-    out.ascii(leafText(this.#type, this.#view, row))
+    this.#text ??= fixedText({ type: this.#type, values: this.#values })
+    out.ascii(this.#text(row))
   }
 
   override share(start: number, end: number): SharedRows {

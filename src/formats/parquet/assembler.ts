@@ -8,7 +8,8 @@ import { damaged } from '../../parquet/refusals.ts'
 import type { Column } from '../../model/schema.ts'
 import type { LeafEntries } from './entries.ts'
 import type { SchemaNode } from './file-columns.ts'
-import { type LeafText, leafText } from './leaf-text.ts'
+import type { LeafText } from '../leaf-text.ts'
+import { leafText } from './leaf-text.ts'
 
 const disagree = 'has parts whose levels do not agree'
 

@@ -11,7 +11,7 @@ import { wkbToGeoJson } from '../wkb.ts'
 import { jsonPrinter, type Printer } from './assembler.ts'
 import type { FileColumn } from './file-columns.ts'
 import { nativePrinter } from './geo-native.ts'
-import type { LeafText } from './leaf-text.ts'
+import type { LeafText } from '../leaf-text.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'

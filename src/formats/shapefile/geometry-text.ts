@@ -10,9 +10,6 @@ const open = 0x5b
 const close = 0x5d
 const comma = 0x2c
 
-/** Positions written before others have their turn. */
-const positionsPerTurn = 8192
-
 const heads = {
   point: utf8('{"type":"Point","coordinates":'),
   multipoint: utf8('{"type":"MultiPoint","coordinates":'),
@@ -99,7 +96,7 @@ function* writeRun(out: JsonText, { start, end, isReversed }: Run, write: WriteO
   for (let i = start; i < end; i++) {
     if (i > start) out.byte(comma)
     write(isReversed ? end - 1 - (i - start) : i)
-    if ((i - start) % positionsPerTurn === positionsPerTurn - 1) yield
+    if (out.isLong) yield
   }
   out.byte(close)
 }

@@ -2,6 +2,9 @@
 
 import { leastSize, mostDigitBytes, mostSize, writeShortest } from './shortest.ts'
 
+/** Text that is written before others have their turn: a few milliseconds. */
+const turnBytes = 256 * 1024
+
 const minus = 0x2d
 const point = 0x2e
 const zero = 0x30
@@ -16,9 +19,18 @@ const encoder = new TextEncoder()
 export class JsonText {
   bytes: Uint8Array
   length = 0
+  /** Length at which others had their turn last. */
+  #turnAt = 0
 
   constructor(capacityBytes: number) {
     this.bytes = new Uint8Array(capacityBytes)
+  }
+
+  /** True, once, when so much was added since the last time that others should have their turn. */
+  get isLong(): boolean {
+    if (this.length - this.#turnAt < turnBytes) return false
+    this.#turnAt = this.length
+    return true
   }
 
   /** Makes room for `more` bytes. */

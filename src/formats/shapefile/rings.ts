@@ -45,6 +45,10 @@ export function ringOf(xy: Coordinates, start: number, end: number): Ring {
 
 /** Edges and holes held against one another before others have their turn. */
 const stepsPerTurn = 200_000
+/** What a ring costs beside its edges: one that may be a hole, and one that may hold others. */
+const candidateSteps = 100
+const outerSteps = 20
+const ringsPerTurn = 20_000
 
 /** A ring that may be a hole, with a point inside of it. */
 interface Candidate {
@@ -89,12 +93,22 @@ function* group(
   mostSteps: number,
 ): Generator<void, Grouping | undefined> {
   const outers = rings.filter(({ area }) => area * turn < 0)
-  const candidates = rings.filter(({ area }) => area * turn >= 0).map((ring) => candidateOf(xy, ring))
+  const candidates: Candidate[] = []
+  let looked = 0
+  for (const ring of rings) {
+    if (ring.area * turn < 0) continue
+    candidates.push(candidateOf(xy, ring))
+    looked += candidateSteps + ring.end - ring.start
+    if (looked < stepsPerTurn) continue
+    looked = 0
+    yield
+  }
   if (candidates.length > 0 && outers.length > 0) {
     const byY = candidates.toSorted((a, b) => a.y - b.y)
     let steps = 0
     let total = 0
     for (const outer of outers) {
+      steps += outerSteps
       for (const work of holdAgainst(xy, outer, byY)) {
         steps += work
         total += work
@@ -105,10 +119,10 @@ function* group(
       }
     }
   }
-  return grouping(rings, candidates)
+  return yield* grouping(rings, candidates)
 }
 
-function grouping(rings: readonly Ring[], candidates: readonly Candidate[]): Grouping {
+function* grouping(rings: readonly Ring[], candidates: readonly Candidate[]): Generator<void, Grouping> {
   const holes = new Map<Ring, Ring[]>()
   const owned = new Set<Ring>()
   for (const { ring, owner } of candidates) {
@@ -118,7 +132,12 @@ function grouping(rings: readonly Ring[], candidates: readonly Candidate[]): Gro
     if (own === undefined) holes.set(owner, [ring])
     else own.push(ring)
   }
-  const groups = rings.filter((ring) => !owned.has(ring)).map((ring): RingGroup => [ring, ...(holes.get(ring) ?? [])])
+  if (candidates.length > ringsPerTurn) yield
+  const groups: RingGroup[] = []
+  for (const [index, ring] of rings.entries()) {
+    if (!owned.has(ring)) groups.push([ring, ...(holes.get(ring) ?? [])])
+    if (index % ringsPerTurn === ringsPerTurn - 1) yield
+  }
   return { groups, strays: candidates.length - owned.size }
 }
 

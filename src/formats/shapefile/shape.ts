@@ -11,6 +11,8 @@ const maxLatitude = 90
 const toleranceDegrees = 1e-6
 /** Measures below this mean that there is none. */
 const noMeasure = -1e38
+/** Positions looked at before others have their turn. */
+const positionsPerTurn = 100_000
 /** What grouping the rings of one record may take: a second or so. */
 const mostRingSteps = 200_000_000
 
@@ -84,11 +86,14 @@ export function* readShape(
   if (isFault(layout)) return layout
   const { points, lines, pointsAt, zAt, mAt } = layout
   if (points === 0) return undefined
+  const isLong = points > positionsPerTurn
   const xy = buffers.xy.read(view, pointsAt, 2 * points)
   const z = zAt === undefined ? undefined : buffers.z.read(view, zAt, points)
   const m = mAt === undefined ? undefined : measures(buffers.m.read(view, mAt, points), points)
+  if (isLong) yield
   const fault = judgePositions(xy, points) ?? judgeHeights(z, points) ?? judgeMeasures(m, points)
   if (fault !== undefined) return fault
+  if (isLong) yield
   const shape = { positions: points, xy, z, m, lines, polygons: [] }
   switch (type.kind) {
     case 'point':
@@ -97,7 +102,7 @@ export function* readShape(
     case 'polyline':
       return judgeLines(lines) ?? { ...shape, kind: 'polyline' }
     case 'polygon': {
-      const rings = ringsOf(xy, lines)
+      const rings = yield* ringsOf(xy, lines)
       if (isFault(rings)) return rings
       const polygons = yield* groupRings(xy, rings, mostRingSteps)
       return polygons === undefined ? tooTangled(rings.length) : { ...shape, kind: 'polygon', polygons }
@@ -205,8 +210,9 @@ function judgeLines(lines: Int32Array): ShapeFault | undefined {
   return undefined
 }
 
-function ringsOf(xy: Float64Array, lines: Int32Array): Ring[] | ShapeFault {
+function* ringsOf(xy: Float64Array, lines: Int32Array): Generator<void, Ring[] | ShapeFault> {
   const rings: Ring[] = []
+  let turnAt = 0
   for (let part = 0; part + 1 < lines.length; part++) {
     const start = lines[part] ?? 0
     const end = lines[part + 1] ?? 0
@@ -216,6 +222,9 @@ function ringsOf(xy: Float64Array, lines: Int32Array): Ring[] | ShapeFault {
       return invalid(`Part ${part} is a ring that does not end where it begins.`)
     }
     rings.push(ringOf(xy, start, end))
+    if (end - turnAt < positionsPerTurn) continue
+    turnAt = end
+    yield
   }
   return rings
 }

@@ -234,10 +234,8 @@ async function respondFile(
   const { heads } = file
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
-    throw noProofOfFile(
-      format,
-      proofLink(context, { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }),
-    )
+    const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
+    throw noProofOfFile(format, file.isOfCaller ? undefined : proofLink(context, link))
   }
   if (include.length > 0) {
     throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {

@@ -39,8 +39,10 @@ describe('an Arrow body that holds much in little', () => {
     expect([bytes > 40 * MiB, rows > 400]).toEqual([true, true])
   })
 
-  test('comes in small pieces: one run of two billion rows', async () => {
-    const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), defaultLimits())
+  test('is refused at once, or comes in small pieces: one run of two billion rows', async () => {
+    expect((await refusal(fixture('hostile-runs.arrows'))).kind).toBe('BodyTooLarge')
+    const limits = { ...defaultLimits(), inflatedBytes: 2 ** 40 }
+    const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), limits)
     expect(file.rows).toBe(2 ** 31 - 1)
     let pieces = 0
     for await (const { rows, columns } of file.batches([0])) {
@@ -89,6 +91,19 @@ describe('an Arrow body that holds much in little', () => {
       kind: 'UnsupportedEncoding',
       message: expect.stringContaining('two fields "t"'),
     })
+  })
+
+  test('is refused: metadata of more than 16 MiB, whatever they hold', async () => {
+    for (const [length, reason] of [
+      [16 * MiB, 'has damaged metadata'],
+      [16 * MiB + 8, 'is no Arrow stream or file'],
+    ] as const) {
+      const bytes = Buffer.alloc(8 + length)
+      bytes.writeUInt32LE(0xffffffff, 0)
+      bytes.writeUInt32LE(length, 4)
+      const { kind, message } = await refusal(bytes)
+      expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining(reason)])
+    }
   })
 
   test('is refused: a dictionary that has itself inside', async () => {
