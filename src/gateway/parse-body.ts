@@ -297,7 +297,7 @@ interface OpenFile {
 /** All rows of a file against `shape`. */
 async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
-  const typed = typedRows(source, shape)
+  const typed = typedRows(source, shape, facts.bytes)
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
@@ -311,8 +311,13 @@ async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): P
   }
 }
 
-function typedRows({ spoolDir, limits }: BodySource, { payloadFields }: Shape): TypedRows {
-  return new TypedRows({ fields: payloadFields, spoolDir, mostBytes: limits.inflatedBytes })
+/** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
+const leastTypedBytes = 64 * 1024 * 1024
+
+function typedRows({ spoolDir, limits }: BodySource, { payloadFields }: Shape, fileBytes?: number): TypedRows {
+  const { inflatedBytes, inflatedRatio } = limits
+  const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
+  return new TypedRows({ fields: payloadFields, spoolDir, mostBytes: Math.min(inflatedBytes, ofFile) })
 }
 
 function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {

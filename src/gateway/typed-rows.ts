@@ -40,7 +40,7 @@ export class TypedRows {
     for (const batch of batches) this.#bytes += batchBytes(batch)
     if (this.#bytes > mostBytes) {
       throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
-        hint: 'Send them in smaller batches.',
+        hint: 'Send them in smaller batches. A file may become at most inflatedRatio times as large (GET /limits).',
         limit: { name: 'inflatedBytes', value: mostBytes, unit: 'bytes' },
       })
     }

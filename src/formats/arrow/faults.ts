@@ -43,7 +43,7 @@ export function located(error: unknown, { column, batch }: Place): unknown {
   const text = `${subject} ${reason}. Nothing was stored.`
   return error instanceof UnsupportedArrow
     ? new NodeError('UnsupportedEncoding', text, {
-        hint: 'Convert it before it is sent, for example with pyarrow: table.set_column(…, column.cast(…)).',
+        hint: 'Convert it before it is sent, for example with pyarrow: cast the column, or write the table with pyarrow.ipc.new_stream.',
         cause: error,
       })
     : new NodeError('MalformedBody', text, {
