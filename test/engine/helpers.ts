@@ -21,6 +21,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import type { JsonObject } from '../../src/model/json.ts'
+import { matchParameters } from '../../src/model/parameters.ts'
 import { type DataSchema, defaultVocabulary, type Field, systemFields } from '../../src/model/schema.ts'
 
 export interface Bench {
@@ -141,7 +142,7 @@ export function asking(signal = new AbortController().signal, caller = trustedCa
   return { caller, signal }
 }
 
-/** Text of the `data` member of an answer; names that `tables` lacks are refused as the replica does. */
+/** Text of the `data` member of an answer; names that `tables` lacks, and parameters without values, are refused as the replica does. */
 export async function ask(engine: Engine, sql: string, options: AskOptions = {}): Promise<string> {
   const answer = await askWhole(engine, sql, options)
   return Buffer.from(answer.data).toString()
@@ -154,6 +155,7 @@ export async function askWhole(
 ): ReturnType<Engine['run']> {
   const by = { ...asking(signal, caller), ...(room !== undefined && { room }) }
   const analysis = await engine.analyze(sql, by)
+  if (rest.parameters === undefined) matchParameters(analysis.parameters, undefined)
   const given = analysis.tables.map(({ parts, text }) => {
     const table = tables[parts.join('/').toLowerCase()]
     if (table === undefined) throw new NodeError('DatasetNotFound', `No dataset '${text}'.`)

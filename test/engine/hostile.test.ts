@@ -22,7 +22,9 @@ async function end(sql: string): Promise<string> {
   }
 }
 
-const callers = new Set('SqlSyntax SqlValue SqlUnknownName QueryNotAllowed DatasetNotFound ResultTooLarge'.split(' '))
+const callers = new Set(
+  'SqlSyntax SqlValue SqlUnknownName QueryNotAllowed DatasetNotFound ResultTooLarge InvalidRequest'.split(' '),
+)
 
 describe('numbers beyond a double', () => {
   test.each([
