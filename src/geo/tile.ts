@@ -48,7 +48,7 @@ export function encodeTile(features: readonly TileFeature[], { z, x, y }: TileAd
   const collection = {
     type: 'FeatureCollection',
     features: features.map(({ id, geometry }) => ({ type: 'Feature', id, geometry, properties: {} })),
-  } as GeoJSON.FeatureCollection // geometries were read from GeoJSON
+  } as Parameters<typeof geoJSONToTile>[0] // geometries were read from GeoJSON
   const tile = geoJSONToTile(collection, z, x, y, { extent, buffer, clip: true, updateable: false })
   return tile.features.length === 0 ? new Uint8Array() : fromGeojsonVt({ features: tile }, { version: 2, extent })
 }
