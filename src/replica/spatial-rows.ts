@@ -2,6 +2,7 @@
 // there is room. Derived from slices, which never change.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { Objects } from '../catalog/objects.ts'
 import type { Bounds } from '../geo/geometry.ts'
 import { eachPoint, indexBytes, rowsNear, type SpatialIndex } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
@@ -13,6 +14,8 @@ import type { WorkPool } from '../work/jobs.ts'
 
 export interface SpatialDeps {
   readonly store: ObjectStore
+  /** Checks slices before they are read. */
+  readonly objects: Objects
   readonly work: WorkPool
 }
 
@@ -40,6 +43,7 @@ export class SpatialRows {
 
   /** Rows of `view` that may meet the box. Throws NodeErrors `SqlValue` for a row that has no geometry text, `Saturated`. */
   async near(view: DatasetView, column: string, box: Bounds, signal: AbortSignal): Promise<Candidates> {
+    await this.#deps.objects.checkSlices(view)
     const parts: { readonly start: number; readonly rows: Uint32Array }[] = []
     let areExact = true
     let count = 0
@@ -67,6 +71,7 @@ export class SpatialRows {
     { column, box, signal }: { readonly column: string; readonly box: Bounds; readonly signal: AbortSignal },
     each: (offset: number, x: number, y: number) => void,
   ): Promise<boolean> {
+    await this.#deps.objects.checkSlices(view)
     const indexes: { readonly start: number; readonly index: SpatialIndex }[] = []
     for (let number = 0; number < view.slices.length; number++) {
       const index = await this.#indexOf(view, { number, column, signal })
@@ -82,6 +87,7 @@ export class SpatialRows {
 
   /** The box around all geometries; undefined where there are none. */
   async extent(view: DatasetView, column: string, signal: AbortSignal): Promise<Bounds | undefined> {
+    await this.#deps.objects.checkSlices(view)
     let all: Bounds | undefined
     for (let number = 0; number < view.slices.length; number++) {
       const { bounds } = await this.#indexOf(view, { number, column, signal })

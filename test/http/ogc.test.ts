@@ -158,6 +158,11 @@ describe('a page', () => {
     expect((await live.call(`${base}/items${query}`)).refusal).toBe(`400 ${kind}`)
   })
 
+  test('has a tag that a header can hold, whatever was asked', async () => {
+    const answer = await live.call(`${base}/items?filter=${encodeURIComponent('name = \'東京 "1"\'')}`)
+    expect([answer.status, answer.headers.etag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{32}"$/)])
+  })
+
   test('a limit above the most is cut to it', async () => {
     expect((await page('?limit=999999')).numberReturned).toBe(count)
   })

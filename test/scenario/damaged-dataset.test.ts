@@ -66,10 +66,19 @@ async function fill(node: LiveNode, alias: string, data: string): Promise<Stored
   const visibility = alias === 'acme/private' ? 'private' : 'public'
   await node.call(`/${alias}`, {
     method: 'PUT',
-    json: { schema: { fields: [{ name: 'n', type: 'Int64' }] }, visibility },
+    json: {
+      schema: {
+        fields: [
+          { name: 'n', type: 'Int64' },
+          { name: 'geometry', type: 'String?' },
+        ],
+      },
+      visibility,
+    },
   })
-  await node.ingest(alias, [{ n: 1 }])
-  const second = await node.ingest(alias, [{ n: 2 }])
+  const geometry = '{"type":"Point","coordinates":[10,60]}'
+  await node.ingest(alias, [{ n: 1, geometry }])
+  const second = await node.ingest(alias, [{ n: 2, geometry }])
   const listed = await node.call(`/${alias}/blocks`)
   const blocks = listed.at('blocks') as { hash: string; event: Record<string, { physicalHash: string }> }[]
   const batches = blocks.slice(0, 2).reverse()
@@ -107,6 +116,17 @@ function expectDamage(answer: Answer, words: string): void {
 }
 
 const reads = ['/metadata', '/tail', '/refs/head', '/blocks']
+
+test.each(['acme/slice-gone', 'acme/slice-flipped', 'acme/slice-cut'])(
+  'no map is drawn of a slice that is damaged: %s',
+  async (alias) => {
+    const collection = `/ogc/collections/${alias.replace('/', ':')}`
+    for (const path of ['', '/items?bbox=9,59,11,61', '/tiles/0/0/0.mvt']) {
+      expectDamage(await live.call(collection + path), 'slice')
+    }
+    expect((await live.call('/ogc/collections/acme:whole/items?bbox=9,59,11,61')).at('numberReturned')).toBe(2)
+  },
+)
 
 describe('a chain that is damaged', () => {
   test.each([
@@ -178,6 +198,8 @@ describe('a chain that is damaged', () => {
       'acme/slice-gone',
       'acme/whole',
     ])
+    const collections = (await live.call('/ogc/collections')).at('collections') as { title: string }[]
+    expect(collections.map(({ title }) => title)).toEqual(listed.map(({ alias }) => alias))
     expect((await live.call(`/datasets/${of('acme/whole').id}`)).status).toBe(200)
     expectDamage(await live.call(`/datasets/${of('acme/block-gone').id}`), 'is missing')
     expect((await live.ingest('acme/whole', [{ n: 3 }])).at('status')).toBe('committed')

@@ -95,7 +95,7 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
         (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
         (after === undefined || foldAscii(name.alias) > foldAscii(after)),
     )
-    const chains = await Promise.all(names.slice(0, items).map((name) => readable(context, name.alias)))
+    const chains = await Promise.all(names.slice(0, items).map((name) => listable(context, name.alias)))
     const datasets = chains.filter((chain) => chain !== undefined).map(listed)
     const next = names.length > items ? names[items - 1]?.alias : undefined
     if (next !== undefined) {
@@ -110,8 +110,8 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
   })
 }
 
-/** The dataset, unless its chain is broken: one of those must not hide the others. */
-async function readable(context: HttpContext, alias: string): Promise<DatasetChain | undefined> {
+/** The dataset, unless its chain is broken: one of those must not hide the others in a list. */
+export async function listable(context: HttpContext, alias: string): Promise<DatasetChain | undefined> {
   try {
     return await context.catalog.byAlias(alias)
   } catch (cause) {

@@ -20,11 +20,13 @@ import {
   propertyFields,
 } from '../../replica/features.ts'
 import { Reader, viewAt } from '../../replica/pin.ts'
+import { answerTag } from '../../replica/query.ts'
 import { SpatialRows } from '../../replica/spatial-rows.ts'
 import { mayRead } from '../access.ts'
 import { callerOf, isUnchanged } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { DecimalText } from '../request-target.ts'
+import { listable } from './datasets.ts'
 import { ogcDescription } from './ogc-description.ts'
 
 const crs84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
@@ -77,7 +79,7 @@ interface LinkText {
 }
 
 export function registerOgc(app: FastifyInstance, context: ReplicaContext): void {
-  const deps = { ...context.replica, spatial: new SpatialRows({ store: context.store, work: context.work }) }
+  const deps = { ...context.replica, spatial: new SpatialRows(context) }
   registerLanding(app, context)
   registerCollections(app, context, deps)
   registerItems(app, context, deps)
@@ -116,10 +118,9 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
     async (request, reply) => {
       const base = baseOf(request)
       const names = (await context.catalog.names()).filter((name) => mayRead(request)(name))
-      const reader = new Reader(context.catalog, mayRead(request))
       const collections: object[] = []
       for (const { alias } of names) {
-        const chain = await reader.find(alias)
+        const chain = await listable(context, alias)
         if (chain === undefined) continue
         const view = viewOf(chain)
         if (geometryColumn(view) !== undefined) collections.push(collectionOf(base, view))
@@ -161,7 +162,8 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
       const view = await collectionView(context, request, asked.at)
       const wanted = requestOf(view, asked)
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, `${view.block.hash}.${JSON.stringify(asked)}`)) return reply.code(304).send()
+      if (isUnchanged(request, reply, answerTag(baseOf(request), { items: view.block.hash, ...asked })))
+        return reply.code(304).send()
       const { features, hasMore, matched } = await featurePage(deps, wanted, callerOf(context, request, reply))
       const self = itemsUrl(baseOf(request), view, asked, wanted.skip)
       const links: LinkText[] = [{ href: self, rel: 'self', type: geoJson }]
