@@ -15,34 +15,39 @@ export interface SpatialIndex {
   readonly bounds: Bounds | undefined
 }
 
-/**
- * The index of the geometries of rows 0, 1, …; `undefined` where a row has none. Throws NodeError `SqlValue` for a text
- * that is no geometry.
- */
-export function buildSpatialIndex(texts: Iterable<string | undefined>): SpatialIndex {
-  const rows: number[] = []
-  const numbers: number[] = []
-  let arePoints = true
-  let row = 0
-  for (const text of texts) {
-    const geometry = text === undefined ? undefined : geometryOf(text)
-    const bounds = geometry === undefined ? undefined : boundsOf(geometry)
-    if (geometry !== undefined && bounds !== undefined) {
-      rows.push(row)
-      numbers.push(...bounds)
-      arePoints &&= pointOf(geometry) !== undefined
+/** Makes the index of rows that are told one after the other, from row 0 on. */
+export class SpatialIndexer {
+  readonly #rows: number[] = []
+  readonly #numbers: number[] = []
+  #arePoints = true
+  #row = 0
+
+  /** The geometry of the next row; undefined where it has none. Throws NodeError `SqlValue` for a text that is no geometry. */
+  add(text: string | undefined): void {
+    const row = this.#row++
+    if (text === undefined) return
+    const geometry = geometryOf(text)
+    const bounds = boundsOf(geometry)
+    if (bounds === undefined) return
+    this.#rows.push(row)
+    this.#numbers.push(...bounds)
+    this.#arePoints &&= pointOf(geometry) !== undefined
+  }
+
+  finish(): SpatialIndex {
+    const rows = Uint32Array.from(this.#rows)
+    const arePoints = this.#arePoints
+    if (rows.length === 0) return { tree: undefined, rows, arePoints, bounds: undefined }
+    const tree = new Flatbush(rows.length)
+    const numbers = this.#numbers
+    for (let i = 0; i < numbers.length; i += 4) {
+      tree.add(numbers[i] ?? 0, numbers[i + 1] ?? 0, numbers[i + 2] ?? 0, numbers[i + 3] ?? 0)
     }
-    row++
+    tree.finish()
+    // The library was given no other kind of buffer.
+    const data = tree.data as ArrayBuffer
+    return { tree: data, rows, arePoints, bounds: [tree.minX, tree.minY, tree.maxX, tree.maxY] }
   }
-  if (rows.length === 0) return { tree: undefined, rows: new Uint32Array(), arePoints, bounds: undefined }
-  const tree = new Flatbush(rows.length)
-  for (let i = 0; i < numbers.length; i += 4) {
-    tree.add(numbers[i] ?? 0, numbers[i + 1] ?? 0, numbers[i + 2] ?? 0, numbers[i + 3] ?? 0)
-  }
-  tree.finish()
-  // The library was given no other kind of buffer.
-  const data = tree.data as ArrayBuffer
-  return { tree: data, rows: Uint32Array.from(rows), arePoints, bounds: [tree.minX, tree.minY, tree.maxX, tree.maxY] }
 }
 
 /** Memory that an index takes, in bytes. */

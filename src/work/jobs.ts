@@ -4,7 +4,7 @@
 
 import { zstdDecompressSync } from 'node:zlib'
 import { isPresent } from '../arrow/columns.ts'
-import { buildSpatialIndex, type SpatialIndex } from '../geo/spatial-index.ts'
+import { type SpatialIndex, SpatialIndexer } from '../geo/spatial-index.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
@@ -66,16 +66,16 @@ export async function runJob<K extends JobKind>(
 const zstd = (page: Uint8Array, length: number): Uint8Array => zstdDecompressSync(page, { maxOutputLength: length })
 
 async function indexSlice(bytes: Uint8Array, column: string): Promise<SpatialIndex> {
-  const texts: (string | undefined)[] = []
+  const indexer = new SpatialIndexer()
   const { batches } = openSlice(bytes, { columns: [column], decompress: zstd })
   for await (const { rows, columns } of batches) {
     const [{ values, offsets } = { values: new Uint8Array(), offsets: undefined }] = columns
     for (let row = 0; row < rows; row++) {
       const isThere = columns[0] !== undefined && isPresent(columns[0], row)
-      texts.push(isThere ? decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)) : undefined)
+      indexer.add(isThere ? decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)) : undefined)
     }
   }
-  return buildSpatialIndex(texts)
+  return indexer.finish()
 }
 
 /** What a job gave, as it was before it was copied from another thread: number tokens are objects of a class. */
