@@ -21,6 +21,7 @@ import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureOverload } from './overload.ts'
+import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
@@ -53,6 +54,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   keys: measureKeys,
   catalog: measureCatalog,
   features: measureFeatures,
+  reuse: measureReuse,
 }
 /** Parts that need more than Node.js. */
 const furtherParts: typeof parts = { kafka: measureKafka }
