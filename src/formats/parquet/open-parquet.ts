@@ -46,7 +46,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
     const typed = columns
       .filter(({ field }) => !geo.bounds.has(field.name))
-      .map((column) => (geo.printers.has(column.field.name) ? textColumn(column) : column))
+      .map((column) => (geo.forms.has(column.field.name) ? textColumn(column) : column))
     const geometry = typed.findIndex(({ field }) => field.name === geo.primary)
     return {
       fields: typed.map(({ field }) => field),
