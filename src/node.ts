@@ -29,7 +29,7 @@ import { Health, SpaceWatch } from './ops/health.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
-import { openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
+import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
@@ -163,7 +163,15 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
     gateway,
-    replica: engine && { objects, engine, nodeKey, catalog, store, limits: config.limits },
+    replica: engine && {
+      objects,
+      engine,
+      nodeKey,
+      catalog,
+      store,
+      limits: config.limits,
+      answerFiles: openAnswerFiles(parts),
+    },
     catalog,
     store,
     objects,

@@ -55,9 +55,9 @@ export async function openExport(
   }
   try {
     const file = await openFileQuery(deps, wanted, caller)
-    const start: OpenFile['start'] = async () => {
+    const start: OpenFile['start'] = async (keeping) => {
       try {
-        return await file.start()
+        return await file.start(keeping)
       } catch (error) {
         throw placed(error, before)
       }

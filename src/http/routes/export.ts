@@ -61,6 +61,7 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
         name: fileNameOf(file.heads),
         query: asQuery,
         truncated: false,
+        isPinned: wanted.at !== undefined,
       })
     },
   )
