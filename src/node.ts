@@ -29,6 +29,7 @@ import { Health, SpaceWatch } from './ops/health.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
+import { KeptAnswers } from './replica/kept-answers.ts'
 import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
@@ -152,6 +153,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
   const objects = new Objects(store)
+  const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only.
   if (engine !== undefined && config.roles.length > 1) await putSigner(store, nodeKey.did)
   const app = await createServer({
@@ -169,8 +171,9 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       nodeKey,
       catalog,
       store,
-      limits: config.limits,
+      answers,
       answerFiles: openAnswerFiles(parts),
+      limits: config.limits,
     },
     catalog,
     store,

@@ -163,6 +163,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** Absent: the answer is not for a caller. */
   readonly room?: AnswerRoom
+  /** Told when a process has the job. */
+  readonly begins?: () => void
 }
 
 export interface EngineAnswer {

@@ -7,7 +7,7 @@ import { NodeError } from '../model/errors.ts'
 import type { Parameters } from '../model/parameters.ts'
 import type { FileFormat } from '../outputs/file-format.ts'
 import { fileFormatOf, fileFormats, outputFormatOf } from '../outputs/formats.ts'
-import type { KeptAnswer } from '../replica/answer-files.ts'
+import type { AnswerFile } from '../replica/answer-files.ts'
 import type { DatasetHead, OpenFile } from '../replica/files.ts'
 import { isUnchanged, networkOf } from './answer.ts'
 import type { ReplicaContext } from './context.ts'
@@ -103,8 +103,8 @@ export async function sendFile(
       heads.map(({ alias, block }) => `${alias};block="${block}"`),
     )
   if (isConditional && isUnchanged(request, reply, tag)) return reply.code(304).send()
-  const kept = isKept ? await keptAnswer(context, request, { ...file, signal: newest.file.signal }) : undefined
-  if (kept !== undefined) return await sendKept(context, request, reply, { answer, tag, kept })
+  const kept = isKept ? await answerFile(context, request, { ...file, signal: newest.file.signal }) : undefined
+  if (kept !== undefined) return await sendFromDisk(context, request, reply, { answer, tag, kept })
   if (request.method === 'HEAD') {
     describe(context, reply, answer, answer.file.rowsAtMost)
     return reply.send(Readable.from([]))
@@ -115,20 +115,20 @@ export async function sendFile(
 }
 
 /** The file where it lies; it is made for whoever wants to know its length, or a part of it. */
-async function keptAnswer(
+async function answerFile(
   { replica: { answerFiles } }: ReplicaContext,
   { method, headers }: FastifyRequest,
   { tag = '', start, signal }: OpenFile,
-): Promise<KeptAnswer | undefined> {
+): Promise<AnswerFile | undefined> {
   if (method !== 'HEAD' && headers.range === undefined) return await answerFiles.find(tag)
   return await answerFiles.keep(tag, start, signal)
 }
 
-async function sendKept(
+async function sendFromDisk(
   context: ReplicaContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { answer, tag, kept }: { readonly answer: FileAnswer; readonly tag: string; readonly kept: KeptAnswer },
+  { answer, tag, kept }: { readonly answer: FileAnswer; readonly tag: string; readonly kept: AnswerFile },
 ): Promise<FastifyReply> {
   const { sizeBytes, end, stability } = kept
   const close = (): void => void kept.close()

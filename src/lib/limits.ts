@@ -61,6 +61,11 @@ export const limitTable = {
     unit: 'percent',
     text: 'of answerBytes, what one caller may take with several answers',
   },
+  keptAnswerBytes: {
+    value: 64 * MiB,
+    unit: 'bytes',
+    text: 'answers kept for those who ask the same of the same blocks, beside answerBytes; 0 keeps none',
+  },
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
   openIngestBytes: {
     value: 512 * MiB,

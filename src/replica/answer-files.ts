@@ -25,7 +25,7 @@ interface KeptFile {
 }
 
 /** A kept answer: it can be read until it is closed, whatever becomes of its file. */
-export interface KeptAnswer extends Omit<KeptFile, 'path'> {
+export interface AnswerFile extends Omit<KeptFile, 'path'> {
   /** Bytes [start, end). */
   read(start: number, end: number): Promise<Uint8Array>
   close(): Promise<void>
@@ -72,7 +72,7 @@ export class AnswerFiles {
   }
 
   /** The answer, where its file is there. */
-  async find(tag: string): Promise<KeptAnswer | undefined> {
+  async find(tag: string): Promise<AnswerFile | undefined> {
     const kept = this.#kept.get(tag)
     if (kept === undefined) return undefined
     const file = await open(kept.path).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export class AnswerFiles {
     tag: string,
     start: (signal: AbortSignal) => Promise<AnswerStream>,
     signal: AbortSignal,
-  ): Promise<KeptAnswer | undefined> {
+  ): Promise<AnswerFile | undefined> {
     for (;;) {
       const kept = await this.find(tag)
       if (kept !== undefined) return kept
