@@ -14,6 +14,7 @@ import {
   optional,
   type RecordBatch,
 } from '../model/schema.ts'
+import { snappyUncompress } from './block-codecs.ts'
 import { fillTexts, PendingTexts } from './bytes-column.ts'
 import { ChunkPages, type PageSource } from './chunk-pages.ts'
 import { type FileColumn, fileColumns, type SchemaNode } from './file-columns.ts'
@@ -24,7 +25,6 @@ import type { LeafType } from './leaf-types.ts'
 import { type Levels, lists } from './levels.ts'
 import { physical } from './page-values.ts'
 import { damaged, inColumn, unsupported } from './refusals.ts'
-import { snappyUncompress } from './snappy.ts'
 
 /** Values of a column in one row group, items of lists counted; more are not read. */
 const maxEntries = 2 ** 25

@@ -5,8 +5,15 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { parseJson, toPlain } from '../../json/json.ts'
 import { must } from '../../lib/assert.ts'
 import { DecodeError } from '../../model/errors.ts'
-import { isMembers, projJson, requireWgs84 } from '../crs.ts'
-import { GeometryFault, geometryText, positionText, rowText } from '../geometry-text.ts'
+import {
+  GeometryFault,
+  geometryText,
+  isMembers,
+  positionText,
+  projJson,
+  requireWgs84,
+  rowText,
+} from '../geometry-text.ts'
 import type { JsonText } from '../json-text.ts'
 import { wkbToGeoJson } from '../wkb.ts'
 import { damaged, unsupported } from './faults.ts'

@@ -1,15 +1,15 @@
 // Which columns of a GeoParquet file are geometries, how they are encoded, and that they are longitude and latitude.
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
-import { parseJson, toPlain, type PlainJson } from '../../json/json.ts'
+import { parseJson, type PlainJson, toPlain } from '../../json/json.ts'
 import { DecodeError } from '../../model/errors.ts'
 import { innerType } from '../../model/schema.ts'
+import type { FileColumn } from '../../parquet/file-columns.ts'
 import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
-import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../crs.ts'
 import { nativeForms, noPositions } from '../arrow/geometry.ts'
 import type { GeometryForm } from '../arrow/types.ts'
-import type { FileColumn } from '../../parquet/file-columns.ts'
+import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../geometry-text.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'
