@@ -77,7 +77,7 @@ export class ColumnCast {
   #columnOf({ rows, nullCount, validity }: Column, values: Uint8Array, offsets?: Int32Array): Column {
     const { name, field } = this.#target
     const typed = { name, type: this.#type, nullable: isOptional(field.type) }
-    return makeColumn({ ...typed, rows, nullCount, validity, values, offsets, child: undefined })
+    return makeColumn({ ...typed, rows, nullCount, validity, values, offsets })
   }
 
   /** Whether the buffers are those of the target already. */

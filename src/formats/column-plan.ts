@@ -3,15 +3,7 @@
 import { assert } from '../lib/assert.ts'
 import { sameValue } from '../lib/compare.ts'
 import { foldAscii } from '../model/names.ts'
-import {
-  type DataType,
-  type Field,
-  innerType,
-  isOptional,
-  type TimeUnit,
-  type Vocabulary,
-  unitsPerSecond,
-} from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, type Vocabulary, unitsPerSecond } from '../model/schema.ts'
 
 /** How a value gets into a column: the switch of `typed-columns.ts`. */
 export const valueCode = {
