@@ -4,21 +4,8 @@
 
 import { decodeUtf8 } from '../lib/bytes.ts'
 import { damaged } from './refusals.ts'
+import { thriftTypes as types } from './thrift.ts'
 
-const types = {
-  true: 1,
-  false: 2,
-  i8: 3,
-  i16: 4,
-  i32: 5,
-  i64: 6,
-  double: 7,
-  binary: 8,
-  list: 9,
-  set: 10,
-  map: 11,
-  struct: 12,
-}
 const maxDepth = 24
 const endsEarly = 'ends in the middle of its metadata'
 const otherType = 'has metadata of another type than the format says'

@@ -4,7 +4,20 @@
 import { utf8 } from '../lib/bytes.ts'
 
 /** Element types, also of lists. */
-export const thriftTypes = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const
+export const thriftTypes = {
+  true: 1,
+  false: 2,
+  i8: 3,
+  i16: 4,
+  i32: 5,
+  i64: 6,
+  double: 7,
+  binary: 8,
+  list: 9,
+  set: 10,
+  map: 11,
+  struct: 12,
+} as const
 
 /** An unsigned varint, of Thrift and of Parquet's runs: seven bits a byte, low bits first. */
 export function varintBytes(value: number): number[] {

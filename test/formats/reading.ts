@@ -1,7 +1,6 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
-import { bitAt } from '../../src/arrow/buffers.ts'
-import { concatBatches, fixedWidth } from '../../src/arrow/columns.ts'
+import { concatBatches } from '../../src/arrow/columns.ts'
 import type {
   BodyFile,
   FileFormat,
@@ -21,6 +20,7 @@ import {
   optional,
   timestampMs,
 } from '../../src/model/schema.ts'
+import { type Value, valueAt as plainValueAt } from '../arrow/columns-helper.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
@@ -135,50 +135,11 @@ export function infer(format: string, text: string | Buffer, more: Partial<Infer
   return inferrer.finish()
 }
 
+/** As `plainValueAt`, with bytes in hexadecimal. */
 export function valueAt(column: Column, row: number): unknown {
-  if (column.validity !== undefined && !bitAt(column.validity, row)) return null
-  const { values } = column
-  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
-  const from = column.offsets?.[row] ?? 0
-  const to = column.offsets?.[row + 1] ?? 0
-  switch (column.type.kind) {
-    case 'Bool':
-      return bitAt(values, row)
-    case 'Int8':
-      return view.getInt8(row)
-    case 'UInt8':
-      return view.getUint8(row)
-    case 'Int16':
-      return view.getInt16(2 * row, true)
-    case 'UInt16':
-      return view.getUint16(2 * row, true)
-    case 'Int32':
-    case 'Date':
-      return view.getInt32(4 * row, true)
-    case 'UInt32':
-      return view.getUint32(4 * row, true)
-    case 'UInt64':
-      return view.getBigUint64(8 * row, true)
-    case 'Int64':
-    case 'Timestamp':
-      return view.getBigInt64(8 * row, true)
-    case 'Time':
-      return fixedWidth(column.type) === 8 ? view.getBigInt64(8 * row, true) : view.getInt32(4 * row, true)
-    case 'Float32':
-      return view.getFloat32(4 * row, true)
-    case 'Float64':
-      return view.getFloat64(8 * row, true)
-    case 'Decimal':
-      return (view.getBigInt64(16 * row + 8, true) << 64n) | view.getBigUint64(16 * row, true)
-    case 'String':
-      return Buffer.from(values.subarray(from, to)).toString('utf8')
-    case 'Binary':
-      return Buffer.from(values.subarray(from, to)).toString('hex')
-    case 'List':
-      return Array.from({ length: to - from }, (_, i) => valueAt(column.child!, from + i))
-    default:
-      throw new TypeError(column.type.kind)
-  }
+  const shown = (value: Value): unknown =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('hex') : Array.isArray(value) ? value.map(shown) : value
+  return shown(plainValueAt(column, row))
 }
 
 /** All rows as arrays in column order, event time first. */

@@ -3,16 +3,12 @@
 
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lookAlikeHint, mapDocumentOf } from '../../src/formats/look-alike.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 const feature = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { name: 'a' } }
 const many = Array.from({ length: 200 }, () => feature)

@@ -3,13 +3,12 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { bitAt } from '../../src/arrow/buffers.ts'
-import { isPresent } from '../../src/arrow/columns.ts'
 import type { ColumnarFile } from '../../src/formats/columnar.ts'
 import type { BodyFile } from '../../src/formats/format.ts'
 import { openParquet } from '../../src/formats/parquet/format.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
+import { columnValues } from '../arrow/columns-helper.ts'
 
 export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024 }
 
@@ -65,49 +64,12 @@ function fieldText({ type }: Field): string {
 }
 
 export function columnTexts(column: Column): (string | boolean | null)[] {
-  return Array.from({ length: column.rows }, (_, row) => (isPresent(column, row) ? valueText(column, row) : null))
-}
-
-function valueText({ type, values, offsets }: Column, row: number): string | boolean {
-  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
-  const bytes = Buffer.from(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0))
-  switch (type.kind) {
-    case 'Bool':
-      return bitAt(values, row)
-    case 'String':
-      return bytes.toString('utf8')
-    case 'Binary':
-      return bytes.toString('hex')
-    case 'Float32':
-      return doubleBits(view.getFloat32(4 * row, true))
-    case 'Float64':
-      return doubleBits(view.getFloat64(8 * row, true))
-    case 'Decimal':
-      return String(
-        BigInt.asIntN(128, view.getBigUint64(16 * row, true) | (view.getBigInt64(16 * row + 8, true) << 64n)),
-      )
-    case 'Int8':
-      return String(view.getInt8(row))
-    case 'UInt8':
-      return String(view.getUint8(row))
-    case 'Int16':
-      return String(view.getInt16(2 * row, true))
-    case 'UInt16':
-      return String(view.getUint16(2 * row, true))
-    case 'UInt32':
-      return String(view.getUint32(4 * row, true))
-    case 'UInt64':
-      return String(view.getBigUint64(8 * row, true))
-    case 'Int32':
-    case 'Date':
-      return String(view.getInt32(4 * row, true))
-    case 'Time':
-      return type.unit === 'Millisecond'
-        ? String(view.getInt32(4 * row, true))
-        : String(view.getBigInt64(8 * row, true))
-    default:
-      return String(view.getBigInt64(8 * row, true))
-  }
+  const isFloat = column.type.kind.startsWith('Float')
+  return columnValues(column).map((value) => {
+    if (value === null || typeof value === 'boolean') return value
+    if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+    return isFloat ? doubleBits(Number(value)) : String(value)
+  })
 }
 
 function doubleBits(value: number): string {

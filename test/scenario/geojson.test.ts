@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { feature } from 'topojson-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
-import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { type Answer, liveNode } from '../helpers/live-node.ts'
 import { repository } from '../helpers/sources.ts'
 
 interface Feature {
@@ -24,11 +24,7 @@ interface Collection {
 const geoJson = { 'content-type': 'application/geo+json' }
 const ndGeoJson = { 'content-type': 'application/x-ndgeojson' }
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 const calls = datasetCalls(() => live)
 const { columnsOf } = calls

@@ -1,14 +1,10 @@
 // What the cells, times and numbers of a body mean, on a real node: CSV headers, event times, epochs, integers.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }

@@ -1,14 +1,10 @@
 // The life of a schema on a real node: declared, inferred, extended; what was proven before stays proven.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { columnTexts, datasetCalls } from '../helpers/dataset-calls.ts'
-import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { liveNode } from '../helpers/live-node.ts'
 
-let live: LiveNode
-beforeAll(async () => {
-  live = await startLiveNode({ 'limit-columns': 12 })
-})
-afterAll(() => live.stop())
+const live = await liveNode({ 'limit-columns': 12 })
 
 const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }

@@ -8,24 +8,27 @@ import { damaged } from './faults.ts'
 import { decimalForm } from './types.ts'
 import { OwnValues, type SharedRows } from './values.ts'
 
-export class HalfValues extends OwnValues {
-  readonly #view: DataView
+/** What values share that are read one by one. */
+abstract class ViewedValues extends OwnValues {
+  protected readonly view: DataView
 
   constructor(rows: number, validity: Uint8Array | undefined, values: Uint8Array) {
     super(rows, validity)
-    this.#view = viewOf(values)
+    this.view = new DataView(values.buffer, values.byteOffset, values.byteLength)
   }
+}
 
+export class HalfValues extends ViewedValues {
   override bytesAt(): number {
     return 4
   }
 
   append(row: number, to: ColumnBuilder): void {
-    to.appendFloat64(this.#view.getFloat16(2 * row, true))
+    to.appendFloat64(this.view.getFloat16(2 * row, true))
   }
 
   writeJson(row: number, out: JsonText): void {
-    out.ascii(float32Token(this.#view.getFloat16(2 * row, true)))
+    out.ascii(float32Token(this.view.getFloat16(2 * row, true)))
   }
 }
 
@@ -33,14 +36,7 @@ const dayMs = 86_400_000
 const mostDays = 2 ** 31
 
 /** Days since 1970 as milliseconds, which must be whole days. */
-export class Date64Values extends OwnValues {
-  readonly #view: DataView
-
-  constructor(rows: number, validity: Uint8Array | undefined, values: Uint8Array) {
-    super(rows, validity)
-    this.#view = viewOf(values)
-  }
-
+export class Date64Values extends ViewedValues {
   override bytesAt(): number {
     return 4
   }
@@ -54,7 +50,7 @@ export class Date64Values extends OwnValues {
   }
 
   #days(row: number): number {
-    const days = Number(this.#view.getBigInt64(8 * row, true)) / dayMs
+    const days = Number(this.view.getBigInt64(8 * row, true)) / dayMs
     if (!Number.isInteger(days)) return damaged(`has a date in row ${row} that is no whole day`)
     return Math.abs(days) < mostDays ? days : damaged(`has a date in row ${row} that is out of range`)
   }
@@ -68,9 +64,8 @@ interface DecimalParts {
 }
 
 /** Decimals of any width, as integers of 128 bits; those of more digits than they say are refused. */
-export class DecimalValues extends OwnValues {
+export class DecimalValues extends ViewedValues {
   readonly #parts: DecimalParts
-  readonly #view: DataView
   readonly #limit: bigint
   /** Below the limit, whatever is rounded on the way to a double. */
   readonly #surelyBelow: number
@@ -79,9 +74,8 @@ export class DecimalValues extends OwnValues {
   readonly #unit: bigint
 
   constructor(rows: number, validity: Uint8Array | undefined, parts: DecimalParts) {
-    super(rows, validity)
+    super(rows, validity, parts.values)
     this.#parts = parts
-    this.#view = viewOf(parts.values)
     this.#limit = 10n ** BigInt(parts.precision)
     this.#surelyBelow = 10 ** parts.precision * (1 - 1e-9)
     this.#scale = decimalForm(parts).scale
@@ -110,8 +104,8 @@ export class DecimalValues extends OwnValues {
   /** Whether the digits are few enough at first sight. */
   #isSmall(row: number): boolean {
     const at = 16 * row
-    const low = this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32
-    const high = this.#view.getUint32(at + 8, true) + this.#view.getInt32(at + 12, true) * 2 ** 32
+    const low = this.view.getUint32(at, true) + this.view.getUint32(at + 4, true) * 2 ** 32
+    const high = this.view.getUint32(at + 8, true) + this.view.getInt32(at + 12, true) * 2 ** 32
     return Math.abs(high * 2 ** 64 + low) < this.#surelyBelow
   }
 
@@ -125,14 +119,10 @@ export class DecimalValues extends OwnValues {
 
   #integer(row: number): bigint {
     const { width } = this.#parts
-    if (width === 4) return BigInt(this.#view.getInt32(4 * row, true))
-    let value = this.#view.getBigInt64(width * (row + 1) - 8, true)
+    if (width === 4) return BigInt(this.view.getInt32(4 * row, true))
+    let value = this.view.getBigInt64(width * (row + 1) - 8, true)
     for (let at = width * (row + 1) - 16; at >= width * row; at -= 8)
-      value = (value << 64n) | this.#view.getBigUint64(at, true)
+      value = (value << 64n) | this.view.getBigUint64(at, true)
     return value
   }
-}
-
-function viewOf(values: Uint8Array): DataView {
-  return new DataView(values.buffer, values.byteOffset, values.byteLength)
 }

@@ -3,17 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
+import { expect, test } from 'vitest'
+import { type LiveNode, liveNode } from '../../helpers/live-node.ts'
 
 const folder = join(import.meta.dirname, '../../fixtures')
 const fixture = (name: string): Buffer => readFileSync(join(folder, name))
-let live: LiveNode
-
-beforeAll(async () => {
-  live = await startLiveNode()
-})
-afterAll(() => live.stop())
+const live = await liveNode()
 
 function post(path: string, body: Uint8Array, headers: Record<string, string> = {}): ReturnType<LiveNode['call']> {
   const type = { 'content-type': 'application/vnd.apache.arrow.stream', prefer: 'wait=20' }
