@@ -155,7 +155,7 @@ export async function adoptionsFrom(store: ObjectStore, log: string): Promise<re
 }
 
 /** The numbers that name objects directly under `prefix`, ascending; other names are left out. */
-export async function listNumbers(store: ObjectStore, prefix: string): Promise<readonly number[]> {
+export async function listNumbers(store: Pick<ObjectStore, 'list'>, prefix: string): Promise<readonly number[]> {
   const numbers = (await store.list(prefix)).map(numberOfName).filter((number) => number !== undefined)
   return numbers.sort((a, b) => a - b)
 }

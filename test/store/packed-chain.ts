@@ -1,0 +1,29 @@
+// A chain in a memory store that is long enough for packs, with what its blocks name; and what takes its loose copies away.
+
+import { sha3Hash } from '../../src/ids/identifiers.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { headKey, dataKey, packableOf } from '../../src/store/layout.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
+import { chainObjects, nameObject, type StoredObject } from '../helpers/long-chain.ts'
+
+export const dataset = `did:odf:fed01${'7'.repeat(64)}`
+
+/** Every stored object of a chain of `blocks` AddData blocks after those of its creation, each with a slice. */
+export function objectsOfChain(blocks: number): readonly StoredObject[] {
+  const objects = [...chainObjects({ dataset, blocks })]
+  for (let number = 0; number < blocks; number++) {
+    const bytes = utf8(`slice ${number}`)
+    objects.push({ key: dataKey(dataset, sha3Hash(bytes)), bytes })
+  }
+  return objects
+}
+
+/** A store that holds `objects`, a name and the head. */
+export async function storeOf(objects: readonly StoredObject[]): Promise<ObjectStore> {
+  const store = openMemoryStore()
+  for (const { key, bytes } of [...objects, nameObject(dataset, 'acme/long')]) await store.put(key, bytes)
+  const blocks = objects.filter(({ key }) => packableOf(key)?.kind === 'blocks')
+  await store.replace(headKey(dataset), utf8(blocks.at(-1)?.key.split('/').at(-1) ?? ''))
+  return store
+}
