@@ -111,7 +111,10 @@ export function digestOf(hash: Hash): Uint8Array {
 }
 
 /** The commit whose first block is number `sequence`, or undefined when none of the pack begins there. */
-export function commitIn({ commit, block, starts, logs, sequence: first }: PackSummary, sequence: number): CommitRecord | undefined {
+export function commitIn(
+  { commit, block, starts, logs, sequence: first }: PackSummary,
+  sequence: number,
+): CommitRecord | undefined {
   let [low, high] = [0, starts.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -224,7 +227,7 @@ function columns<N extends string, C>(names: readonly N[], column: (name: N) => 
 }
 
 /** The bytes of a summary: length of the header, header (canonical JSON, spaces up to a multiple of 8), columns. */
-export function encodeSummary({ commit, block, starts: _, ...header }: PackSummary): Uint8Array {
+export function encodeSummary({ commit, block, starts: _starts, ...header }: PackSummary): Uint8Array {
   const json = headerCodec.encode(header)
   const head = new Uint8Array(align8(4 + json.length)).fill(0x20)
   new DataView(head.buffer).setUint32(0, json.length, true)
@@ -275,7 +278,8 @@ function sound(read: Omit<PackSummary, 'starts'>): PackSummary {
   }
   const [from, to] = [number * spanOf(level), (number + 1) * spanOf(level)]
   const last = starts[commits - 1] ?? -1
-  if (sequence < from || last >= to || at < to) throw fault(`it does not cover the first sequences ${from} to ${to - 1}`)
+  if (sequence < from || last >= to || at < to)
+    throw fault(`it does not cover the first sequences ${from} to ${to - 1}`)
   if (at - sequence !== blocks) throw fault(`its commits have ${at - sequence} blocks, not ${blocks}`)
   if ((sequence === 0) !== (previous === undefined)) throw fault('only the first block follows none')
   const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
@@ -285,7 +289,9 @@ function sound(read: Omit<PackSummary, 'starts'>): PackSummary {
     ) && block.timeMs.every(Number.isSafeInteger)
   const areCodes =
     commit.log.every((log) => log >= 1 && log <= logs.length) &&
-    block.log.every((log, i) => log <= logs.length && (log === 0 ? block.next[i] === -1 : isCount(block.next[i] ?? -1))) &&
+    block.log.every(
+      (log, i) => log <= logs.length && (log === 0 ? block.next[i] === -1 : isCount(block.next[i] ?? -1)),
+    ) &&
     block.kind.every((kind) => kind < eventKinds.length)
   if (!areCounts || !areCodes) throw fault('one of its numbers is out of range')
   return { ...read, starts }

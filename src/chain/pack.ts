@@ -18,10 +18,10 @@ export type PackedKind = (typeof packedKinds)[number]
 const kindAt = 32
 const placeAt = 36
 const lengthAt = 42
-export const entryBytes = 48
+const entryBytes = 48
 
 // The trailer: magic, version, zeros; end of the objects; entries; bytes of the summary; digests of index, summary, and
-// of all of the trailer before it.
+// of all of the trailer before it. Nobody here reads an index as a whole; its digest is for those who do.
 const versionAt = 8
 const objectsEndAt = 16
 const entriesAt = 24
@@ -37,7 +37,6 @@ export interface PackParts {
   readonly entries: number
   readonly summaryAt: number
   readonly trailerAt: number
-  readonly indexDigest: Uint8Array
   readonly summaryDigest: Uint8Array
 }
 
@@ -53,8 +52,9 @@ export interface PackedObject {
   readonly bytes: Uint8Array
 }
 
-/** Objects of the index that begin with one byte are sorted in less than a turn of the event loop. */
+/** Entries that begin with the same byte are sorted in one go, and so many (in powers of two) between two turns of the loop. */
 const buckets = 256
+const sortedAtOnceLog2 = 12
 const hashedAtOnce = 256 * 1024
 
 /**
@@ -83,9 +83,10 @@ export async function* encodePack(
     }
     const bytes = concatBytes(bucket)
     indexDigest.update(bytes)
-    entries += bucket.length
     yield bytes
-    await nextTurn()
+    const before = entries
+    entries += bucket.length
+    if (before >> sortedAtOnceLog2 !== entries >> sortedAtOnceLog2) await nextTurn()
   }
   const summaryBytes = encodeSummary(summary())
   yield summaryBytes
@@ -125,9 +126,8 @@ export function decodeTrailer(bytes: Uint8Array, sizeBytes: number): PackParts {
   const summaryAt = indexAt + entries * entryBytes
   const trailerAt = summaryAt + getNumber(view, summaryBytesAt)
   if (indexAt < magic.length || trailerAt + trailerBytes !== sizeBytes) throw fault('its parts are not its size')
-  const digestAt = (at: number): Uint8Array => bytes.slice(at, at + digestBytes)
-  const [indexDigest, summaryDigest] = [digestAt(indexDigestAt), digestAt(summaryDigestAt)]
-  return { indexAt, entries, summaryAt, trailerAt, indexDigest, summaryDigest }
+  const summaryDigest = bytes.slice(summaryDigestAt, summaryDigestAt + digestBytes)
+  return { indexAt, entries, summaryAt, trailerAt, summaryDigest }
 }
 
 /** Entries that are read at once: one page of the disk. */
@@ -159,38 +159,6 @@ export async function findInIndex(
     guess = (low + high) >>> 1
   }
   return undefined
-}
-
-/** Every object of a pack, as its index says it. */
-export interface IndexedObject extends PackedPlace {
-  readonly kind: PackedKind
-  readonly digest: Uint8Array
-}
-
-/**
- * All entries of an index, in the order of their places. Throws DecodeError unless they are in order, each there once, and
- * their places are the objects' part of the file without gap or overlap.
- */
-export async function decodeIndex(index: Uint8Array, parts: PackParts): Promise<readonly IndexedObject[]> {
-  if (!equalBytes(await digestInTurns(index), parts.indexDigest)) throw fault('its index is damaged')
-  const objects: IndexedObject[] = []
-  for (let i = 0; i < parts.entries; i++) {
-    const entry = index.subarray(i * entryBytes, (i + 1) * entryBytes)
-    const before = i === 0 ? undefined : index.subarray((i - 1) * entryBytes, i * entryBytes)
-    if (before !== undefined && compareEntries(before, entry) >= 0) throw fault('its index is not in order')
-    const kind = packedKinds[entry[kindAt] ?? packedKinds.length]
-    if (kind === undefined) throw fault(`entry ${i} of its index is of an unknown kind`)
-    objects.push({ kind, digest: entry.slice(0, digestBytes), ...placeIn(entry, parts.indexAt) })
-    if (i % 4096 === 4095) await nextTurn()
-  }
-  objects.sort((a, b) => a.at - b.at || a.length - b.length)
-  let at = magic.length
-  for (const object of objects) {
-    if (object.at !== at) throw fault(`its index says nothing of byte ${at}, or says it twice`)
-    at += object.length
-  }
-  if (at !== parts.indexAt) throw fault(`its index says nothing of byte ${at}`)
-  return objects
 }
 
 /** The digest of many bytes; others have their turn meanwhile. */

@@ -67,10 +67,7 @@ class PackedObjects {
   }
 
   /** Bytes of an object with a hash, all by default; undefined when no pack has it. */
-  bytes(
-    asked: PackableKey,
-    range?: readonly [start: number, end: number],
-  ): Promise<Uint8Array | undefined> {
+  bytes(asked: PackableKey, range?: readonly [start: number, end: number]): Promise<Uint8Array | undefined> {
     return this.find(asked, async ({ key, at, length }, pack) => {
       const [start, end] = range ?? [0, length]
       checkRange(start, end, length)

@@ -1,7 +1,14 @@
 // The packs of chains, as readers find them: which there are, what they say, where an object lies in them. Everything is
 // read by ranges; what is damaged is refused with HaltError `ChainBroken`. `packed-store.ts` puts this behind the port.
 
-import { decodeTrailer, digestInTurns, findInIndex, type PackedKind, type PackParts, trailerBytes } from '../chain/pack.ts'
+import {
+  decodeTrailer,
+  digestInTurns,
+  findInIndex,
+  type PackedKind,
+  type PackParts,
+  trailerBytes,
+} from '../chain/pack.ts'
 import { decodeSummary, digestOf, packLevelMost, type PackSummary, spanOf } from '../chain/pack-summary.ts'
 import { packCodec, type PackRecord } from '../chain/records.ts'
 import { equalBytes } from '../lib/bytes.ts'

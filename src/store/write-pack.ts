@@ -3,14 +3,7 @@
 // block must follow the one before it. Loose copies stay.
 
 import { digestInTurns, encodePack, type PackedKind, type PackedObject } from '../chain/pack.ts'
-import {
-  digestOf,
-  endOfPack,
-  type PackStart,
-  packLevelMost,
-  spanOf,
-  SummaryBuilder,
-} from '../chain/pack-summary.ts'
+import { digestOf, endOfPack, type PackStart, packLevelMost, spanOf, SummaryBuilder } from '../chain/pack-summary.ts'
 import { packCodec, type PackRecord } from '../chain/records.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
@@ -26,7 +19,7 @@ import { readCommit } from './records.ts'
 
 /** A larger slice stays a file of its own: engines read it where it lies, and it costs no more files than its rows are worth. */
 export const packedSliceBytesMost = 4 * 1024 * 1024
-const piecesAtOnce = 1024 * 1024
+const pieceBytes = 1024 * 1024
 
 /** A range of first sequences to pack. */
 interface PackRange {
@@ -77,6 +70,24 @@ function rangeToPack(
 
 async function writePack(store: ObjectStore, range: PackRange, start: PackStart): Promise<PackRecord> {
   const { id, level, number } = range
+  const file = packFile(store, range, start)
+  await store.putStream(file.chunks(), () => packFileKey(id, file.record().hash))
+  const record = file.record()
+  if ((await store.put(packKey(id, level, number), packCodec.encode(record))) === 'stored') return record
+  const there = await store.get(packKey(id, level, number))
+  assert(there !== undefined, 'a record that exists can be read')
+  return packCodec.decode(there)
+}
+
+/**
+ * The file of the pack of a range that begins where the chain stands at `start`: its bytes, once, and then its record.
+ * `chunks` throws HaltError `ChainBroken`.
+ */
+export function packFile(
+  store: ObjectStore,
+  { id, level, number }: PackRange,
+  start: PackStart,
+): { readonly chunks: () => AsyncGenerator<Uint8Array>; readonly record: () => PackRecord } {
   const summary = new SummaryBuilder({ dataset: id, level, number, ...start })
   const digest = createSha3256()
   let sizeBytes = 0
@@ -84,27 +95,25 @@ async function writePack(store: ObjectStore, range: PackRange, start: PackStart)
   async function* hashed(): AsyncGenerator<Uint8Array> {
     const objects = objectsOf(store, { id, to: (number + 1) * spanOf(level) }, summary)
     for await (const bytes of encodePack(objects, () => summary.finish())) {
-      for (let at = 0; at < bytes.length; at += piecesAtOnce) {
-        const piece = bytes.subarray(at, at + piecesAtOnce)
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        const piece = bytes.subarray(at, at + pieceBytes)
         digest.update(piece)
         sizeBytes += piece.length
         yield piece
-        if (piece.length === piecesAtOnce) await nextTurn()
+        if (piece.length === pieceBytes) await nextTurn()
       }
     }
     hash = hashText(digest.digest())
   }
-  try {
-    await store.putStream(hashed(), () => packFileKey(id, hash))
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw new HaltError('ChainBroken', `commits of ${id} cannot be packed: ${error.message}`, error)
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* hashed()
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new HaltError('ChainBroken', `commits of ${id} cannot be packed: ${error.message}`, error)
+    }
   }
-  const record: PackRecord = { hash, sizeBytes }
-  if ((await store.put(packKey(id, level, number), packCodec.encode(record))) === 'stored') return record
-  const there = await store.get(packKey(id, level, number))
-  assert(there !== undefined, 'a record that exists can be read')
-  return packCodec.decode(there)
+  return { chunks, record: () => ({ hash, sizeBytes }) }
 }
 
 /** The objects of the commits from where `summary` stands up to first sequence `to`, which it is told of. */
@@ -125,7 +134,8 @@ async function* objectsOf(
       if (block.event.kind !== 'AddData') continue
       const { newCheckpoint, newData } = block.event
       // mutant: a pack misses an object
-      if (newCheckpoint !== undefined) yield await named(store, { id, kind: 'checkpoints', hash: newCheckpoint.physicalHash })
+      if (newCheckpoint !== undefined)
+        yield await named(store, { id, kind: 'checkpoints', hash: newCheckpoint.physicalHash })
       if (newData !== undefined && Number(newData.size) <= packedSliceBytesMost) {
         yield await named(store, { id, kind: 'data', hash: newData.physicalHash })
       }

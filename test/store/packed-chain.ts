@@ -22,8 +22,13 @@ export function objectsOfChain(blocks: number): readonly StoredObject[] {
 /** A store that holds `objects`, a name and the head. */
 export async function storeOf(objects: readonly StoredObject[]): Promise<ObjectStore> {
   const store = openMemoryStore()
-  for (const { key, bytes } of [...objects, nameObject(dataset, 'acme/long')]) await store.put(key, bytes)
-  const blocks = objects.filter(({ key }) => packableOf(key)?.kind === 'blocks')
-  await store.replace(headKey(dataset), utf8(blocks.at(-1)?.key.split('/').at(-1) ?? ''))
+  await putAll(store, objects)
   return store
+}
+
+/** Puts `objects`, the name acme/long and the head, where a block is among them. */
+export async function putAll(store: ObjectStore, objects: readonly StoredObject[]): Promise<void> {
+  for (const { key, bytes } of [...objects, nameObject(dataset, 'acme/long')]) await store.put(key, bytes)
+  const head = objects.findLast(({ key }) => packableOf(key)?.kind === 'blocks')
+  if (head !== undefined) await store.replace(headKey(dataset), utf8(head.key.split('/').at(-1) ?? ''))
 }
