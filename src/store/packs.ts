@@ -121,6 +121,12 @@ export class PackReader {
     return found && { key: packFileKey(pack.id, pack.record.hash), ...found }
   }
 
+  /** The bytes of an object, or undefined when the pack has it not. Throws as `find`. */
+  async object(pack: Pack, kind: PackedKind, hash: Hash): Promise<Uint8Array | undefined> {
+    const place = await this.find(pack, kind, hash)
+    return place && this.#read(pack, place.at, place.at + place.length)
+  }
+
   /** The summary, after checking that it is whole and of this pack. Throws HaltError `ChainBroken`, PackGone. */
   summary(pack: Pack): Promise<PackSummary> {
     const { hash } = pack.record

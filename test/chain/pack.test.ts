@@ -20,9 +20,10 @@ import {
 import type { CommitRecord } from '../../src/chain/records.ts'
 import { hashText, sha3Hash } from '../../src/ids/identifiers.ts'
 import { sha3256 } from '../../src/ids/native-crypto.ts'
+import { must } from '../../src/lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import type { Hash, MetadataBlock, MetadataEvent } from '../../src/model/events.ts'
+import type { AddData, Hash, MetadataBlock, MetadataEvent } from '../../src/model/events.ts'
 import { instantFromMs } from '../../src/model/instant.ts'
 
 const dataset = `did:odf:fed01${'3'.repeat(64)}`
@@ -204,6 +205,17 @@ describe('a pack', () => {
   })
 })
 
+const none = hashText(new Uint8Array(32))
+
+function thrown(work: () => unknown): unknown {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
 describe('a summary', () => {
   const sizes = fc
     .array(fc.integer({ min: 1, max: 16 }), { minLength: 256, maxLength: 256 })
@@ -222,16 +234,19 @@ describe('a summary', () => {
           expect(commitIn(read, sequence)).toEqual(record)
           for (let i = 1; i < all.length; i++) expect(commitIn(read, sequence + i)).toBeUndefined()
           for (const { event } of all) {
-            if (event.kind !== 'AddData') expect(read.block.log[sequence]).toBe(0)
-            else {
-              expect(hashIn(read.block.checkpoint, sequence)).toBe(event.newCheckpoint?.physicalHash)
-              const { newData } = event
-              if (newData !== undefined) expect(hashIn(read.block.slice, sequence)).toBe(newData.physicalHash)
-              rows += read.block.rows[sequence] ?? 0
-              expect(newData === undefined ? 0 : Number(newData.offsetInterval.end) + 1).toBe(
-                newData === undefined ? 0 : rows,
-              )
-            }
+            const { newData, newCheckpoint }: Partial<AddData> = event.kind === 'AddData' ? event : {}
+            rows += read.block.rows[sequence] ?? 0
+            expect({
+              isOfLog: read.block.log[sequence] !== 0,
+              checkpoint: hashIn(read.block.checkpoint, sequence),
+              slice: hashIn(read.block.slice, sequence),
+              end: newData && rows - 1,
+            }).toEqual({
+              isOfLog: event.kind === 'AddData',
+              checkpoint: newCheckpoint?.physicalHash ?? none,
+              slice: newData?.physicalHash ?? none,
+              end: newData?.offsetInterval.end,
+            })
             sequence++
           }
         }
@@ -247,11 +262,8 @@ describe('a summary', () => {
       fc.property(fc.integer({ min: 0, max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const damaged = bytes.slice()
         damaged[at] = (damaged[at] ?? 0) ^ change
-        try {
-          decodeSummary(damaged)
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
+        const error = thrown(() => decodeSummary(damaged))
+        expect(error === undefined || error instanceof DecodeError).toBe(true)
       }),
       { numRuns: 300 },
     )
@@ -269,13 +281,12 @@ describe('a summary', () => {
   })
 
   test('does not take blocks that do not follow, or whose time is finer than a millisecond', () => {
-    const [first] = ordinary
-    const block = first?.blocks[0]
-    if (first === undefined || block === undefined) return expect.unreachable()
+    const first = must(ordinary[0], 'a commit')
+    const block = must(first.blocks[0], 'a block')
     const add = (changed: Partial<MetadataBlock>) => (): void => {
       const builder = new SummaryBuilder({ dataset, level: 0, number: 0, sequence: 0, offset: 0 })
       builder.addCommit(first.record)
-      builder.addBlock(hashText(new Uint8Array(32)), { ...block, ...changed })
+      builder.addBlock(none, { ...block, ...changed })
     }
     expect(add({})).not.toThrow()
     expect(add({ sequenceNumber: 1 })).toThrow(DecodeError)

@@ -5,13 +5,13 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { headKey, dataKey, packableOf } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { chainObjects, nameObject, type StoredObject } from '../helpers/long-chain.ts'
+import { type ChainSpec, chainObjects, nameObject, type StoredObject } from '../helpers/long-chain.ts'
 
 export const dataset = `did:odf:fed01${'7'.repeat(64)}`
 
 /** Every stored object of a chain of `blocks` AddData blocks after those of its creation, each with a slice. */
-export function objectsOfChain(blocks: number): readonly StoredObject[] {
-  const objects = [...chainObjects({ dataset, blocks })]
+export function objectsOfChain(blocks: number, ids?: ChainSpec['ids']): readonly StoredObject[] {
+  const objects = [...chainObjects({ dataset, blocks, ...(ids === undefined ? {} : { ids }) })]
   for (let number = 0; number < blocks; number++) {
     const bytes = utf8(`slice ${number}`)
     objects.push({ key: dataKey(dataset, sha3Hash(bytes)), bytes })
