@@ -2,6 +2,7 @@
 // Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder TypeDefined).
 
 import { bitAt } from '../arrow/buffers.ts'
+import { typedView } from '../arrow/numbers.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import type { LeafValues } from './leaf.ts'
 
@@ -31,19 +32,6 @@ export function leafBounds(leaf: LeafValues): Bounds | undefined {
     case 'bigEndian':
       return rangeBounds(leaf, true)
   }
-}
-
-interface TypedArrayType<T> {
-  readonly BYTES_PER_ELEMENT: number
-  new (buffer: ArrayBufferLike, byteOffset: number, length: number): T
-}
-
-/** `bytes` as numbers; copied when they are not aligned. */
-function typedView<T>(ArrayType: TypedArrayType<T>, bytes: Uint8Array): T {
-  const size = ArrayType.BYTES_PER_ELEMENT
-  const length = Math.floor(bytes.length / size)
-  if (bytes.byteOffset % size === 0) return new ArrayType(bytes.buffer, bytes.byteOffset, length)
-  return new ArrayType(copyBytes(bytes).buffer, 0, length)
 }
 
 function firstPresent({ validity }: LeafValues): number {
