@@ -28,7 +28,7 @@ import {
   sameType,
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import { SliceWriter, type Step } from '../parquet/write-slice.ts'
+import { SliceWriter } from '../parquet/write-slice.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
@@ -271,11 +271,11 @@ class SliceStream {
 }
 
 /** Runs `steps` to their end with a turn of the event loop after each. */
-async function inTurns<T>(steps: Generator<Step, T>): Promise<T> {
+async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value
-    await (value ?? nextTurn())
+    await nextTurn()
   }
 }
 

@@ -2,14 +2,13 @@
 // engine works on the next chunk while this one is written. The binding ends a streaming result silently when the query
 // fails; what tells the two ends apart is that a result that failed is no streaming result any more.
 
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
+import { constants, zstdCompressSync } from 'node:zlib'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
 import { sliceBatch } from '../arrow/columns.ts'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { FileFormat, FileOptions, FileWriter, Pieces } from '../outputs/file-format.ts'
+import type { FileFormat, FileOptions, FileWriter } from '../outputs/file-format.ts'
 import { type ResultColumn, resultColumn } from './duckdb-columns.ts'
 import type { StreamEnd } from './messages.ts'
 
@@ -59,17 +58,8 @@ export async function streamResult(
 /** What leaves at once is compressed fast; pages fit into one piece of output. */
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 1024 * 1024 }
 
-/** A page of less is packed at once: handing it to a thread costs as much. */
-const leastByThread = 32 * 1024
-const zstdByThread = promisify(zstdCompress)
-
-/** Equal bytes give equal bytes, by a thread or not. */
-function compress(bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
-  if (bytes.length < leastByThread) return zstdCompressSync(bytes, zstdOptions)
-  const packed = zstdByThread(bytes, zstdOptions)
-  // A file that nobody reads any more does not wait for it.
-  packed.catch(() => undefined)
-  return packed
+function compress(bytes: Uint8Array): Uint8Array {
+  return zstdCompressSync(bytes, zstdOptions)
 }
 
 interface Rows {
@@ -129,8 +119,8 @@ class BoundedSink {
     this.#most = most
   }
 
-  async all(pieces: Pieces): Promise<void> {
-    for await (const piece of pieces) {
+  async all(pieces: Iterable<Uint8Array>): Promise<void> {
+    for (const piece of pieces) {
       this.#bytes += piece.length
       if (this.#bytes > this.#most) throw tooLarge(this.#most)
       await this.#sink.write(piece)

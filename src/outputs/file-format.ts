@@ -19,7 +19,7 @@ export interface FileColumn {
 /** What a writer is handed beside the caller's choices. */
 export interface FileTools {
   /** Zstandard. */
-  readonly compress: (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>
+  readonly compress: (bytes: Uint8Array) => Uint8Array
 }
 
 /** What a caller may choose of a file. */
@@ -30,14 +30,12 @@ export interface FileOptions {
   readonly geometry: string | undefined
 }
 
-export type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
-
 /** A file that is being written. Its pieces follow one another; none is used again by the writer. */
 export interface FileWriter {
   /** The columns are those that `begin` was given. */
-  rows(batch: RecordBatch): Pieces
+  rows(batch: RecordBatch): Iterable<Uint8Array>
   /** What still waits, and the end of the file. */
-  end(): Pieces
+  end(): Iterable<Uint8Array>
 }
 
 export interface FileFormat {

@@ -37,7 +37,7 @@ const createdBy = 'proofstream version 1'
 export interface SliceOptions {
   /** Of types that a column can hold, times not in seconds. */
   readonly fields: readonly Field[]
-  /** Zstandard; without it pages are stored as they are. Where it gives promises, whoever takes the steps awaits them. */
+  /** Zstandard; without it pages are stored as they are. */
   readonly compress?: Compress
   /** Columns behind those of `fields`, for files that are no slices. */
   readonly group?: ColumnGroup
@@ -57,16 +57,14 @@ export function encodeSlice(options: SliceOptions, batches: readonly RecordBatch
 /** What the footer says of a row group. */
 interface RowGroup {
   readonly rows: number
-  readonly chunks: { readonly chunk: ColumnChunk; readonly start: number }[]
+  readonly chunks: readonly { readonly chunk: ColumnChunk; readonly start: number }[]
+  readonly start: number
+  readonly end: number
 }
 
-/** A turn for others, or what has to be waited for before the next step. */
-export type Step = Promise<void> | undefined
-
 /**
- * Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made and one chunk
- * that is being compressed. `add` and `finish` yield after each column of a large row group that they write, so that others
- * may have their turn.
+ * Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. `add` and
+ * `finish` yield after each column of a large row group that they write, so that others may have their turn.
  */
 export class SliceWriter {
   private readonly leaves: readonly ParquetLeaf[]
@@ -75,8 +73,6 @@ export class SliceWriter {
   private parts: Uint8Array[] = [magic]
   private position = magic.length
   private readonly groups: RowGroup[] = []
-  /** The last chunk encoded: it is compressed while the next one is encoded. */
-  private last: { readonly group: RowGroup; readonly chunk: OpenChunk } | undefined
   private pending: RecordBatch[] = []
   private pendingRows = 0
   private pendingBytes = 0
@@ -95,7 +91,7 @@ export class SliceWriter {
   }
 
   /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
-  *add(batch: RecordBatch): Generator<Step, void> {
+  *add(batch: RecordBatch): Generator<void, void> {
     assert(batch.columns.length === this.leaves.length, 'a batch has a column for each field')
     let from = 0
     while (from < batch.rows) {
@@ -113,18 +109,17 @@ export class SliceWriter {
    * The rest of the file, in parts to be written one after the other; the last three are its footer, with `metadata` by its
    * keys (slices have none). Ends the writer.
    */
-  *finish(metadata: Readonly<Record<string, string>> = {}): Generator<Step, Uint8Array[]> {
+  *finish(metadata: Readonly<Record<string, string>> = {}): Generator<void, Uint8Array[]> {
     if (this.pendingRows > 0) yield* this.writeRowGroup()
-    yield* this.place()
     const footer = this.footer(Object.entries(metadata))
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
     return [...this.take(), footer, length, magic]
   }
 
-  private *writeRowGroup(): Generator<Step, void> {
-    const group: RowGroup = { rows: this.pendingRows, chunks: [] }
-    this.groups.push(group)
+  private *writeRowGroup(): Generator<void, void> {
+    const start = this.position
+    const chunks: { chunk: ColumnChunk; start: number }[] = []
     // Each column is let go of once it is joined: a row group is large.
     const pieces = this.leaves.map((_, i) => this.pending.map((batch) => must(batch.columns[i], 'a column')))
     this.pending = []
@@ -132,24 +127,16 @@ export class SliceWriter {
       const column = concatColumns(pieces.shift() ?? [])
       assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
       const chunk = yield* encodeChunk(leaf, leafValues(leaf, column), this.compress)
-      yield* this.place()
-      this.last = { group, chunk }
+      const at = this.position
+      this.parts.push(...chunk.parts)
+      this.position += chunk.compressedBytes
+      // The footer needs no pages: they would be held twice.
+      chunks.push({ chunk: { ...chunk, parts: [] }, start: at })
       if (this.pendingRows >= stepRows || column.values.length >= stepBytes) yield
     }
+    this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
     this.pendingRows = 0
     this.pendingBytes = 0
-  }
-
-  /** Puts the last chunk behind those before it. */
-  private *place(): Generator<Step, void> {
-    const { last } = this
-    if (last === undefined) return
-    this.last = undefined
-    const chunk = yield* closeChunk(last.chunk)
-    // The footer needs no pages: they would be held twice.
-    last.group.chunks.push({ chunk: { ...chunk, parts: [] }, start: this.position })
-    this.parts.push(...chunk.parts)
-    this.position += chunk.compressedBytes
   }
 
   private footer(metadata: readonly (readonly [key: string, value: string])[]): Uint8Array {
@@ -174,19 +161,15 @@ export class SliceWriter {
 
 function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
   let uncompressedBytes = 0
-  let compressedBytes = 0
-  for (const { chunk } of group.chunks) {
-    uncompressedBytes += chunk.uncompressedBytes
-    compressedBytes += chunk.compressedBytes
-  }
+  for (const { chunk } of group.chunks) uncompressedBytes += chunk.uncompressedBytes
   thrift.structs(1, group.chunks, ({ chunk, start }) => {
     thrift.i64(2, 0)
     thrift.struct(3, () => writeChunkMeta(thrift, chunk, start))
   })
   thrift.i64(2, uncompressedBytes)
   thrift.i64(3, group.rows)
-  thrift.i64(5, group.chunks[0]?.start ?? 0)
-  thrift.i64(6, compressedBytes)
+  thrift.i64(5, group.start)
+  thrift.i64(6, group.end - group.start)
 }
 
 function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number): void {
@@ -211,36 +194,27 @@ function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number)
 }
 
 /** Zstandard. */
-type Compress = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>
+type Compress = (bytes: Uint8Array) => Uint8Array
 
 const encodings = { plain: 0, rle: 3, rleDictionary: 8 } as const
 const codecs = { uncompressed: 0, zstd: 6 } as const
 const pageTypes = { data: 0, dictionary: 2 } as const
 
-/** What the footer says of a chunk. */
-interface ChunkFacts {
+/** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
+interface ColumnChunk {
   readonly leaf: ParquetLeaf
+  readonly parts: readonly Uint8Array[]
   readonly codec: number
   readonly encodings: readonly number[]
   /** Levels of a list, else rows. */
   readonly entries: number
-  /** Undefined for lists, whose nulls have no one meaning. */
-  readonly nullCount: number | undefined
-  readonly bounds: Bounds | undefined
-}
-
-/** A chunk whose pages may still be being compressed, a dictionary first. */
-interface OpenChunk extends ChunkFacts {
-  readonly pages: readonly OpenPage[]
-}
-
-/** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
-interface ColumnChunk extends ChunkFacts {
-  readonly parts: readonly Uint8Array[]
   readonly uncompressedBytes: number
   readonly compressedBytes: number
   /** Bytes of the dictionary page at its start; 0 without one. */
   readonly dictionaryBytes: number
+  /** Undefined for lists, whose nulls have no one meaning. */
+  readonly nullCount: number | undefined
+  readonly bounds: Bounds | undefined
 }
 
 // A compressed page has its own frame; below this much the frame outweighs what is saved.
@@ -254,7 +228,7 @@ function* encodeChunk(
   leaf: ParquetLeaf,
   values: LeafValues,
   compress: Compress | undefined,
-): Generator<Step, OpenChunk> {
+): Generator<void, ColumnChunk> {
   const isLong = values.values.length >= stepBytes
   const dictionary = dictionaryOf(values)
   const bounds = values.levels === undefined ? leafBounds(dictionary?.entries ?? values) : undefined
@@ -266,7 +240,7 @@ function* encodeChunk(
   const isSmall = totalBytes(dictionaryValues) + totalBytes(body) < leastCompressedBytes
   const used = isSmall ? undefined : compress
   const entries = values.levels?.definition.length ?? values.rows
-  const pages: OpenPage[] = []
+  const pages: Page[] = []
   if (dictionary !== undefined) {
     pages.push(
       page(pageTypes.dictionary, dictionaryValues, used, (thrift) => {
@@ -283,45 +257,19 @@ function* encodeChunk(
       thrift.i32(4, encodings.rle)
     }),
   )
+  const parts = pages.flatMap((one) => one.parts)
   return {
     leaf,
-    pages,
+    parts,
     codec: used === undefined ? codecs.uncompressed : codecs.zstd,
     encodings: [encodings.plain, encodings.rle, ...(dictionary === undefined ? [] : [encodings.rleDictionary])],
     entries,
+    uncompressedBytes: pages.reduce((sum, one) => sum + one.uncompressedBytes, 0),
+    compressedBytes: totalBytes(parts),
+    dictionaryBytes: dictionary === undefined ? 0 : totalBytes(pages[0]?.parts ?? []),
     nullCount: values.levels === undefined ? values.nullCount : undefined,
     bounds,
   }
-}
-
-/** The chunk once its pages are compressed. */
-function* closeChunk({ pages: open, ...facts }: OpenChunk): Generator<Step, ColumnChunk> {
-  const pages: Page[] = []
-  for (const one of open) {
-    const { stored } = one
-    let bytes = stored instanceof Promise ? undefined : stored
-    if (stored instanceof Promise) yield stored.then((packed) => void (bytes = [packed]))
-    pages.push(closePage(one, must(bytes, 'a step is awaited before the next one')))
-  }
-  const parts = pages.flatMap((one) => one.parts)
-  return {
-    ...facts,
-    parts,
-    uncompressedBytes: pages.reduce((sum, one) => sum + one.uncompressedBytes, 0),
-    compressedBytes: totalBytes(parts),
-    dictionaryBytes: pages.length === 1 ? 0 : totalBytes(pages[0]?.parts ?? []),
-  }
-}
-
-type PageType = (typeof pageTypes)[keyof typeof pageTypes]
-
-/** A page before its header is known. */
-interface OpenPage {
-  readonly type: PageType
-  /** Writes what the header says of a page of its type. */
-  readonly kind: (thrift: ThriftWriter) => void
-  readonly rawBytes: number
-  readonly stored: readonly Uint8Array[] | Promise<Uint8Array>
 }
 
 interface Page {
@@ -330,20 +278,17 @@ interface Page {
   readonly uncompressedBytes: number
 }
 
+/** A page with its header; `kind` writes what the header says of a page of its type. */
 function page(
-  type: PageType,
+  type: (typeof pageTypes)[keyof typeof pageTypes],
   body: readonly Uint8Array[],
   compress: Compress | undefined,
-  kind: OpenPage['kind'],
-): OpenPage {
+  kind: (thrift: ThriftWriter) => void,
+): Page {
   const rawBytes = totalBytes(body)
-  if (compress === undefined) return { type, kind, rawBytes, stored: body }
   const [only] = body
-  const packed = compress(body.length === 1 && only !== undefined ? only : concatBytes(body))
-  return { type, kind, rawBytes, stored: packed instanceof Promise ? packed : [packed] }
-}
-
-function closePage({ type, kind, rawBytes }: OpenPage, stored: readonly Uint8Array[]): Page {
+  const joined = body.length === 1 && only !== undefined ? only : undefined
+  const stored = compress === undefined ? body : [compress(joined ?? concatBytes(body))]
   const thrift = new ThriftWriter()
   thrift.i32(1, type)
   thrift.i32(2, rawBytes)

@@ -12,7 +12,7 @@ import { answerTag, bindQuery, type ReplicaDeps } from './query.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
 
 /** Raised when a format writes the same rows as other bytes. */
-const fileForm = 2
+const fileForm = 1
 
 /** How the rows are written. */
 export interface FileRequest {

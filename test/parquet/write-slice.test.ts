@@ -3,17 +3,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { zstdCompressSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sliceBatch } from '../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { concatBytes } from '../../src/lib/bytes.ts'
-import { nextTurn } from '../../src/lib/clock.ts'
 import { type DataType, type Field, innerType } from '../../src/model/schema.ts'
 import { openSlice } from '../../src/parquet/read-slice.ts'
-import { rowGroupRows, SliceWriter } from '../../src/parquet/write-slice.ts'
+import { rowGroupRows } from '../../src/parquet/write-slice.ts'
 import { arbTable, batchOf, batchRows, type Value } from '../arrow/columns-helper.ts'
 import { decodeArrowStream, decompress, readSlice } from '../helpers/slices.ts'
 import { connect, forDuckDb, fromDuckDb, hashOf, writeSlice } from './slice-helper.ts'
@@ -205,25 +202,6 @@ describe('slice writer', () => {
     const result = await connection.runAndReadAll(`SELECT * FROM read_parquet('${file}')`)
     expect(result.getRows().map((row) => row.map((value, i) => fromDuckDb(fields[i]!.type, value)))).toEqual(rows)
     connection.closeSync()
-  })
-
-  test('pages that are compressed elsewhere give the same file', async () => {
-    await fc.assert(
-      fc.asyncProperty(arbTable, async ({ fields, rows }) => {
-        const batch = batchOf(fields, rows)
-        const later = async (bytes: Uint8Array): Promise<Uint8Array> => {
-          await nextTurn()
-          return new Uint8Array(zstdCompressSync(bytes))
-        }
-        const writer = new SliceWriter({ fields, compress: later })
-        for (const step of writer.add(batch)) await step
-        const steps = writer.finish()
-        let end = steps.next()
-        for (; end.done !== true; end = steps.next()) await end.value
-        expect(concatBytes(end.value)).toEqual(writeSlice(fields, [batch]))
-      }),
-      { numRuns: 50 },
-    )
   })
 
   test('bounds of texts are the least and the greatest, whatever they begin with', async () => {

@@ -50,21 +50,17 @@ function beginParquet(columns: readonly FileColumn[], { geometry }: FileOptions,
     return { writer, convert: (batch) => batch, metadata: () => ({}) }
   }
   return {
-    async *rows(batch) {
+    *rows(batch) {
       file ??= open(batch)
-      for (const step of file.writer.add(file.convert(inMilliseconds(batch, columns)))) {
-        if (step !== undefined) await step
-        yield* file.writer.take()
-      }
+      for (const _ of file.writer.add(file.convert(inMilliseconds(batch, columns)))) yield* file.writer.take()
       yield* file.writer.take()
     },
-    async *end() {
+    *end() {
       file ??= open(undefined)
       const steps = file.writer.finish(file.metadata())
       for (;;) {
         const { done, value } = steps.next()
         if (done === true) return yield* value
-        if (value !== undefined) await value
         yield* file.writer.take()
       }
     },
