@@ -96,7 +96,7 @@ describe('an answer from memory', () => {
     const first: string[] = []
     for (const json of asked) {
       const ask = async (): Promise<void> => void first.push((await live.call('/query', { method: 'POST', json })).text)
-      expect(await runsOf(ask), JSON.stringify(json)).toBe(1)
+      expect([json, await runsOf(ask)]).toEqual([json, 1])
     }
     const again: string[] = []
     const repeated = await runsOf(async () => {

@@ -165,7 +165,7 @@ describe('equal questions at the same time', () => {
       begun[0]?.end(new NodeError(kind, 'of the first'))
       expect(await first).toBe(kind)
       await turn()
-      expect(begun, kind).toHaveLength(searchesAfter)
+      expect([kind, begun.length]).toEqual([kind, searchesAfter])
       begun[1]?.end(answerOf('[2]'))
       expect(await second).toBe(searchesAfter === 1 ? kind : 'an answer')
     }
