@@ -30,6 +30,7 @@ import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
+import { SliceTimes } from './replica/slice-times.ts'
 import { openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
@@ -165,7 +166,16 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
     gateway,
-    replica: engine && { objects, engine, nodeKey, catalog, store, answers, limits: config.limits },
+    replica: engine && {
+      objects,
+      times: new SliceTimes(store, objects),
+      engine,
+      nodeKey,
+      catalog,
+      store,
+      answers,
+      limits: config.limits,
+    },
     catalog,
     store,
     objects,

@@ -52,6 +52,24 @@ export function openSlice(bytes: Uint8Array, options: SliceReaderOptions = {}): 
   })
 }
 
+/**
+ * The least and the greatest time in a column of milliseconds since 1970, as the end of a file with its whole footer says;
+ * undefined where it says neither for some row group, or there are nulls. Finer units may be off by a millisecond. Throws
+ * DecodeError for what is no footer.
+ */
+export function timeRange(end: Uint8Array, column: string): { readonly min: number; readonly max: number } | undefined {
+  const { row_groups: groups } = guarded(() => parquetMetadata(bufferOf(end), { geoparquet: false }))
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const group of groups) {
+    const chunk = group.columns.find(({ meta_data: meta }) => meta?.path_in_schema.join('.') === column)
+    const { min_value: least, max_value: most, null_count: nulls } = chunk?.meta_data?.statistics ?? {}
+    if (!(least instanceof Date && most instanceof Date) || nulls !== 0n) return undefined
+    min = Math.min(min, least.getTime())
+    max = Math.max(max, most.getTime())
+  }
+  return min <= max ? { min, max } : undefined
+}
+
 /** A field of the file: a plain type or lists of one, so that it has one leaf. */
 interface FileColumn {
   readonly field: Field
