@@ -45,6 +45,15 @@ export function cpuMicros(pid: number): number {
   }
 }
 
+/** Most memory that the process has had resident, in MiB; NaN where there is no /proc. */
+export function peakMiB(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  } catch {
+    return Number.NaN
+  }
+}
+
 export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'proofstream-bench-'))
 }

@@ -155,6 +155,8 @@ export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip
   readonly limit: number | undefined
   /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */
   readonly inOffsetOrder: boolean
+  /** Nobody sees a byte before the last one is there: an error that comes late is told like an early one. */
+  readonly isKept?: boolean
 }
 
 /** How a streamed answer ended: whole, as far as `limit` goes. */

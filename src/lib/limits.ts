@@ -50,6 +50,11 @@ export const limitTable = {
   exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
   exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
   exportSlots: { value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
+  answerFileBytes: {
+    value: 4096 * MiB,
+    unit: 'bytes',
+    text: 'Parquet files kept in the cache for readers of parts; those not asked for longest go first',
+  },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
     value: 25,

@@ -22,13 +22,19 @@ export interface FeatureDeps extends ReplicaDeps {
   readonly spatial: SpatialRows
 }
 
+/** Times, inclusive, RFC 3339; absent: open. */
+export interface Interval {
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
 export interface FeatureRequest {
   readonly view: DatasetView
   readonly limit: number
   readonly skip: number
   readonly box: Box | undefined
-  /** Times of events, inclusive, RFC 3339; absent: open. */
-  readonly time: { readonly from: string | undefined; readonly to: string | undefined } | undefined
+  /** Of events. */
+  readonly time: Interval | undefined
   /** CQL2 text. */
   readonly filter: string | undefined
   readonly sortBy: readonly { readonly column: string; readonly isDescending: boolean }[]
@@ -47,9 +53,10 @@ const table = 'features'
 /** More rows are not named one by one in a statement. */
 const mostNamedRows = 20_000
 
-/** The column of geometries, or undefined. */
-export function geometryColumn({ schema }: DatasetView): Field | undefined {
-  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'geometry' && innerType(type).kind === 'String')
+/** The column of geometries, of that name where one is given, or undefined. */
+export function geometryColumn({ schema }: DatasetView, called = 'geometry'): Field | undefined {
+  const folded = foldAscii(called)
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === folded && innerType(type).kind === 'String')
 }
 
 /** The system columns, which features do not show. */
@@ -150,16 +157,23 @@ function boundsOf({ west, south, east, north }: Box): Bounds {
   return [west, south, east, north]
 }
 
-function meets(geometry: string, { west, south, east, north }: Box): string {
+/** The condition that a geometry meets a box. */
+export function meets(geometry: string, { west, south, east, north }: Box): string {
   return `st_intersects(${sqlName(geometry)}, ${[west, south, east, north].map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+}
+
+/** The conditions that an event was in an interval. */
+export function timeConditions({ vocabulary }: DatasetView, time: Interval | undefined): string[] {
+  const eventTime = sqlName(vocabulary.eventTimeColumn)
+  const conditions: string[] = []
+  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
+  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  return conditions
 }
 
 /** By time and filter. */
 function conditionsOf({ view, time, filter }: FeatureRequest, geometry: string): string[] {
-  const eventTime = sqlName(view.vocabulary.eventTimeColumn)
-  const conditions: string[] = []
-  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
-  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  const conditions = timeConditions(view, time)
   if (filter !== undefined) {
     const intersects = (box: Box): string => meets(geometry, box)
     conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))

@@ -5,7 +5,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
 import type { DatasetId } from '../model/events.ts'
-import { timeRange } from '../parquet/read-slice.ts'
+import { footerBytes, timeRange } from '../parquet/time-range.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -15,8 +15,6 @@ const slicesMost = 2_000_000
 const parallelReads = 16
 /** Of the end of a file: most footers are shorter. */
 const endBytes = 16 * 1024
-/** Length of the footer and magic. */
-const trailerBytes = 8
 
 interface Times {
   /** Slices that are read: the first so many. */
@@ -98,8 +96,7 @@ async function rangeIn(
 ): Promise<{ readonly min: number; readonly max: number } | undefined> {
   const end = await read(Math.max(0, sizeBytes - endBytes))
   if (end === undefined) return undefined
-  const trailer = new DataView(end.buffer, end.byteOffset + end.length - trailerBytes, trailerBytes)
-  const footerBytes = trailer.getUint32(0, true) + trailerBytes
-  const whole = footerBytes <= end.length ? end : await read(Math.max(0, sizeBytes - footerBytes))
+  const bytes = footerBytes(end)
+  const whole = bytes <= end.length ? end : await read(Math.max(0, sizeBytes - bytes))
   return whole && timeRange(whole, column)
 }

@@ -9,7 +9,6 @@ import { isTile } from '../../geo/tile.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import { type Field, innerType } from '../../model/schema.ts'
-import { type Box, boxOf } from '../../replica/cql2.ts'
 import {
   type FeatureDeps,
   type FeatureRequest,
@@ -24,7 +23,9 @@ import { answerTag } from '../../replica/query.ts'
 import { SpatialRows } from '../../replica/spatial-rows.ts'
 import { mayRead } from '../access.ts'
 import { callerOf, isUnchanged } from '../answer.ts'
+import { BoxAndTime, readBoxAndTime } from '../box-and-time.ts'
 import type { ReplicaContext } from '../context.ts'
+
 import { DecimalText } from '../request-target.ts'
 import { listable } from './datasets.ts'
 import { ogcDescription } from './ogc-description.ts'
@@ -56,10 +57,7 @@ const ItemsQuery = Type.Object(
     f: Format,
     limit: Type.Optional(DecimalText('Features of one page, 1 to 10,000; 10 by default.')),
     offset: Type.Optional(DecimalText('Features left out at the start.')),
-    bbox: Type.Optional(Type.String({ maxLength: 300, description: 'west,south,east,north in degrees.' })),
-    datetime: Type.Optional(
-      Type.String({ maxLength: 100, description: 'An event time, or an interval: from/to, ../to, from/.. .' }),
-    ),
+    ...BoxAndTime,
     filter: Type.Optional(Type.String({ maxLength: 8000, description: 'CQL2 text.' })),
     'filter-lang': Type.Optional(Type.String({ maxLength: 20, description: 'cql2-text.' })),
     'filter-crs': Type.Optional(Type.String({ maxLength: 200, description: 'CRS84.' })),
@@ -320,38 +318,11 @@ function requestOf(view: DatasetView, asked: Static<typeof ItemsQuery>): Feature
     view,
     limit: Math.min(limit, mostItems),
     skip: Number(asked.offset ?? 0),
-    box: asked.bbox === undefined ? undefined : readBox(asked.bbox),
-    time: asked.datetime === undefined ? undefined : readInterval(asked.datetime),
+    ...readBoxAndTime(asked),
     filter: asked.filter,
     sortBy: (asked.sortby ?? '')
       .split(',')
       .filter((key) => key !== '')
       .map((key) => ({ column: key.replace(/^[+-]/, '').trim(), isDescending: key.startsWith('-') })),
   }
-}
-
-function readBox(text: string): Box {
-  const parts = text.split(',')
-  const box = parts.every((part) => /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(part))
-    ? boxOf(parts.map(Number))
-    : undefined
-  if (box !== undefined) return box
-  throw invalid(`bbox is '${text.slice(0, 100)}'.`, 'Write west,south,east,north in degrees, such as bbox=5,58,12,64.')
-}
-
-const instant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/i
-
-function readInterval(text: string): { readonly from: string | undefined; readonly to: string | undefined } {
-  const parts = text.split('/')
-  const [from = '', to = from] = parts
-  const isOpen = (part: string): boolean => part === '' || part === '..'
-  const areTimes = [from, to].every((part) => instant.test(part) || (parts.length === 2 && isOpen(part)))
-  if (parts.length > 2 || !areTimes || (isOpen(from) && isOpen(to) && parts.length === 1)) {
-    throw invalid(
-      `datetime is '${text.slice(0, 100)}'.`,
-      'Write an RFC 3339 time, or an interval: 2026-01-01T00:00:00Z/2026-02-01T00:00:00Z, ../2026-02-01T00:00:00Z.',
-    )
-  }
-  const end = to.length === 10 ? `${to}T23:59:59.999Z` : to
-  return { from: isOpen(from) ? undefined : from, to: isOpen(to) ? undefined : end }
 }

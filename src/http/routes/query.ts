@@ -246,7 +246,7 @@ async function respondFile(
     const wanted = read()
     return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
   })
-  const { query: sql, skip, limit, parameters } = wanted
+  const { query: sql, skip, limit, parameters, pins } = wanted
   const { heads } = file
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
@@ -261,8 +261,8 @@ async function respondFile(
   const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
   void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
   const truncated = limit === undefined ? false : 'at end'
-  const start = async (): ReturnType<typeof file.start> => {
-    const started = await file.start()
+  const start: typeof file.start = async (keeping) => {
+    const started = await file.start(keeping)
     if (isExplained(asked) && file.scan !== undefined) tellScan(reply, file.scan)
     return started
   }
@@ -272,6 +272,7 @@ async function respondFile(
     name: fileNameOf(heads),
     query: file.isOfCaller ? undefined : { sql, skip, parameters },
     truncated,
+    isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
   })
 }
 
