@@ -10,9 +10,13 @@ import type { DataPlan } from '../../src/builder/dataset-state.ts'
 import { toHex } from '../../src/lib/bytes.ts'
 import { type DataSchema, defaultVocabulary, optional, type RecordBatch, systemFields } from '../../src/model/schema.ts'
 import { compressor } from '../../src/open-storage.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
 import { handedOver, WorkerThreads } from '../../src/work/talks.ts'
 import { appendText } from '../helpers/slices.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
 import { SimulatedThreads } from '../adapters/simulated-threads.ts'
+import { datasetId, fastClock, rowCount, type Running, start, TestWriter, until } from './support.ts'
 
 const schema: DataSchema = {
   fields: [
@@ -179,3 +183,34 @@ test('only arrays that are all of their buffer move to another thread', () => {
 function never(): never {
   throw new TypeError('there is a column')
 }
+
+describe('a builder', () => {
+  const id = datasetId('a')
+  const run = async (isLost: () => boolean): Promise<{ running: Running; store: ObjectStore }> => {
+    const log = openMemoryLog()
+    const store = openMemoryStore()
+    const writer = new TestWriter('w')
+    await log.append(0, [
+      writer.create(id, 'acme/a'),
+      writer.rows(id, [{ rows: 20 }]),
+      writer.cut([{ dataset: id, sequence: 3 }]),
+    ])
+    const threads = new SimulatedThreads({ threads: 2, wait: async () => {}, compress: compressor.compress, isLost })
+    return { running: await start(log, store, { compressor, threads, clock: fastClock(20) }), store }
+  }
+
+  test('builds a block again of which a thread was lost', async () => {
+    let losses = 1
+    const { running, store } = await run(() => losses-- > 0)
+    await until('it is built', async () => (await rowCount(store, id)) === 20)
+    await running.builder.stop()
+    expect(losses).toBeLessThan(1)
+  })
+
+  test('halts a dataset of whose block threads are lost again and again', async () => {
+    const { running } = await run(() => true)
+    await until('it is halted', () => running.builder.status().halted.length > 0)
+    expect(running.builder.status().halted).toMatchObject([{ dataset: id, reason: 'PoisonBlock' }])
+    await running.builder.stop()
+  })
+})
