@@ -202,7 +202,6 @@ export class SliceWriter {
     for (const leaf of this.file.leaves) {
       const column = concatColumns(columns.shift() ?? [])
       chunks.push(yield* encodeColumn(leaf, column, this.compress))
-      if (rows >= stepRows || column.values.length >= stepBytes) yield
     }
     this.file.add(rows, chunks)
   }
@@ -311,6 +310,7 @@ export function* encodeColumn(
     }),
   )
   const parts = pages.flatMap((one) => one.parts)
+  if (isLong || column.rows >= stepRows) yield
   return {
     parts,
     codec: used === undefined ? codecs.uncompressed : codecs.zstd,
