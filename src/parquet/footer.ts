@@ -2,6 +2,7 @@
 // read when their turn comes. Source: Apache Parquet, parquet.thrift, FileMetaData.
 
 import { damaged, unsupported } from './refusals.ts'
+import type { Bounds } from './statistics.ts'
 import { ThriftReader } from './thrift-reader.ts'
 
 /** Physical types by their numbers in parquet.thrift. */
@@ -74,6 +75,8 @@ export interface ColumnChunk {
   /** First byte of its first page, the dictionary included. */
   readonly start: number
   readonly storedBytes: number
+  /** Least and greatest value in PLAIN form, where they are told and there are no nulls. */
+  readonly bounds?: Bounds
 }
 
 export interface RowGroup {
@@ -272,11 +275,34 @@ function columnChunk(thrift: ThriftReader): ColumnChunk {
 }
 
 function chunkMetadata(thrift: ThriftReader): ColumnChunk {
-  const [physical = -1, codec = -1, values = -1, storedBytes = -1, dataAt = -1, dictionaryAt = 0] = thrift.numbers([
-    1, 4, 5, 7, 9, 11,
-  ])
+  let [physical, codec, values, storedBytes, dataAt, dictionaryAt] = [-1, -1, -1, -1, -1, 0]
+  let bounds: Bounds | undefined
+  thrift.struct((id) => {
+    if (id === 1) physical = thrift.integer()
+    else if (id === 4) codec = thrift.integer()
+    else if (id === 5) values = thrift.integer()
+    else if (id === 7) storedBytes = thrift.integer()
+    else if (id === 9) dataAt = thrift.integer()
+    else if (id === 11) dictionaryAt = thrift.integer()
+    else if (id === 12) bounds = statistics(thrift)
+    else return false
+    return true
+  })
   // Some writers say 0 where there is no dictionary; some, a place behind the data, which then has none either.
   const start = dictionaryAt > 0 && dictionaryAt < dataAt ? dictionaryAt : dataAt
   if (values < 0) return damaged('has a column that does not say how many values it has')
-  return { physical, codec, values, start, storedBytes }
+  return { physical, codec, values, start, storedBytes, ...(bounds && { bounds }) }
+}
+
+function statistics(thrift: ThriftReader): Bounds | undefined {
+  let nulls: number | undefined
+  let [min, max]: (Uint8Array | undefined)[] = []
+  thrift.struct((id) => {
+    if (id === 3) nulls = thrift.integer()
+    else if (id === 5) max = thrift.binary()
+    else if (id === 6) min = thrift.binary()
+    else return false
+    return true
+  })
+  return nulls === 0 && min !== undefined && max !== undefined ? { min, max } : undefined
 }
