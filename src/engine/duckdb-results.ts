@@ -8,7 +8,7 @@ import { assert, must } from '../lib/assert.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { OutputField, OutputSchema, OutputType } from '../model/output-schema.ts'
-import type { DataType } from '../model/schema.ts'
+import { type DataType, type TimeUnit, unitNanos } from '../model/schema.ts'
 import { jsonLayoutOf, type OutputSink } from '../outputs/layouts.ts'
 import {
   dateText,
@@ -69,17 +69,15 @@ function of<T>(kind: ValueClass<T>, write: (value: T) => string): CellWriter {
 
 const int64Max = 9_223_372_036_854_775_807n
 
-/** Writer of timestamps: infinite ones are null, `print` writes the others. */
-function stamps<T>(
-  kind: ValueClass<T>,
-  count: (value: T) => bigint,
-  [print, zone]: readonly [print: (count: bigint) => string, zone: '' | 'Z'],
-): CellWriter {
-  return (value) => {
-    assert(value instanceof kind, 'the engine hands over values of the type that it names')
+/** Timestamps in a unit; infinite ones are null. */
+function stamp<T>(unit: TimeUnit, kind: ValueClass<T>, count: (value: T) => bigint, zone: 'Z' | '' = ''): Scalar {
+  const nanos = unitNanos(unit)
+  const print = unit === 'Microsecond' ? timestampMicrosText : (at: bigint) => timestampNanosText(at * nanos)
+  const write = of(kind, (value) => {
     const at = count(value)
     return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
-  }
+  })
+  return [{ kind: 'Timestamp', unit, ...(zone === 'Z' ? { timezone: 'UTC' } : {}) }, write]
 }
 
 /** Timestamps without zone have none here; schema formats that need one say UTC. */
@@ -126,47 +124,11 @@ const scalars: ReadonlyMap<duckdb.DuckDBTypeId, Scalar> = new Map<duckdb.DuckDBT
     Id.TIME_NS,
     [{ kind: 'Time', unit: 'Nanosecond' }, of(duckdb.DuckDBTimeNSValue, ({ nanos }) => `"${timeNanosText(nanos)}"`)],
   ],
-  [
-    Id.TIMESTAMP_TZ,
-    [
-      { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' },
-      stamps(duckdb.DuckDBTimestampTZValue, ({ micros }) => micros, [timestampMicrosText, 'Z']),
-    ],
-  ],
-  [
-    Id.TIMESTAMP,
-    [
-      { kind: 'Timestamp', unit: 'Microsecond' },
-      stamps(duckdb.DuckDBTimestampValue, ({ micros }) => micros, [timestampMicrosText, '']),
-    ],
-  ],
-  [
-    Id.TIMESTAMP_S,
-    [
-      { kind: 'Timestamp', unit: 'Second' },
-      stamps(duckdb.DuckDBTimestampSecondsValue, ({ seconds }) => seconds, [
-        (at) => timestampNanosText(at * 1_000_000_000n),
-        '',
-      ]),
-    ],
-  ],
-  [
-    Id.TIMESTAMP_MS,
-    [
-      { kind: 'Timestamp', unit: 'Millisecond' },
-      stamps(duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) => millis, [
-        (at) => timestampNanosText(at * 1_000_000n),
-        '',
-      ]),
-    ],
-  ],
-  [
-    Id.TIMESTAMP_NS,
-    [
-      { kind: 'Timestamp', unit: 'Nanosecond' },
-      stamps(duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => nanos, [timestampNanosText, '']),
-    ],
-  ],
+  [Id.TIMESTAMP_TZ, stamp('Microsecond', duckdb.DuckDBTimestampTZValue, ({ micros }) => micros, 'Z')],
+  [Id.TIMESTAMP, stamp('Microsecond', duckdb.DuckDBTimestampValue, ({ micros }) => micros)],
+  [Id.TIMESTAMP_S, stamp('Second', duckdb.DuckDBTimestampSecondsValue, ({ seconds }) => seconds)],
+  [Id.TIMESTAMP_MS, stamp('Millisecond', duckdb.DuckDBTimestampMillisecondsValue, ({ millis }) => millis)],
+  [Id.TIMESTAMP_NS, stamp('Nanosecond', duckdb.DuckDBTimestampNanosecondsValue, ({ nanos }) => nanos)],
   [Id.SQLNULL, [{ kind: 'Int32' }, () => 'null']],
 ])
 
