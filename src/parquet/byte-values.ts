@@ -296,53 +296,47 @@ class Numbers {
 }
 
 /** Values of fixed width as byte arrays. */
-export class FixedAsBytes implements ByteValues {
-  private readonly values: FixedValues
-  private readonly width: number
-
-  constructor(values: FixedValues, width: number) {
-    this.values = values
-    this.width = width
-  }
-
-  get isAtEnd(): boolean {
-    return this.values.isAtEnd
-  }
-
-  read(sink: BytesSink, count: number, mostBytes: number): number {
-    const { width } = this
-    const fitting = Math.min(count, Math.max(1, Math.floor((mostBytes - sink.used) / width)))
-    sink.reserve(fitting)
-    if (sink.used + fitting * width > sink.values.length) sink.grow(sink.used + fitting * width)
-    const { offsets, values } = sink
-    this.values.read(values, sink.used, fitting)
-    for (let i = 0; i < fitting; i++) {
-      sink.used += width
-      offsets[++sink.count] = sink.used
-    }
-    return fitting
+export function fixedAsBytes(values: FixedValues, width: number): ByteValues {
+  return {
+    get isAtEnd() {
+      return values.isAtEnd
+    },
+    read(sink, count, mostBytes) {
+      const fitting = Math.min(count, Math.max(1, Math.floor((mostBytes - sink.used) / width)))
+      sink.reserve(fitting)
+      if (sink.used + fitting * width > sink.values.length) sink.grow(sink.used + fitting * width)
+      values.read(sink.values, sink.used, fitting)
+      for (let i = 0; i < fitting; i++) {
+        sink.used += width
+        sink.offsets[++sink.count] = sink.used
+      }
+      return fitting
+    },
   }
 }
 
-/** Byte arrays that all have the same length, as values of fixed width. */
-export class BytesAsFixed implements FixedValues {
-  private readonly values: ByteValues
-  private readonly width: number
-
-  constructor(values: ByteValues, width: number) {
-    this.values = values
-    this.width = width
+/** Byte arrays as values of fixed width: `place` writes those of a piece, from byte `at` on. */
+export function bytesAsFixed(
+  values: ByteValues,
+  place: (sink: BytesSink, out: Uint8Array, at: number) => void,
+): FixedValues {
+  return {
+    get isAtEnd() {
+      return values.isAtEnd
+    },
+    read(out, at, count) {
+      const sink = new BytesSink(count)
+      values.read(sink, count, Number.MAX_SAFE_INTEGER)
+      place(sink, out, at)
+    },
   }
+}
 
-  get isAtEnd(): boolean {
-    return this.values.isAtEnd
-  }
-
-  read(out: Uint8Array, at: number, count: number): void {
-    const sink = new BytesSink(count, count * this.width)
-    this.values.read(sink, count, Number.MAX_SAFE_INTEGER)
-    for (let i = 0; i <= count; i++) {
-      if (sink.offsets[i] !== i * this.width) damaged(`has a value of another length than ${this.width} bytes`)
+/** Byte arrays that all have the same length. */
+export function sameWidth(width: number): Parameters<typeof bytesAsFixed>[1] {
+  return (sink, out, at) => {
+    for (let i = 0; i <= sink.count; i++) {
+      if (sink.offsets[i] !== i * width) damaged(`has a value of another length than ${width} bytes`)
     }
     out.set(sink.values.subarray(0, sink.used), at)
   }

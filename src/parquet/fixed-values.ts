@@ -63,20 +63,8 @@ export class PlainBooleans implements FixedValues {
 }
 
 /** Booleans as runs, behind their length in bytes. */
-export class RunBooleans implements FixedValues {
-  private readonly runs: RunReader
-
-  constructor(page: Uint8Array) {
-    this.runs = new RunReader(withLength(page), 1)
-  }
-
-  get isAtEnd(): boolean {
-    return this.runs.isAtEnd
-  }
-
-  read(out: Uint8Array, at: number, count: number): void {
-    this.runs.read(out, at, count)
-  }
+export function runBooleans(page: Uint8Array): FixedValues {
+  return new RunReader(withLength(page), 1)
 }
 
 /** The bytes behind a 4-byte length. */
@@ -163,23 +151,17 @@ export function checkIndices(found: Int32Array, count: number, size: number): vo
 }
 
 /** Integers of 4 or 8 bytes as differences. */
-export class DeltaFixed implements FixedValues {
-  private readonly deltas: DeltaReader
-  private readonly width: number
-
-  constructor(page: Uint8Array, width: number) {
-    this.deltas = new DeltaReader(page)
-    this.width = width
-  }
-
-  get isAtEnd(): boolean {
-    return this.deltas.left === 0
-  }
-
-  read(out: Uint8Array, at: number, count: number): void {
-    const words = new Int32Array(out.buffer, out.byteOffset + at, (count * this.width) >> 2)
-    if (this.width === 4) this.deltas.read32(words, 0, count)
-    else this.deltas.read64(words, 0, count)
+export function deltaFixed(page: Uint8Array, width: number): FixedValues {
+  const deltas = new DeltaReader(page)
+  return {
+    get isAtEnd() {
+      return deltas.left === 0
+    },
+    read(out, at, count) {
+      const words = new Int32Array(out.buffer, out.byteOffset + at, (count * width) >> 2)
+      if (width === 4) deltas.read32(words, 0, count)
+      else deltas.read64(words, 0, count)
+    },
   }
 }
 

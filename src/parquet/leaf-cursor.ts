@@ -4,9 +4,9 @@ import type { ByteValues } from './byte-values.ts'
 import type { ChunkPages, DataPage } from './chunk-pages.ts'
 import type { FixedValues } from './fixed-values.ts'
 import { encodings } from './page-header.ts'
-import { BytesAsDecimals, ChunkValues } from './page-values.ts'
+import { ChunkValues, decimalsOf } from './page-values.ts'
 import { damaged } from './refusals.ts'
-import { UuidTexts } from './conversions.ts'
+import { uuidTexts } from './conversions.ts'
 import type { LeafType } from './leaf-types.ts'
 
 /** Entries whose levels are read at once. */
@@ -85,7 +85,7 @@ export class LeafCursor {
     if (this.fixedValues === undefined) {
       const page = this.page ?? damaged('has values behind its last page')
       const isBytes = this.leaf.leafType.reading === 'decimalBytes'
-      this.fixedValues = isBytes ? new BytesAsDecimals(this.values.bytes(page)) : this.values.fixed(page)
+      this.fixedValues = isBytes ? decimalsOf(this.values.bytes(page)) : this.values.fixed(page)
     }
     return this.fixedValues
   }
@@ -94,7 +94,7 @@ export class LeafCursor {
   get bytes(): ByteValues {
     if (this.byteValues === undefined) {
       const values = this.values.bytes(this.page ?? damaged('has values behind its last page'))
-      this.byteValues = this.leaf.leafType.reading === 'uuid' ? new UuidTexts(values) : values
+      this.byteValues = this.leaf.leafType.reading === 'uuid' ? uuidTexts(values) : values
     }
     return this.byteValues
   }

@@ -2,6 +2,7 @@
 // Source: Apache Parquet, Encodings; levels as in the Dremel paper.
 
 import { concatColumns, fixedWidth, isPresent, sliceColumn } from '../arrow/columns.ts'
+import { numbersOf } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
 import type { Column, DataType } from '../model/schema.ts'
 import type { ParquetLeaf } from './file-schema.ts'
@@ -86,14 +87,7 @@ function physicalValues(leaf: ParquetLeaf, column: Column, width: number): Uint8
   const own = fixedWidth(column.type)
   if (own === undefined || (own === width && own < 16)) return values
   if (own === 16) return lowBytes(values.subarray(0, 16 * rows), width, leaf.form.physical === physicalTypes.fixed)
-  const isSigned = !column.type.kind.startsWith('U')
-  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
-  const out = new Int32Array(rows)
-  for (let i = 0; i < rows; i++) {
-    if (own === 1) out[i] = isSigned ? view.getInt8(i) : view.getUint8(i)
-    else out[i] = isSigned ? view.getInt16(2 * i, true) : view.getUint16(2 * i, true)
-  }
-  return new Uint8Array(out.buffer)
+  return new Uint8Array(new Int32Array(must(numbersOf(column), 'short integers').subarray(0, rows)).buffer)
 }
 
 /** The low `width` bytes of each 16-byte value, in Parquet's order where they are `fixed`: the highest first. */

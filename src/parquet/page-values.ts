@@ -3,27 +3,27 @@
 
 import {
   type ByteValues,
-  BytesAsFixed,
+  bytesAsFixed,
   type BytesDictionary,
   bytesDictionary,
-  BytesSink,
   DeltaBytes,
   DeltaLengthBytes,
   DictionaryBytes,
-  FixedAsBytes,
+  fixedAsBytes,
   fixedBytesDictionary,
   PlainBytes,
+  sameWidth,
 } from './byte-values.ts'
 import type { DataPage, DictionaryPage } from './chunk-pages.ts'
 import {
-  DeltaFixed,
+  deltaFixed,
   DictionaryFixed,
   type FixedDictionary,
   fixedDictionary,
   type FixedValues,
   PlainBooleans,
   PlainFixed,
-  RunBooleans,
+  runBooleans,
   SplitFixed,
 } from './fixed-values.ts'
 import { physicalTypes as physical } from './footer.ts'
@@ -90,11 +90,11 @@ export class ChunkValues {
       case encodings.rleDictionary:
         return new DictionaryFixed(body, this.fixedDictionary ?? lacksDictionary(), width)
       case encodings.rle:
-        return type === physical.boolean ? new RunBooleans(body) : this.refuse(encoding)
+        return type === physical.boolean ? runBooleans(body) : this.refuse(encoding)
       case encodings.deltaBinaryPacked:
-        return type === physical.int32 || type === physical.int64 ? new DeltaFixed(body, width) : this.refuse(encoding)
+        return type === physical.int32 || type === physical.int64 ? deltaFixed(body, width) : this.refuse(encoding)
       case encodings.deltaByteArray:
-        return type === physical.fixed ? new BytesAsFixed(new DeltaBytes(body), width) : this.refuse(encoding)
+        return type === physical.fixed ? bytesAsFixed(new DeltaBytes(body), sameWidth(width)) : this.refuse(encoding)
       case encodings.byteStreamSplit:
         return type === physical.boolean || type === physical.int96
           ? this.refuse(encoding)
@@ -110,7 +110,7 @@ export class ChunkValues {
     const { physical: type, width } = this.shape
     if (type === physical.fixed) {
       const isIndexed = encoding === encodings.plainDictionary || encoding === encodings.rleDictionary
-      if (!isIndexed) return new FixedAsBytes(this.fixed(page), width)
+      if (!isIndexed) return fixedAsBytes(this.fixed(page), width)
       const { bytes, count } = this.fixedDictionary ?? lacksDictionary()
       this.bytesDictionary ??= fixedBytesDictionary(bytes, count, width)
       return new DictionaryBytes(body, this.bytesDictionary)
@@ -143,25 +143,13 @@ function lacksDictionary(): never {
 }
 
 /** Byte arrays as two's complements of 16 bytes, lowest first, from big-endian ones of any length. */
-export class BytesAsDecimals implements FixedValues {
-  private readonly values: ByteValues
-
-  constructor(values: ByteValues) {
-    this.values = values
-  }
-
-  get isAtEnd(): boolean {
-    return this.values.isAtEnd
-  }
-
-  read(out: Uint8Array, at: number, count: number): void {
-    const sink = new BytesSink(count)
-    this.values.read(sink, count, Number.MAX_SAFE_INTEGER)
-    for (let i = 0; i < count; i++) {
+export function decimalsOf(values: ByteValues): FixedValues {
+  return bytesAsFixed(values, (sink, out, at) => {
+    for (let i = 0; i < sink.count; i++) {
       const start = sink.offsets[i] ?? 0
       copyBigEndian(sink.values, start, (sink.offsets[i + 1] ?? 0) - start, out, at + 16 * i)
     }
-  }
+  })
 }
 
 /** Writes the big-endian two's complement of `length` bytes as one of 16 bytes, lowest first. */

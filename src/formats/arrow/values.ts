@@ -4,6 +4,7 @@
 import { bitAt, countBits, cutBits } from '../../arrow/buffers.ts'
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { fixedWidth } from '../../arrow/columns.ts'
+import { type Numbers, numbersOf } from '../../arrow/numbers.ts'
 import { toHex, utf8 } from '../../lib/bytes.ts'
 import type { DataType } from '../../model/schema.ts'
 import { fixedText, type LeafText } from '../leaf-text.ts'
@@ -113,10 +114,12 @@ export class FixedValues extends OwnValues {
   readonly #type: DataType
   readonly #width: number
   readonly #values: Uint8Array
+  readonly #numbers: Numbers | undefined
   readonly #view: DataView
 
   constructor(rows: number, validity: Uint8Array | undefined, type: DataType, values: Uint8Array) {
     super(rows, validity)
+    this.#numbers = numbersOf({ type, values })
     this.#type = type
     this.#width = fixedWidth(type) ?? 0
     this.#values = values
@@ -128,19 +131,10 @@ export class FixedValues extends OwnValues {
   }
 
   append(row: number, to: ColumnBuilder): void {
-    const view = this.#view
-    switch (this.#type.kind) {
-      case 'Float32':
-        to.appendFloat64(view.getFloat32(4 * row, true))
-        return
-      case 'Float64':
-        to.appendFloat64(view.getFloat64(8 * row, true))
-        return
-      default:
-        if (this.#width === 8) to.appendBigInt64(view.getBigInt64(8 * row, true))
-        else if (this.#width === 4) to.appendInt32(view.getInt32(4 * row, true))
-        else to.appendInt32(this.#width === 2 ? view.getInt16(2 * row, true) : view.getInt8(row))
-    }
+    const number = this.#numbers?.[row]
+    if (number === undefined) to.appendBigInt64(this.#view.getBigInt64(8 * row, true))
+    else if (this.#type.kind === 'Float32' || this.#type.kind === 'Float64') to.appendFloat64(number)
+    else to.appendInt32(number)
   }
 
   /** The value of doubles. */
