@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
 import { varintBytes } from '../../src/parquet/thrift.ts'
 import { craft, type CraftChunk, type CraftElement, withLength } from './craft.ts'
-import { readAll } from './parquet-helper.ts'
+import { readAll, refusal } from './parquet-helper.ts'
 
 const [int32, byteArray] = [1, 6]
 const [required, optional, repeated] = [0, 1, 2]
@@ -116,4 +116,20 @@ test('parts of one value whose levels do not agree are refused', async () => {
   // The second continues a list in a row that the first does not have.
   const more = [page(undefined, [2], ints(1)), page([0, 1, 0], [2, 2, 2], ints(5, 6, 7))]
   await expect(textsOf(schema, 1, more)).rejects.toMatchObject({ kind: 'MalformedBody' })
+})
+
+test.each([
+  ['nulls', 2, [[0, 0], [1, 0], ints(1)], [[0, 0], [0, 1], ints(2)]],
+  ['lengths', 1, [[0, 1], [2, 2], ints(1, 2)], [[0], [2], ints(3)]],
+  ['rows', 2, [[0, 0], [2, 2], ints(1, 2)], [[0, 1], [2, 2], ints(3, 4)]],
+] as const)('parts that do not agree on %s are damage', async (_, rows, first, second) => {
+  const schema: CraftElement[] = [
+    { name: 'outer', repetition: optional, children: 1, converted: list },
+    { name: 'array', repetition: repeated, children: 2 },
+    { name: 'a', type: int32, repetition: required },
+    { name: 'b', type: int32, repetition: required },
+  ]
+  const chunks = [first, second].map(([repetition, definition, values]) => chunk(int32, repetition, definition, values))
+  const error = await refusal(craft({ schema, rootChildren: 1, groups: [{ rows, chunks }] }))
+  expect([error.kind, error.message]).toEqual(['MalformedBody', expect.stringMatching(/"outer.*(?:levels|values|row)/)])
 })
