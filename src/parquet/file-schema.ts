@@ -5,7 +5,7 @@
 import { columnLayout, itemName, noZone } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
-import { physicalTypes } from './footer.ts'
+import { physicalTypes } from './page-header.ts'
 import type { ThriftWriter } from './thrift.ts'
 
 const convertedList = 3

@@ -5,18 +5,6 @@ import { damaged, unsupported } from './refusals.ts'
 import type { Bounds } from './statistics.ts'
 import { ThriftReader } from './thrift-reader.ts'
 
-/** Physical types by their numbers in parquet.thrift. */
-export const physicalTypes = {
-  boolean: 0,
-  int32: 1,
-  int64: 2,
-  int96: 3,
-  float: 4,
-  double: 5,
-  byteArray: 6,
-  fixed: 7,
-} as const
-
 /** Member of the union LogicalType, by its number, with what stands in it. */
 export interface LogicalType {
   readonly member: number

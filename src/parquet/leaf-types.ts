@@ -3,7 +3,8 @@
 
 import { integerType } from '../arrow/columns.ts'
 import type { DataType, TimeUnit } from '../model/schema.ts'
-import { logicalTypes, physicalTypes as physical, type SchemaElement } from './footer.ts'
+import { logicalTypes, type SchemaElement } from './footer.ts'
+import { physicalTypes as physical } from './page-header.ts'
 import { physicalNames } from './page-values.ts'
 import { damaged, unsupported } from './refusals.ts'
 import {

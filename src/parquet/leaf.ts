@@ -6,7 +6,7 @@ import { numbersOf } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
 import type { Column, DataType } from '../model/schema.ts'
 import type { ParquetLeaf } from './file-schema.ts'
-import { physicalTypes } from './footer.ts'
+import { physicalTypes } from './page-header.ts'
 
 /** How bounds of a leaf compare. */
 export type LeafOrder = 'signed' | 'unsigned' | 'float' | 'bits' | 'bytes' | 'bigEndian'

@@ -1,7 +1,19 @@
-// The header before each page of a column chunk. Source: Apache Parquet, parquet.thrift, PageHeader.
+// The header before each page of a column chunk, and the numbers of types and encodings. Source: Apache Parquet, parquet.thrift, PageHeader.
 
 import { damaged } from './refusals.ts'
 import { ThriftReader } from './thrift-reader.ts'
+
+/** Physical types by their numbers in parquet.thrift. */
+export const physicalTypes = {
+  boolean: 0,
+  int32: 1,
+  int64: 2,
+  int96: 3,
+  float: 4,
+  double: 5,
+  byteArray: 6,
+  fixed: 7,
+} as const
 
 /** Encodings by their numbers in parquet.thrift. */
 export const encodings = {

@@ -26,8 +26,7 @@ import {
   runBooleans,
   SplitFixed,
 } from './fixed-values.ts'
-import { physicalTypes as physical } from './footer.ts'
-import { encodings } from './page-header.ts'
+import { encodings, physicalTypes as physical } from './page-header.ts'
 import { damaged, unsupported } from './refusals.ts'
 
 /** Names of the physical types, by their numbers. */

@@ -10,7 +10,6 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printRows, type Rows } from '../output.ts'
-import { parametersOf } from '../parameters.ts'
 import { save } from '../save.ts'
 import { targetOf } from './export.ts'
 
@@ -254,5 +253,35 @@ function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
     ...(verdict.outcome === 'noProof'
       ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
       : {}),
+  })
+}
+
+/** The member `parameters` of `--param city=Oslo --param n:=3`: text behind `=`, JSON behind `:=`. Throws CommandFailure (usage). */
+function parametersOf(texts: readonly string[] | undefined): JsonValue | undefined {
+  if (texts === undefined || texts.length === 0) return undefined
+  const members: JsonObject = new Map()
+  for (const text of texts) {
+    const [, name = '', sign = '', value = ''] = /^\$?([^=:]+)(:?=)([\s\S]*)$/.exec(text) ?? []
+    if (name === '') throw usage(`'${text}' is not a parameter.`)
+    if (members.has(name)) throw usage(`The parameter ${name} is given twice.`)
+    members.set(name, sign === '=' ? value : jsonOf(name, value))
+  }
+  const isList = [...members.keys()].every((name) => /^[1-9]\d*$/.test(name) && Number(name) <= members.size)
+  if (!isList) return members
+  return [...members].sort(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value)
+}
+
+function jsonOf(name: string, text: string): JsonValue {
+  try {
+    return parseJson(text)
+  } catch (cause) {
+    throw usage(`The value of ${name} is not JSON: ${text.slice(0, 100)}`, cause)
+  }
+}
+
+function usage(message: string, cause?: unknown): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message, {
+    hint: 'Write --param city=Oslo for a text, --param n:=3 for a number, true, false or null.',
+    ...(cause === undefined ? {} : { cause }),
   })
 }
