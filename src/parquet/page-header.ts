@@ -1,4 +1,5 @@
-// The header before each page of a column chunk, and the numbers of types and encodings. Source: Apache Parquet, parquet.thrift, PageHeader.
+// The header before each page of a column chunk, and the numbers of types and encodings.
+// Source: Apache Parquet, parquet.thrift, PageHeader.
 
 import { damaged } from './refusals.ts'
 import { ThriftReader } from './thrift-reader.ts'
