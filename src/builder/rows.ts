@@ -5,7 +5,6 @@
 
 import { batchBytes } from '../arrow/columns.ts'
 import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
-import { must } from '../lib/assert.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import type { EventLog, LogEntry } from '../log/event-log.ts'
 import type { CreateHeader, CutHeader, MessageHeader, RowsHeader } from '../log/messages.gen.ts'
@@ -250,7 +249,8 @@ class RowsReading {
   readonly positions: number[] = []
   readonly #kept: KeptRows | undefined
   readonly #stream = new ArrowStreamReader()
-  #first: RowsHeader | undefined
+  /** Says what the batches are: of a large batch the first part in version 1, the last in version 2. */
+  #telling: RowsHeader | undefined
   #payloadBytes = 0
   #atMs = Number.NEGATIVE_INFINITY
   /** Whether the column has nulls, by its place. */
@@ -270,7 +270,7 @@ class RowsReading {
   /** The next message. Never throws for bad bytes: the summary says why. */
   push({ position, header, payload }: RowsMessage, isLookedInto = true): void {
     this.positions.push(position)
-    this.#first ??= header
+    if (header.batches !== undefined) this.#telling ??= header
     this.#payloadBytes += payload.length
     this.#atMs = Math.max(this.#atMs, Date.parse(header.at))
     if (!isLookedInto) return
@@ -292,7 +292,7 @@ class RowsReading {
 
   /** What the fold is told. */
   end(rejection: string | undefined): WholeRows {
-    const { batches = [], schema } = must(this.#first, 'a message was read')
+    const { batches = [], schema } = this.#telling ?? {}
     const summary = rejection === undefined ? this.#summary() : notLookedInto
     const { positions } = this
     return { batches, schema, summary, rejection, payloadBytes: this.#payloadBytes, atMs: this.#atMs, positions }
