@@ -16,7 +16,7 @@ import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, PackReader } from '../store/packs.ts'
+import { listPacks, PackGone, PackReader } from '../store/packs.ts'
 import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
 
@@ -204,6 +204,17 @@ export class Catalog {
   }
 
   async #load(name: NameRecord): Promise<DatasetChain> {
+    // A pack that goes while it is read has been replaced by a larger one.
+    const chain = await this.#read(name).catch((error: unknown) => {
+      if (error instanceof PackGone) return this.#read(name)
+      throw error
+    })
+    this.#chains.keep(chain)
+    this.#tell({ chain, fromSequence: 0 })
+    return chain
+  }
+
+  async #read(name: NameRecord): Promise<DatasetChain> {
     const chain = new DatasetChain(name)
     // Read first: a head is written after its commit, so the commits that are found below reach it.
     const hint = await readHint(this.#store, name.id)
@@ -232,8 +243,6 @@ export class Catalog {
     }
     await this.#store.makeDurable(commitsPrefix(name.id))
     if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
-    this.#chains.keep(chain)
-    this.#tell({ chain, fromSequence: 0 })
     return chain
   }
 

@@ -9,38 +9,49 @@ import { HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { packFileKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, type Pack, PackReader } from '../store/packs.ts'
+import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
 import { packFile } from '../store/write-pack.ts'
 import type { AddProblem } from './report.ts'
 
 const pieceBytes = 1024 * 1024
 
-/** The packs of a chain that were found, whether or not they are sound. */
+/** How many packs of a chain were found, whether or not they are sound. */
 export async function checkPacks(store: ObjectStore, id: DatasetId, add: AddProblem): Promise<number> {
   let packs: readonly Pack[] = []
   try {
     packs = await listPacks(store, id)
-    const reader = new PackReader(store)
-    let start: PackStart = { sequence: 0, offset: 0 }
-    for (const pack of packs) {
-      const words = `pack ${pack.level}/${pack.number}`
-      const { hash, sizeBytes } = pack.record
-      const found = await fileHash(store, packFileKey(id, hash))
-      if (found === undefined) add('ObjectMissing', `${words}: ${hash} is not stored`)
-      else if (found.hash !== hash || found.sizeBytes !== sizeBytes) {
-        add('HashMismatch', `${words}: its ${found.sizeBytes} bytes hash to ${found.hash}, not to ${hash}`)
-      }
-      const file = packFile(store, { id, level: pack.level, number: pack.number }, start)
-      for await (const _ of file.chunks()) await nextTurn()
-      const made = file.record()
-      if (made.hash !== hash) add('PackDisagrees', `${words}: its commits make the pack ${made.hash}, not ${hash}`)
-      start = endOfPack(await reader.summary(pack))
-    }
+    await checkEach(store, { id, packs }, add)
   } catch (error) {
+    // Beside a running builder one may have been replaced by a larger one meanwhile.
+    const now = error instanceof PackGone ? await listPacks(store, id) : packs
+    if (now.length < packs.length) return checkPacks(store, id, add)
     if (!(error instanceof HaltError)) throw error
-    add('PackDisagrees', error.what)
+    add(error instanceof PackGone ? 'ObjectMissing' : 'PackDisagrees', error.what)
   }
   return packs.length
+}
+
+async function checkEach(
+  store: ObjectStore,
+  { id, packs }: { readonly id: DatasetId; readonly packs: readonly Pack[] },
+  add: AddProblem,
+): Promise<void> {
+  const reader = new PackReader(store)
+  let start: PackStart = { sequence: 0, offset: 0 }
+  for (const pack of packs) {
+    const { hash, sizeBytes } = pack.record
+    const words = `pack ${pack.level}/${pack.number}`
+    const found = await fileHash(store, packFileKey(id, hash))
+    if (found === undefined) throw new PackGone(pack)
+    if (found.hash !== hash || found.sizeBytes !== sizeBytes) {
+      add('HashMismatch', `${words}: its ${found.sizeBytes} bytes hash to ${found.hash}, not to ${hash}`)
+    }
+    const file = packFile(store, { id, level: pack.level, number: pack.number }, start)
+    for await (const _ of file.chunks()) await nextTurn()
+    const made = file.record()
+    if (made.hash !== hash) add('PackDisagrees', `${words}: its commits make the pack ${made.hash}, not ${hash}`)
+    start = endOfPack(await reader.summary(pack))
+  }
 }
 
 /** Hash and size of a stored file, read in pieces; undefined when there is none. */

@@ -8,17 +8,20 @@ import { packCodec, type PackRecord } from '../chain/records.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { nextTurn } from '../lib/clock.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
+import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import { blockKey, checkpointKey, dataKey, packFileKey, packKey } from './layout.ts'
+import { blockKey, checkpointKey, dataKey, packFileKey, packKey, packLevelPrefix } from './layout.ts'
 import { ObjectFault, openBlock } from './load-block.ts'
 import type { ObjectStore } from './object-store.ts'
 import { listPacks, type Pack, PackReader } from './packs.ts'
-import { readCommit } from './records.ts'
+import { listNumbers, readCommit } from './records.ts'
 
 /** A larger slice stays a file of its own: engines read it where it lies, and it costs no more files than its rows are worth. */
 export const packedSliceBytesMost = 4 * 1024 * 1024
 const pieceBytes = 1024 * 1024
+/** What a pack leaves free on the volume, and how often that is looked at while one is written. */
+const spaceLeftBytes = 1024 * 1024 * 1024
+const spaceCheckBytes = 64 * 1024 * 1024
 
 /** A range of first sequences to pack. */
 interface PackRange {
@@ -37,7 +40,8 @@ export interface PackOptions {
 /**
  * Packs what is full and not packed of a chain whose last block is number `headSequence`: ranges of 256 first sequences, and
  * sixteen packs of a level into one of the next. `store` is one that finds packed objects too. Returns how many it
- * has put; durable when it resolves. Throws HaltError `ChainBroken`, and what the store throws.
+ * has put; durable when it resolves. Throws HaltError `ChainBroken`, NodeError
+ * `StorageFull` while less than a GiB would be left free, and what the store throws.
  */
 export async function packChain(
   store: ObjectStore,
@@ -47,6 +51,8 @@ export async function packChain(
 ): Promise<number> {
   const reader = new PackReader(store)
   let count = 0
+  // What an earlier process has left.
+  await dropReplaced(store, id)
   for (;;) {
     const packs = await listPacks(store, id)
     const range = rangeToPack(packs, headSequence)
@@ -55,7 +61,27 @@ export async function packChain(
     const start = before === undefined ? { sequence: 0, offset: 0 } : endOfPack(await reader.summary(before))
     await writePack(store, { id, ...at }, start, signal)
     count++
+    if (at.level > 0) await dropReplaced(store, id)
     await onPack()
+  }
+}
+
+/**
+ * Deletes the packs whose range one of a higher level covers: nobody looks for them any more, and who reads one of them just
+ * now finds the other. The file goes first, so that a record tells of what is left of one.
+ */
+async function dropReplaced(store: ObjectStore, id: DatasetId): Promise<void> {
+  const packs = await listPacks(store, id)
+  const covering = packs.filter(({ level }) => level > 0)
+  for (let level = 0; level < packLevelMost && covering.length > 0; level++) {
+    for (const number of await listNumbers(store, packLevelPrefix(id, level))) {
+      const from = number * spanOf(level)
+      if (!covering.some((pack) => pack.level > level && from >= pack.from && from < pack.to)) continue
+      const key = packKey(id, level, number)
+      const bytes = await store.get(key)
+      if (bytes !== undefined) await store.delete(packFileKey(id, packCodec.decode(bytes).hash))
+      await store.delete(key)
+    }
   }
 }
 
@@ -79,13 +105,26 @@ async function writePack(store: ObjectStore, range: PackRange, start: PackStart,
   const { id, level, number } = range
   const file = packFile(store, range, start)
   async function* chunks(): AsyncGenerator<Uint8Array> {
+    let uncheckedBytes = spaceCheckBytes
     for await (const chunk of file.chunks()) {
       signal?.throwIfAborted()
+      uncheckedBytes += chunk.length
+      if (uncheckedBytes >= spaceCheckBytes) {
+        await demandSpace(store)
+        uncheckedBytes = 0
+      }
       yield chunk
     }
   }
   await store.putStream(chunks(), () => packFileKey(id, file.record().hash))
   await store.put(packKey(id, level, number), packCodec.encode(file.record()))
+}
+
+/** Throws NodeError `StorageFull` before a pack would take the room that rows and blocks need. */
+async function demandSpace(store: ObjectStore): Promise<void> {
+  const free = await store.freeSpace()
+  if (free === undefined || free.bytes >= spaceLeftBytes) return
+  throw new NodeError('StorageFull', 'The volume of the store has too little room for packs; nothing is lost.')
 }
 
 /**

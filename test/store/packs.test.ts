@@ -71,7 +71,8 @@ describe('a store whose chain is packed', () => {
   test('has the packs of each full range, sixteen of them in one', async () => {
     const { store } = await packedStore()
     expect(await store.list(packsPrefix(dataset))).toEqual(['0', '1', 'files'])
-    expect((await store.list(packLevelPrefix(dataset, 0))).length).toBe(17)
+    expect(await store.list(packLevelPrefix(dataset, 0))).toEqual(['16'])
+    expect((await store.list(`${packsPrefix(dataset)}/files`)).length).toBe(2)
     expect((await listPacks(store, dataset)).map(({ level, number, from, to }) => [level, number, from, to])).toEqual([
       [1, 0, 0, 4096],
       [0, 16, 4096, 4352],
@@ -165,6 +166,35 @@ describe('packs', () => {
     for (const head of [300, 2_000, headSequence]) await packChain(store, dataset, head)
     expect(await packObjects(store)).toEqual(made)
     expect(await packChain(store, dataset, headSequence)).toBe(0)
+  })
+
+  test('that larger ones replace go, also when that was interrupted', async () => {
+    const held = await storeOf(objects)
+    let deletes = 0
+    const store: ObjectStore = {
+      ...held,
+      delete: (key) => (++deletes % 5 === 0 ? Promise.reject(new TypeError('no disk')) : held.delete(key)),
+    }
+    let tries = 0
+    for (let isDone = false; !isDone; tries++) {
+      isDone = await packChain(withPacks(store), dataset, headSequence).then(
+        () => true,
+        () => false,
+      )
+      expect((await listPacks(store, dataset))[0]).toMatchObject({ level: 1, to: 4096 })
+    }
+    expect(tries).toBeGreaterThan(4)
+    expect(await packObjects(held)).toEqual(made)
+  })
+
+  test('are not made where they would take the room that rows and blocks need', async () => {
+    const held = await storeOf(objects.slice(0, 3_000))
+    let freeBytes = 2 ** 30 - 1
+    const store: ObjectStore = { ...held, freeSpace: async () => ({ bytes: freeBytes, inodes: undefined }) }
+    await expect(packChain(store, dataset, 300)).rejects.toMatchObject({ kind: 'StorageFull' })
+    expect(await held.list(packsPrefix(dataset))).toEqual([])
+    freeBytes++
+    await expect(packChain(store, dataset, 300)).rejects.toThrow(/slice/)
   })
 
   test('are not made of what is not full, missing or damaged', async () => {

@@ -40,7 +40,7 @@ export class OpenFiles {
 
   /** Closes what nobody reads; the rest is closed when it has been read. */
   async close(): Promise<void> {
-    for (const path of [...this.#held.keys()]) await this.#drop(path)
+    await Promise.all(Array.from(this.#held.keys(), (path) => this.#drop(path)))
   }
 
   #take(path: string): Held {
