@@ -175,7 +175,7 @@ describe('faults of CSV', () => {
     ['1,x"y",2\n1,x,2\n', 3],
     ['1, "x",2\n1,x,2\n', 3],
     ['1,x\u0000,2\n1,x,2\n', 3],
-    ['1,"x\u0000",2\n1,x,2\n', 4],
+    ['1,"x\u0000"y,2\n1,x,2\n', 4],
   ])('are MalformedRecord in %j, and the next record is judged', (text, byteOffset) => {
     for (let chunk = 1; chunk <= text.length; chunk++) {
       expect(faults('csv', text, absent, chunk)).toMatchObject([

@@ -98,6 +98,7 @@ const badRecords: readonly BadRecord[] = [
   ['an open quote', csv, 'id,name\n1,a\n2,"b\n3,c\n', 'UnclosedQuote', { record: 1, line: 3, byteOffset: 14 }],
   ['text after a closing quote', csv, 'id,name\n1,"a"b\n', 'MalformedRecord', { record: 0, line: 2, byteOffset: 13 }],
   ['NUL', csv, 'id,name\n1,a\u0000b\n', 'MalformedRecord', { record: 0, line: 2, byteOffset: 11 }],
+  ['NUL beside quotes', csv, 'id,name\n1,"a"\u0000\n', 'MalformedRecord', { record: 0, line: 2, byteOffset: 13 }],
   ['a CSV header with an unknown column', 'text/csv; header=present', 'id,colour\n1,a\n', 'UnknownField', { line: 1 }],
 ]
 

@@ -48,9 +48,8 @@ test('a text comes back as it was sent, whatever stands at its start', async () 
   expect((tail.at('data') as { text: string }[]).map((row) => row.text)).toEqual(texts)
 })
 
-test('CSV and GeoJSON keep it too, but for what CSV has no cell for', async () => {
-  const cells = texts.filter((value) => !value.includes('\u0000'))
-  const csv = `n,text\n${cells.map((value, n) => `${n},"${value.replaceAll('"', '""')}"\n`).join('')}`
+test('CSV and GeoJSON keep it too', async () => {
+  const csv = `n,text\n${texts.map((value, n) => `${n},"${value.replaceAll('"', '""')}"\n`).join('')}`
   const headers = { 'content-type': 'text/csv', prefer: 'wait=20' }
   const posted = await live.call('/odd/csv/ingest?create=true', { method: 'POST', body: csv, headers })
   expect(posted.status).toBe(200)
@@ -60,12 +59,9 @@ test('CSV and GeoJSON keep it too, but for what CSV has no cell for', async () =
   expect(
     (await live.call('/odd/geo/ingest?create=true', { method: 'POST', body: collection, headers: geo })).status,
   ).toBe(200)
-  for (const [name, sent] of [
-    ['csv', cells],
-    ['geo', texts],
-  ] as const) {
+  for (const name of ['csv', 'geo']) {
     const answer = await live.query(`select text from odd.${name} order by n`, { limit: 1_000 })
-    expect((answer.at('output.data') as [string][]).map(([value]) => value)).toEqual(sent)
+    expect((answer.at('output.data') as [string][]).map(([value]) => value)).toEqual(texts)
   }
 })
 

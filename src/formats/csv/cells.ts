@@ -98,6 +98,17 @@ export class CsvCells {
     }
   }
 
+  /** Index of the first NUL outside of quotes, or -1: text has none, where nobody quoted it on purpose. */
+  bareNul(): number {
+    for (let cell = 0; cell < this.count; cell++) {
+      if (this.quoted[cell] !== 0) continue
+      const start = this.starts[cell] ?? 0
+      const found = this.bytes.subarray(start, this.ends[cell]).indexOf(0)
+      if (found >= 0) return start + found
+    }
+    return -1
+  }
+
   /** Reads the quoted cell that opens at `open`: index after its closing quote, or -1 when something follows it. */
   private quotedCell(cell: number, open: number, stop: number): number {
     const { bytes } = this

@@ -33,6 +33,15 @@ import {
   tabs,
 } from './cells.ts'
 
+/** A record, and whether its cells could be told apart. */
+interface SplitRecord {
+  readonly start: number
+  readonly end: number
+  readonly isSplit: boolean
+}
+
+const nulMessage = 'A NUL byte is no text, unless its cell is quoted.'
+
 /** A format of cells. */
 interface Dialect {
   readonly separator: Separator
@@ -221,17 +230,23 @@ class CsvReader extends BodyReader {
       return false
     }
     if (this.invalidUtf8(bytes, start, end, record)) return false
-    const nul = this.sawNul ? bytes.subarray(start, end).indexOf(0) : -1
+    const fault = this.cells.split(bytes, start, end)
+    const nul = this.sawNul ? this.nulIn(bytes, { start, end, isSplit: fault === undefined }) : -1
     if (nul >= 0) {
-      const at = start + nul
-      this.fault({ kind: 'MalformedRecord', message: 'A NUL byte is no text.', bytes, at, end: at + 1 }, record)
+      this.fault({ kind: 'MalformedRecord', message: nulMessage, bytes, at: nul, end: nul + 1 }, record)
       return false
     }
-    const fault = this.cells.split(bytes, start, end)
     if (fault === undefined) return true
     const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
     this.fault({ kind, message: splitFault(fault, this.separator), bytes, at: this.cells.faultAt, end }, record)
     return false
+  }
+
+  /** Where a record has a NUL outside of quotes, or anywhere if its cells cannot be told apart; -1: nowhere. */
+  private nulIn(bytes: Uint8Array, { start, end, isSplit }: SplitRecord): number {
+    if (isSplit) return this.cells.bareNul()
+    const found = bytes.subarray(start, end).indexOf(0)
+    return found < 0 ? -1 : start + found
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */

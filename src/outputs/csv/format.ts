@@ -67,7 +67,7 @@ function writeText(out: TextBuffer, bytes: Uint8Array, start: number, end: numbe
   for (let i = start; i < end && isPlain; i++) {
     const byte = bytes[i] ?? 0
     target[at++] = byte
-    isPlain = byte !== comma && byte !== quote && byte !== cr && byte !== lf
+    isPlain = byte !== comma && byte !== quote && byte !== cr && byte !== lf && byte !== 0
   }
   if (isPlain) out.at = at
   else writeQuoted(out, bytes, start, end)
