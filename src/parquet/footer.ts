@@ -5,6 +5,18 @@ import { damaged, unsupported } from './refusals.ts'
 import type { Bounds } from './statistics.ts'
 import { ThriftReader } from './thrift-reader.ts'
 
+/** Physical types by their numbers in parquet.thrift. */
+export const physicalTypes = {
+  boolean: 0,
+  int32: 1,
+  int64: 2,
+  int96: 3,
+  float: 4,
+  double: 5,
+  byteArray: 6,
+  fixed: 7,
+} as const
+
 /** Member of the union LogicalType, by its number, with what stands in it. */
 export interface LogicalType {
   readonly member: number
@@ -85,6 +97,21 @@ export interface Footer {
   readonly keyValues: ReadonlyMap<string, string>
   /** Reads row group `index`. Throws DecodeError. */
   readonly rowGroup: (index: number) => RowGroup
+}
+
+/** Throws DecodeError for a chunk of a leaf that contradicts its row group or the file, whose pages end at `end`. */
+export function checkChunk(chunk: ColumnChunk, rows: number, leaf: ChunkLeaf, end: number): void {
+  const { start, storedBytes, values } = chunk
+  if (chunk.physical !== leaf.leafType.physical) damaged('has another type than in the schema')
+  // Of a column without values, writers say nothing.
+  if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
+  const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
+  if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
+}
+
+interface ChunkLeaf {
+  readonly maxRepetition: number
+  readonly leafType: { readonly physical: number }
 }
 
 /** Reads a footer, without the length and the magic after it. Throws DecodeError, UnsupportedParquet. */
@@ -184,13 +211,7 @@ function logicalType(thrift: ThriftReader): LogicalType | undefined {
 }
 
 function decimalType(thrift: ThriftReader): LogicalType {
-  let [scale, precision] = [0, 0]
-  thrift.struct((id) => {
-    if (id === 1) scale = thrift.integer()
-    else if (id === 2) precision = thrift.integer()
-    else return false
-    return true
-  })
+  const [scale = 0, precision = 0] = thrift.numbers([1, 2])
   return { member: logicalTypes.decimal, scale, precision }
 }
 
@@ -211,15 +232,8 @@ function timeType(thrift: ThriftReader, member: number): LogicalType {
 }
 
 function integerType(thrift: ThriftReader): LogicalType {
-  let bits = 0
-  let isSigned = false
-  thrift.struct((id) => {
-    if (id === 1) bits = thrift.integer()
-    else if (id === 2) isSigned = thrift.boolean()
-    else return false
-    return true
-  })
-  return { member: logicalTypes.integer, bits, isSigned }
+  const [bits = 0, signed = 0] = thrift.numbers([1], [2])
+  return { member: logicalTypes.integer, bits, isSigned: signed === 1 }
 }
 
 function geometryType(thrift: ThriftReader, member: number): LogicalType {
