@@ -54,7 +54,7 @@ interface Statement {
   /** Its top node in the serialised tree. */
   readonly node: JsonObject
   readonly gate: GateResult
-  /** What it was rewritten to, by kind of job and versions of views. */
+  /** What it was rewritten to, by kind of job and columns of views. */
   readonly plans: Map<string, Plan>
 }
 
@@ -120,7 +120,7 @@ export class DuckDbSession {
   }
 
   async #run(job: PlainJob): Promise<SessionAnswer> {
-    const plan = await this.#planOf(job, this.#lists.take(job))
+    const plan = await this.#planOf(job, await this.#tablesOf(job))
     if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
     const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
@@ -136,7 +136,7 @@ export class DuckDbSession {
   }
 
   async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
-    const tables = this.#lists.take(job)
+    const tables = await this.#tablesOf(job)
     if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
     checkDuplicates(plan.names)
@@ -163,6 +163,12 @@ export class DuckDbSession {
   async #listing<T>(listings: PlainJob['listings'], action: () => Promise<T>): Promise<T> {
     if (listings === undefined) return await action()
     return await this.#guard(undefined, async () => await withListings(this.#connection, listings, action))
+  }
+
+  async #tablesOf(job: PlainJob | PlainStreamJob): Promise<readonly HeldTable[]> {
+    const tables = this.#lists.take(job)
+    if (job.forget) await this.#guard(undefined, async () => await this.#views.forgetLists())
+    return tables
   }
 
   /** What the statement of a job was rewritten to, over the views that it needs. */

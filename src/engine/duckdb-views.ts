@@ -1,5 +1,6 @@
 // The catalogue of a child: one view per name of a statement, named exactly as the caller wrote it, over exactly the
-// slices that were pinned. Views stay between queries; a view whose files or schema changed is replaced.
+// slices that were pinned. Views stay between queries; a view whose files or schema changed is replaced. The paths of a
+// whole list are in a variable, which grows with it: thousands of them in the text of a view would be read by each query.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
@@ -17,11 +18,23 @@ const keptSlices = 1024
 /** Physical columns of a slice: name → type as DESCRIBE prints it. */
 type SliceColumns = ReadonlyMap<string, string>
 
+/** What a view was made of. */
+interface Made {
+  readonly parts: readonly string[]
+  readonly signature: string
+  /** What its columns and their types come from; another version for others. */
+  readonly columns: string
+  readonly version: number
+}
+
 export class Views {
   readonly #connection: DuckDBConnection
   /** Folded name → what the view was made of. */
-  readonly #made = new Map<string, { parts: readonly string[]; signature: string; version: number }>()
+  readonly #made = new Map<string, Made>()
   #versions = 0
+  /** Lists of slices → their variables, and how many paths those hold. */
+  readonly #variables = new Map<string, { readonly name: string; length: number }>()
+  #named = 0
   readonly #slices = new Map<string, SliceColumns>()
   readonly #accounts = new Set<string>()
 
@@ -29,7 +42,7 @@ export class Views {
     this.#connection = connection
   }
 
-  /** Makes a view for each table; returns a short text that differs when any of them does. Throws the engine's errors. */
+  /** Makes a view for each table; returns a short text that differs when the columns of any do. Throws the engine's errors. */
   async ensure(tables: readonly HeldTable[]): Promise<string> {
     const wanted = new Map(tables.map((table) => [viewKey(table.parts), table]))
     if (this.#made.size + wanted.size > keptViews) await this.#dropOthers(wanted)
@@ -39,8 +52,9 @@ export class Views {
       let made = this.#made.get(key)
       if (made?.signature !== signature) {
         this.#made.delete(key)
-        await this.#create(table)
-        made = { parts: table.parts, signature, version: ++this.#versions }
+        const columns = await this.#create(table)
+        const version = made?.columns === columns ? made.version : ++this.#versions
+        made = { parts: table.parts, signature, columns, version }
         this.#made.set(key, made)
       }
       versions.push(made.version)
@@ -48,20 +62,32 @@ export class Views {
     return versions.join(',')
   }
 
-  async #create(table: HeldTable): Promise<void> {
+  /** Forgets the paths of all lists, and the views over them. */
+  async forgetLists(): Promise<void> {
+    await this.#dropOthers(new Map())
+    for (const [list, { name }] of this.#variables) {
+      await this.#connection.run(`RESET VARIABLE ${name}`)
+      this.#variables.delete(list)
+    }
+  }
+
+  /** Makes a view; returns what its columns and their types come from. */
+  async #create(table: HeldTable): Promise<string> {
     const [account] = table.parts
     if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(foldAscii(account))) {
       await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${identifier(account)}`)
       this.#accounts.add(foldAscii(account))
     }
-    await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${await this.#body(table)}`)
+    const { physical, body } = await this.#body(table)
+    await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${body}`)
+    return JSON.stringify([table.schema ?? null, physical && [...physical]])
   }
 
-  async #body(table: HeldTable): Promise<string> {
+  async #body(table: HeldTable): Promise<{ readonly physical?: SliceColumns; readonly body: string }> {
     const fields = table.schema?.fields ?? systemFields(defaultVocabulary)
     const paths = table.files()
     const [first] = paths
-    if (first === undefined) return `SELECT ${projections(fields, new Map())} WHERE false`
+    if (first === undefined) return { body: `SELECT ${projections(fields, new Map())} WHERE false` }
     // Schemas only grow, so slices between two of equal columns have the same columns too.
     const oldest = await this.#columnsOf(first)
     const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
@@ -69,13 +95,28 @@ export class Views {
     const physical = grew ? new Map([...oldest, ...newest]) : newest
     const { leastOffset } = table
     const rows = leastOffset === undefined ? '' : ` WHERE ${identifier(fields[0]?.name ?? '')} >= ${leastOffset}`
-    return `SELECT ${projections(fields, physical)} FROM ${scan(paths, { unionByName: grew })}${rows}`
+    const files = await this.#filesOf(table, paths)
+    const body = `SELECT ${projections(fields, physical)} FROM ${scan(files, { unionByName: grew })}${rows}`
+    return { physical, body }
+  }
+
+  /** The paths as an expression. */
+  async #filesOf({ whole }: HeldTable, paths: readonly string[]): Promise<string> {
+    if (whole === undefined) return listOf(paths)
+    const variable = this.#variables.get(whole.list) ?? { name: `slices_${++this.#named}`, length: 0 }
+    if (variable.length < paths.length) {
+      const more = listOf(paths.slice(variable.length))
+      const all = variable.length === 0 ? more : `list_concat(getvariable('${variable.name}'), ${more})`
+      await this.#connection.run(`SET VARIABLE ${variable.name} = ${all}`)
+      this.#variables.set(whole.list, { name: variable.name, length: paths.length })
+    }
+    return `getvariable('${variable.name}')[1:${paths.length}]`
   }
 
   async #columnsOf(file: string): Promise<SliceColumns> {
     const known = this.#slices.get(file)
     if (known !== undefined) return known
-    const result = await this.#connection.run(`DESCRIBE SELECT * FROM ${scan([file], { unionByName: false })}`)
+    const result = await this.#connection.run(`DESCRIBE SELECT * FROM ${scan(listOf([file]), { unionByName: false })}`)
     const rows = await result.getRows()
     const columns = new Map(rows.map((row) => [String(row[0]), String(row[1])]))
     if (this.#slices.size >= keptSlices) this.#slices.clear()
@@ -96,7 +137,7 @@ export class Views {
  * Exactly these files as they are. Left alone, the engine would guess: columns from `key=value` in the path, text from
  * binary, that no float is NaN (and skip row groups by bounds in which NaN has no place).
  */
-function scan(paths: readonly string[], { unionByName }: { readonly unionByName: boolean }): string {
+function scan(files: string, { unionByName }: { readonly unionByName: boolean }): string {
   const options = [
     // mutant: paths guess columns
     'hive_partitioning = false',
@@ -107,7 +148,11 @@ function scan(paths: readonly string[], { unionByName }: { readonly unionByName:
     'can_have_nan = true',
     `union_by_name = ${unionByName}`,
   ]
-  return `read_parquet([${paths.map((path) => literal(patternOf(path))).join(', ')}], ${options.join(', ')})`
+  return `read_parquet(${files}, ${options.join(', ')})`
+}
+
+function listOf(paths: readonly string[]): string {
+  return `[${paths.map((path) => literal(patternOf(path))).join(', ')}]`
 }
 
 function viewKey(parts: readonly string[]): string {

@@ -54,6 +54,8 @@ function pathsOf(files: EngineFiles, from: number, to: number): string[] {
 export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset'> {
   /** Differs when the files or their rows do. */
   readonly signature: string
+  /** The list whose first files these are, all below a number. */
+  readonly whole?: { readonly list: string; readonly to: number }
   /** Absolute paths in chain order. */
   files(): readonly string[]
 }
@@ -76,7 +78,8 @@ export class HeldLists {
       for (const path of more) paths.push(path)
       assert(paths.length >= to, 'a job brings the files that its process lacks')
       if (to > 0) assert(paths[to - 1] === last, 'a list of files only ever grows')
-      return { ...table, signature: `${list} below ${to} from ${from}`, files: () => paths.slice(0, to) }
+      const signature = `${list} below ${to} from ${from}`
+      return { ...table, signature, whole: { list, to }, files: () => paths.slice(0, to) }
     })
   }
 }

@@ -78,7 +78,8 @@ function firstRows(node: JsonObject, look: Look): Narrowing['first'] {
   })
   if (!isKnown) return undefined
   if (order === undefined) return { column: undefined, descending: false, ...window }
-  const [key] = objects(order, 'orders')
+  const [key, ...ties] = objects(order, 'orders')
+  if (!ties.every((tie) => isPlainItem(tie.get('expression') ?? null))) return undefined
   const column = look.columnOf(key?.get('expression'))
   const direction = text(key, 'type')
   if (column === undefined || !/^(?:ORDER_DEFAULT|ASCENDING|DESCENDING)$/.test(direction)) return undefined

@@ -2,7 +2,6 @@
 // read when their turn comes. Source: Apache Parquet, parquet.thrift, FileMetaData.
 
 import { damaged, unsupported } from './refusals.ts'
-import type { Bounds } from './statistics.ts'
 import { ThriftReader } from './thrift-reader.ts'
 
 /** Member of the union LogicalType, by its number, with what stands in it. */
@@ -55,6 +54,12 @@ export interface SchemaElement {
   readonly logical: LogicalType | undefined
 }
 
+/** Least and greatest value in PLAIN form (bytes without a length). */
+export interface Bounds {
+  readonly min: Uint8Array
+  readonly max: Uint8Array
+}
+
 /** A column of a row group: where its pages lie. */
 export interface ColumnChunk {
   readonly physical: number
@@ -63,7 +68,7 @@ export interface ColumnChunk {
   /** First byte of its first page, the dictionary included. */
   readonly start: number
   readonly storedBytes: number
-  /** Least and greatest value in PLAIN form, where they are told and there are no nulls. */
+  /** Where they are told and there are no nulls. */
   readonly bounds?: Bounds
 }
 

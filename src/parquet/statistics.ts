@@ -4,13 +4,8 @@
 import { bitAt } from '../arrow/buffers.ts'
 import { typedView } from '../arrow/numbers.ts'
 import { copyBytes } from '../lib/bytes.ts'
+import type { Bounds } from './footer.ts'
 import type { LeafValues } from './leaf.ts'
-
-/** Least and greatest value in PLAIN form (bytes without a length). */
-export interface Bounds {
-  readonly min: Uint8Array
-  readonly max: Uint8Array
-}
 
 const longestBoundBytes = 64
 

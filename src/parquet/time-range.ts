@@ -1,9 +1,8 @@
 // The times in a column of a file, as its footer bounds them. Source: Apache Parquet, parquet.thrift (Statistics) and
 // LogicalTypes ("Temporal Types").
 
-import { logicalTypes, readFooter, type SchemaElement } from './footer.ts'
+import { type Bounds, logicalTypes, readFooter, type SchemaElement } from './footer.ts'
 import { damaged } from './refusals.ts'
-import type { Bounds } from './statistics.ts'
 
 /** Length of the footer and magic, behind it. */
 export const trailerBytes = 8
@@ -18,24 +17,28 @@ export function footerBytes(end: Uint8Array): number {
   return new DataView(end.buffer, end.byteOffset + end.length - trailerBytes).getUint32(0, true) + trailerBytes
 }
 
+/** A row group: its rows, and the least and the greatest time, infinite where they are not known. */
+export interface GroupTimes {
+  readonly rows: number
+  readonly min: number
+  readonly max: number
+}
+
 /**
- * The least and the greatest time in a plain column, in milliseconds since 1970, from the end of a file with its whole
- * footer; undefined for a column without times, and where a row group has nulls or no bounds. Throws DecodeError.
+ * The row groups of a file, from its end with its whole footer, with the times in a plain column, in milliseconds since
+ * 1970; they are not known of a column without times, and where there are nulls or no bounds. Throws DecodeError.
  */
-export function timeRange(end: Uint8Array, column: string): { readonly min: number; readonly max: number } | undefined {
+export function groupTimes(end: Uint8Array, column: string): GroupTimes[] {
   const footer = end.subarray(end.length - footerBytes(end), end.length - trailerBytes)
   const { schema, rowGroups, rowGroup } = readFooter(footer, { rowGroups: end.length, schemaElements: end.length }, [])
   const found = leafOf(schema, column)
-  if (found === undefined) return undefined
-  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (let group = 0; group < rowGroups; group++) {
-    const bounds = rowGroup(group).chunks[found.leaf]?.bounds
-    const [least, most] = bounds === undefined ? [] : timesOf(found.element, bounds)
-    if (least === undefined || most === undefined) return undefined
-    min = Math.min(min, least)
-    max = Math.max(max, most)
-  }
-  return min <= max ? { min, max } : undefined
+  return Array.from({ length: rowGroups }, (_, index) => {
+    const { rows, chunks } = rowGroup(index)
+    const bounds = found === undefined ? undefined : chunks[found.leaf]?.bounds
+    const [min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY] =
+      found === undefined || bounds === undefined ? [] : timesOf(found.element, bounds)
+    return { rows, min, max }
+  })
 }
 
 /** A column of the root that is a leaf, and its number among all leaves. */

@@ -8,9 +8,10 @@ import { assert, must } from '../lib/assert.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
+import type { Bounds } from './footer.ts'
 import { type LeafValues, leafValues } from './leaf.ts'
 import { encodings, pageTypes } from './page-header.ts'
-import { type Bounds, leafBounds } from './statistics.ts'
+import { leafBounds } from './statistics.ts'
 import { ThriftWriter } from './thrift.ts'
 import {
   bitmapRun,

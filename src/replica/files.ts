@@ -53,7 +53,7 @@ export interface OpenFile {
 /** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
 export async function openFileQuery(
   deps: ReplicaDeps,
-  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins'> & FileRequest,
+  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins' | 'explain'> & FileRequest,
   caller: Caller,
 ): Promise<OpenFile> {
   checkDialect(request.queryDialect, deps.engine.dialect)

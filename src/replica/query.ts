@@ -24,7 +24,7 @@ import { listingsFor, statementOf } from './catalog-statements.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, checkPinAliases, datasetsOfPins, pinNames, pinnedList, Reader } from './pin.ts'
 import type { SliceTimes } from './slice-times.ts'
-import { chooseSlices, runsOf, viewFiles } from './view-files.ts'
+import { chooseSlices, countRowGroups, runsOf, viewFiles } from './view-files.ts'
 
 export interface ReplicaDeps {
   readonly catalog: Catalog
@@ -50,12 +50,14 @@ interface BoundQuery {
   readonly scan: Scan
 }
 
-/** How much of the datasets the engine is given, and how much there is up to the blocks. */
+/** How much of the datasets the engine is given, and how much there is up to the blocks; zeros where nobody asks. */
 export interface Scan {
   readonly files: number
   readonly filesRead: number
   readonly rows: number
   readonly rowsRead: number
+  readonly rowGroups: number
+  readonly rowGroupsRead: number
 }
 
 /** A query that is bound and not yet run. */
@@ -123,6 +125,7 @@ type Bindable = Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins' 
   readonly limit: number | undefined
   /** For a proof, made or checked. */
   readonly isProven?: boolean
+  readonly explain?: boolean | undefined
 }
 
 /** Gates a statement, pins its names and chooses the slices that it needs. */
@@ -137,47 +140,55 @@ export async function bindQuery(deps: ReplicaDeps, request: Bindable, caller: Ca
   const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
   const tables: EngineTable[] = []
-  for (const { parts, view } of bindings) tables.push({ parts, ...(await tableOf(deps, view, { analysis, request })) })
+  const scan = { files: 0, filesRead: 0, rows: 0, rowsRead: 0, rowGroups: 0, rowGroupsRead: 0 }
+  for (const { parts, view } of bindings) {
+    tables.push({ parts, ...(await tableOf(deps, view, { narrowing: analysis.narrowing, request, scan })) })
+  }
   const listings = await listingsFor(reader, {
     names: analysis.listings,
     arePinned: datasets !== undefined,
     listingRows: deps.limits.listingRows,
   })
-  return { analysis, tables, views, pinned, listings, scan: scanOf(tables, views) }
+  return { analysis, tables, views, pinned, listings, scan }
+}
+
+/** What binding a table is told, and what it adds to the scan. */
+interface TableRequest {
+  readonly narrowing: Analysis['narrowing']
+  readonly request: Bindable
+  readonly scan: { -readonly [K in keyof Scan]: Scan[K] }
 }
 
 /** The data behind a name: slices that were checked. */
 async function tableOf(
   deps: ReplicaDeps,
   view: DatasetView,
-  { analysis: { narrowing }, request }: { readonly analysis: Analysis; readonly request: Bindable },
+  { narrowing, request, scan }: TableRequest,
 ): Promise<Omit<EngineTable, 'parts'>> {
   const { skip, limit, parameters, isProven = false } = request
   // mutant: a proof is of fewer rows than decide its answer
   const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
-  const wanted = isAllowed && { narrowing, parameters: parameters?.values ?? [], skip, limit }
-  const chosen = wanted ? await chooseSlices(deps.times, view, wanted) : undefined
+  const wanted = isAllowed ? { narrowing, parameters: parameters?.values ?? [], skip, limit } : undefined
+  const chosen = wanted && (await chooseSlices(deps.times, view, wanted))
   const runs = chosen === undefined ? [{ from: 0, to: view.slices.length }] : runsOf(chosen.numbers)
   for (const run of runs) await deps.objects.checkSlices(view, run)
+  if (request.explain === true) {
+    const groups = await countRowGroups(deps.times, view, { wanted, chosen })
+    const rowsIn = (number: number): number =>
+      (view.slices.at(number)?.end ?? -1) - (view.slices.at(number)?.start ?? 0) + 1
+    scan.files += view.slices.length
+    scan.filesRead += chosen?.numbers.length ?? view.slices.length
+    scan.rows += view.rows
+    scan.rowsRead += chosen?.numbers.reduce((sum, number) => sum + rowsIn(number), 0) ?? view.rows
+    scan.rowGroups += groups.all
+    scan.rowGroupsRead += groups.read
+  }
   return {
     dataset: view.id,
     files: viewFiles(deps.store, view, chosen?.numbers),
     schema: view.schema,
     ...(chosen?.leastOffset !== undefined && { leastOffset: chosen.leastOffset }),
   }
-}
-
-function scanOf(tables: readonly EngineTable[], views: readonly DatasetView[]): Scan {
-  const scan = { files: 0, filesRead: 0, rows: 0, rowsRead: 0 }
-  for (const [index, { slices, rows }] of views.entries()) {
-    const only = tables[index]?.files.only
-    scan.files += slices.length
-    scan.rows += rows
-    scan.filesRead += only?.length ?? slices.length
-    const rowsIn = (number: number): number => (slices.at(number)?.end ?? -1) - (slices.at(number)?.start ?? 0) + 1
-    scan.rowsRead += only?.reduce((sum, number) => sum + rowsIn(number), 0) ?? rows
-  }
-  return scan
 }
 
 /** How a bound statement is run and its output spelled. */

@@ -1,28 +1,40 @@
-// The least and the greatest event time of each slice, as its footer says: read once, of slices that were checked, when a
-// statement first chooses rows by time. Derived, in memory, bounded.
+// Row groups and event times of slices, as their footers say: the least and the greatest time of each slice is read once, of
+// slices that were checked, when a statement first chooses rows by time. Derived, in memory, bounded.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
+import { must } from '../lib/assert.ts'
 import type { DatasetId } from '../model/events.ts'
-import { footerBytes, timeRange } from '../parquet/time-range.ts'
+import { footerBytes, type GroupTimes, groupTimes } from '../parquet/time-range.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
-/** Slices whose times are remembered: 16 bytes each. */
+/** Slices of which this is remembered: 24 bytes each. */
 const slicesMost = 2_000_000
 /** Slices that are read at once. */
 const parallelReads = 16
 /** Of the end of a file: most footers are shorter. */
 const endBytes = 16 * 1024
 
+/** Numbers of each slice. */
+const perSlice = 3
+
 interface Times {
   /** Slices that are read: the first so many. */
   known: number
-  /** Least and greatest of each; infinite where they are not known. */
-  ranges: Float64Array
+  /** Least and greatest time of each, infinite where they are not known, and how many row groups it has. */
+  numbers: Float64Array
   reading: Promise<unknown>
 }
+
+/** What is known of a slice. */
+interface SliceFacts extends Omit<GroupTimes, 'rows'> {
+  readonly groups: number
+}
+
+/** What is known of the slices of a view. */
+export type FactsOf = (number: number) => SliceFacts
 
 export class SliceTimes {
   readonly #store: ObjectStore
@@ -36,46 +48,56 @@ export class SliceTimes {
   }
 
   /**
-   * Least and greatest time of slice n at `[2n]` and `[2n + 1]`, in milliseconds since 1970, or infinite; undefined for more
-   * slices than are remembered. Throws HaltError `ChainBroken` for a slice that is not what its block says.
+   * Least and greatest event time of each slice, in milliseconds since 1970, or infinite; undefined for more slices than are
+   * remembered. Throws HaltError `ChainBroken` for a slice that is not what its block says.
    */
-  async of(view: DatasetView): Promise<Float64Array | undefined> {
+  async of(view: DatasetView): Promise<FactsOf | undefined> {
     if (view.slices.length > slicesMost) return undefined
-    const times = this.#held.get(view.id) ?? { known: 0, ranges: new Float64Array(), reading: Promise.resolve() }
+    const times = this.#held.get(view.id) ?? { known: 0, numbers: new Float64Array(), reading: Promise.resolve() }
     this.#held.delete(view.id)
     this.#held.set(view.id, times)
     const readOn = async (): Promise<void> => await this.#readOn(view, times)
     times.reading = times.reading.then(readOn, readOn)
     await times.reading
     this.#dropOldest()
-    return times.ranges
+    const { numbers } = times
+    return (number) => {
+      const [min = 0, max = 0, groups = 0] = numbers.subarray(perSlice * number, perSlice * (number + 1))
+      return { min, max, groups }
+    }
+  }
+
+  /** The row groups of a slice that was checked. */
+  async groupsOf({ id, vocabulary }: DatasetView, { hash, sizeBytes }: SliceRef): Promise<readonly GroupTimes[]> {
+    const read = async (from: number): Promise<Uint8Array> => {
+      const bytes = await this.#store.getRange(dataKey(id, hash), Math.max(0, sizeBytes - from), sizeBytes)
+      return must(bytes, 'a slice that was checked is there')
+    }
+    const end = await read(endBytes)
+    const bytes = footerBytes(end)
+    return groupTimes(bytes <= end.length ? end : await read(bytes), vocabulary.eventTimeColumn)
   }
 
   async #readOn(view: DatasetView, times: Times): Promise<void> {
     const { slices } = view
     if (times.known >= slices.length) return
     await this.#objects.checkSlices(view, { from: times.known, to: slices.length })
-    if (times.ranges.length < 2 * slices.length) {
-      const grown = new Float64Array(2 * Math.ceil(slices.length * 1.25))
-      grown.set(times.ranges)
-      times.ranges = grown
+    if (times.numbers.length < perSlice * slices.length) {
+      const grown = new Float64Array(perSlice * Math.ceil(slices.length * 1.25))
+      grown.set(times.numbers)
+      times.numbers = grown
     }
     while (times.known < slices.length) {
       const from = times.known
       const group = slices.slice(from, Math.min(from + parallelReads, slices.length))
-      const read = await Promise.all(group.map(async (slice) => await this.#rangeOf(view, slice)))
-      for (const [at, range] of read.entries()) {
-        times.ranges[2 * (from + at)] = range?.min ?? Number.NEGATIVE_INFINITY
-        times.ranges[2 * (from + at) + 1] = range?.max ?? Number.POSITIVE_INFINITY
+      const read = await Promise.all(group.map(async (slice) => await this.groupsOf(view, slice)))
+      for (const [at, groups] of read.entries()) {
+        const min = Math.min(...groups.map((one) => one.min))
+        const max = Math.max(...groups.map((one) => one.max))
+        times.numbers.set([min, max, groups.length], perSlice * (from + at))
       }
       times.known = from + group.length
     }
-  }
-
-  async #rangeOf({ id, vocabulary }: DatasetView, { hash, sizeBytes }: SliceRef): ReturnType<typeof rangeIn> {
-    return await rangeIn(vocabulary.eventTimeColumn, sizeBytes, async (start) => {
-      return await this.#store.getRange(dataKey(id, hash), start, sizeBytes)
-    })
   }
 
   #dropOldest(): void {
@@ -86,17 +108,4 @@ export class SliceTimes {
       slices -= known
     }
   }
-}
-
-/** The times in a file of `sizeBytes`, whose end `read` gives from a place on. */
-async function rangeIn(
-  column: string,
-  sizeBytes: number,
-  read: (start: number) => Promise<Uint8Array | undefined>,
-): Promise<{ readonly min: number; readonly max: number } | undefined> {
-  const end = await read(Math.max(0, sizeBytes - endBytes))
-  if (end === undefined) return undefined
-  const bytes = footerBytes(end)
-  const whole = bytes <= end.length ? end : await read(Math.max(0, sizeBytes - bytes))
-  return whole && timeRange(whole, column)
 }

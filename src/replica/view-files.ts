@@ -10,7 +10,7 @@ import type { Parameter } from '../model/parameters.ts'
 import { type DataType, innerType } from '../model/schema.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceTimes } from './slice-times.ts'
+import type { FactsOf, SliceTimes } from './slice-times.ts'
 
 /** Numbers `[from, to)` of slices. */
 export interface SliceRun {
@@ -210,10 +210,10 @@ async function matching(times: Pick<SliceTimes, 'of'>, view: DatasetView, terms:
   const numbers = numbersOf({ from, to })
   const [earliest, latest] = terms.times
   if (earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY) return numbers
-  const ranges = await times.of(view)
-  if (ranges === undefined) return numbers
+  const factsOf = await times.of(view)
+  if (factsOf === undefined) return numbers
   return numbers.filter((number) => {
-    const [min = 0, max = 0] = ranges.subarray(2 * number, 2 * number + 2)
+    const { min, max } = factsOf(number)
     return max + footerMs >= earliest && min - footerMs <= latest
   })
 }
@@ -242,8 +242,8 @@ async function firstSlices(
     const leastOffset = view.rows - rows
     return { numbers: numbersOf({ from: numberFrom(view, leastOffset), to: view.slices.length }), leastOffset }
   }
-  const ranges = await times.of(view)
-  return ranges && { numbers: firstByTime(view, ranges, { descending, rows }) }
+  const factsOf = await times.of(view)
+  return factsOf && { numbers: firstByTime(view, factsOf, { descending, rows }) }
 }
 
 /**
@@ -252,14 +252,14 @@ async function firstSlices(
  */
 function firstByTime(
   { slices }: DatasetView,
-  ranges: Float64Array,
+  factsOf: FactsOf,
   { descending, rows }: Pick<FirstRows, 'descending' | 'rows'>,
 ): number[] {
   const numbers = numbersOf({ from: 0, to: slices.length })
   const sign = descending ? -1 : 1
   // In the order wanted, the first and the last time of each slice.
-  const begins = (number: number): number => sign * (ranges[2 * number + (descending ? 1 : 0)] ?? 0)
-  const ends = (number: number): number => sign * (ranges[2 * number + (descending ? 0 : 1)] ?? 0)
+  const begins = (number: number): number => sign * factsOf(number)[descending ? 'max' : 'min']
+  const ends = (number: number): number => sign * factsOf(number)[descending ? 'min' : 'max']
   let [held, until] = [0, Number.POSITIVE_INFINITY]
   for (const number of numbers.toSorted((a, b) => (ends(a) < ends(b) ? -1 : ends(a) > ends(b) ? 1 : a - b))) {
     const { start, end } = must(slices.at(number), 'the slice is in the view')
@@ -268,4 +268,32 @@ function firstByTime(
     if (held >= rows) break
   }
   return numbers.filter((number) => begins(number) <= until + 2 * footerMs)
+}
+
+/**
+ * Row groups of the slices of a view, and those in the chosen ones that can hold a row which is needed, as the engine tells
+ * them by their bounds too. Reads footers. Throws as `SliceTimes`.
+ */
+export async function countRowGroups(
+  times: Pick<SliceTimes, 'of' | 'groupsOf'>,
+  view: DatasetView,
+  { wanted, chosen }: { readonly wanted: Wanted | undefined; readonly chosen: ChosenSlices | undefined },
+): Promise<{ readonly all: number; readonly read: number }> {
+  const factsOf = await times.of(view)
+  const all = numbersOf({ from: 0, to: view.slices.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
+  const terms = wanted && chosen && termsOf(view, wanted)
+  if (terms === undefined || chosen === undefined) return { all, read: all }
+  const [least, most] = [Math.max(terms.offsets[0], chosen.leastOffset ?? 0), terms.offsets[1]]
+  let read = 0
+  for (const number of chosen.numbers) {
+    const slice = must(view.slices.at(number), 'the slice is in the view')
+    let at = slice.start
+    for (const { rows, min, max } of await times.groupsOf(view, slice)) {
+      const isIn =
+        at + rows > least && at <= most && max + footerMs >= terms.times[0] && min - footerMs <= terms.times[1]
+      if (isIn) read++
+      at += rows
+    }
+  }
+  return { all, read }
 }

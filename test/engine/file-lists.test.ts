@@ -1,7 +1,9 @@
-// Both ends of the lists of files, without processes: what travels, and what the other end makes of it.
-import { expect, test } from 'vitest'
+// Both ends of the lists of files: what travels, and what the other end makes of it; then in a process, whose views show
+// exactly the files that are meant while lists grow.
+import { beforeAll, describe, expect, test } from 'vitest'
 import { HeldLists, SentLists } from '../../src/engine/file-lists.ts'
 import type { EngineTable, PlainTable } from '../../src/engine/messages.ts'
+import { asking, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 
 function table(
   list: string,
@@ -83,4 +85,77 @@ test('ends that disagree are an error, not another dataset', () => {
   held.take(new SentLists().plain([table('x', 2)]))
   const forged = { ...table('x', 2), files: { list: 'x', to: 2, path: () => '/other' } }
   expect(() => held.take(sent.plain([forged]))).toThrow('only ever grows')
+})
+
+describe('a view over a list that grows', () => {
+  const bench = useBench()
+  const paths: string[] = []
+  const schema = schemaOf({ name: 'k', type: { kind: 'Int64' } })
+
+  beforeAll(async () => {
+    for (let i = 0; i < 8; i++) {
+      paths.push(await writeSlice(bench, `grows-${i}`, `SELECT ${systemColumns(String(i))}, ${i * i}::BIGINT AS k`))
+    }
+  })
+
+  /** Sums of k by name, each over the first so many files or over some of them. */
+  async function sums(wanted: Readonly<Record<string, number | readonly number[]>>, list = 'one'): Promise<unknown> {
+    const names = Object.keys(wanted)
+    const sql = `SELECT ${names.map((name) => `(SELECT sum(k) FROM ${name})`).join(', ')}`
+    const tables = names.map((name): EngineTable => {
+      const files = wanted[name] ?? 0
+      const path = (number: number): string => paths[number] ?? ''
+      const numbers = typeof files === 'number' ? { to: files } : { to: paths.length, only: files }
+      return { parts: [name], dataset: 'd', schema, files: { list, path, ...numbers } }
+    })
+    const job = {
+      analysis: await bench.engine.analyze(sql, asking()),
+      tables,
+      reproducible: true,
+      dataFormat: 'JsonAoa',
+      wantSchema: false,
+      keyOrder: 'canonical' as const,
+      ascii: false,
+      skip: 0,
+      limit: 10,
+    }
+    return JSON.parse(Buffer.from((await bench.engine.run(job, asking())).data).toString())
+  }
+
+  test('shows the files up to its own end, whatever another has of the list', async () => {
+    expect(await sums({ a: 3 })).toEqual([[5]])
+    expect(await sums({ a: 5 })).toEqual([[30]])
+    expect(await sums({ a: 3, b: 6 })).toEqual([[5, 55]])
+    expect(await sums({ a: 3, b: 6 })).toEqual([[5, 55]])
+    expect(await sums({ b: [1, 7], a: 8 })).toEqual([[50, 140]])
+    expect(await sums({ a: [], b: 0 })).toEqual([[null, null]])
+    expect(await sums({ a: 6, b: 8 })).toEqual([[55, 140]])
+    expect(await sums({ a: 4 }, 'another')).toEqual([[14]])
+    expect(await sums({ a: 4, b: 2 })).toEqual([[14, 1]])
+  })
+
+  test('has the types of its own schema, though its columns have the names of another', async () => {
+    const other = await writeSlice(bench, 'other', `SELECT ${systemColumns('0')}, 'text' AS k`)
+    const ask = async (path: string, type: 'Int64' | 'String'): Promise<string> => {
+      const job = {
+        analysis: await bench.engine.analyze('SELECT k FROM a', asking()),
+        reproducible: true,
+        dataFormat: 'JsonAoa',
+        wantSchema: false,
+        keyOrder: 'canonical' as const,
+        ascii: false,
+        skip: 0,
+        limit: 10,
+      }
+      const files = { list: path, to: 1, path: () => path }
+      const table = { parts: ['a'], dataset: path, schema: schemaOf({ name: 'k', type: { kind: type } }), files }
+      return Buffer.from((await bench.engine.run({ ...job, tables: [table] }, asking())).data).toString()
+    }
+    const first = paths[2] ?? ''
+    expect([await ask(first, 'Int64'), await ask(other, 'String'), await ask(first, 'Int64')]).toEqual([
+      '[[4]]',
+      '[["text"]]',
+      '[[4]]',
+    ])
+  })
 })

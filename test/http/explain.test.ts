@@ -20,8 +20,9 @@ async function scanOf(query: string, more: object = {}): Promise<unknown> {
   return [answer.headers['query-scan'], Array.isArray(rows) ? rows.length : answer.refusal]
 }
 
-const whole = 'files-read=8, files=8, rows-read=480, rows=480'
-const part = (files: number): string => `files-read=${files}, files=8, rows-read=${60 * files}, rows=480`
+const whole = 'files-read=8, files=8, row-groups-read=8, row-groups=8, rows-read=480, rows=480'
+const part = (files: number): string =>
+  `files-read=${files}, files=8, row-groups-read=${files}, row-groups=8, rows-read=${60 * files}, rows=480`
 
 describe('what is read', () => {
   it.each([
@@ -34,7 +35,7 @@ describe('what is read', () => {
     ['select n from "acme/hours" where offset = 479 and n > 3', part(1), 1],
     ['select n from "acme/hours" where n = 3', whole, 1],
     ['select count(*) from "acme/hours"', whole, 1],
-    ['select 1', 'files-read=0, files=0, rows-read=0, rows=0', 1],
+    ['select 1', 'files-read=0, files=0, row-groups-read=0, row-groups=0, rows-read=0, rows=0', 1],
   ])('%s', async (sql, scan, rows) => {
     expect(await scanOf(sql)).toEqual([scan, rows])
   })
@@ -69,7 +70,7 @@ describe('what is read', () => {
     await live.ingest('acme/hours', [late], '?unknownFields=add')
     const newest = await live.query('select n, added from "acme/hours" order by offset desc limit 2', { explain: true })
     expect([newest.headers['query-scan'], newest.at('output.data')]).toEqual([
-      'files-read=2, files=9, rows-read=61, rows=481',
+      'files-read=2, files=9, row-groups-read=2, row-groups=9, rows-read=61, rows=481',
       [
         [1000, 'late'],
         [479, null],
@@ -77,7 +78,9 @@ describe('what is read', () => {
     ])
     const sql = 'select n, added from "acme/hours" where event_time < \'2026-01-01T00:02:00Z\''
     const first = await live.query(sql, { explain: true, include: ['Schema'] })
-    expect(first.headers['query-scan']).toBe('files-read=2, files=9, rows-read=61, rows=481')
+    expect(first.headers['query-scan']).toBe(
+      'files-read=2, files=9, row-groups-read=2, row-groups=9, rows-read=61, rows=481',
+    )
     expect(first.at('output.data')).toEqual([
       [0, null],
       [1, null],

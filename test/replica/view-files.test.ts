@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { EngineTable } from '../../src/engine/messages.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { Parameter } from '../../src/model/parameters.ts'
+import type { SliceTimes } from '../../src/replica/slice-times.ts'
 import { type ChosenSlices, chooseSlices } from '../../src/replica/view-files.ts'
 import { asking, listOf, schemaOf, useBench, writeSlice } from '../engine/helpers.ts'
 import { sliceView } from '../helpers/slice-chain.ts'
@@ -95,11 +96,13 @@ async function write(slices: Slices): Promise<string[]> {
   return files
 }
 
-function rangesOf(slices: Slices): Float64Array {
-  return Float64Array.from(
-    slices.flatMap((times) => [Math.min(...times), Math.max(...times)]),
-    (at) => baseMs + at * 1000,
-  )
+/** What footers say of them. */
+function timesOf(slices: Slices): Pick<SliceTimes, 'of'> {
+  const facts = slices.map((times) => {
+    const [min, max] = [Math.min(...times), Math.max(...times)].map((at) => baseMs + at * 1000)
+    return { min: min ?? 0, max: max ?? 0, groups: 1 }
+  })
+  return { of: async () => await Promise.resolve((number: number) => must(facts[number], 'a slice')) }
 }
 
 /** The same answer over all slices and over those that are chosen; which those are. */
@@ -115,7 +118,7 @@ async function compared(
   )
   const analysis = await bench.engine.analyze(sql, asking())
   const { narrowing } = analysis
-  const times = { of: async () => await Promise.resolve(rangesOf(slices)) }
+  const times = timesOf(slices)
   const chosen = narrowing && (await chooseSlices(times, view, { narrowing, parameters, skip, limit }))
   if (narrowing === undefined || chosen === undefined) return undefined
   const all = listOf(paths)
@@ -204,7 +207,7 @@ describe('the slices', () => {
       schema,
       hours.map(({ length }) => length),
     )
-    const times = { of: async () => await Promise.resolve(rangesOf(hours)) }
+    const times = timesOf(hours)
     const wanted = { narrowing: must(narrowing, 'it says something'), parameters: [], skip: 0, limit: 1000 }
     // The last one says which columns there are where a schema came with no slice before it.
     const chosen = await chooseSlices(times, { ...view, schemaSequence: view.block.sequence }, wanted)
@@ -220,7 +223,7 @@ describe('the slices', () => {
       schema,
       hours.map(({ length }) => length),
     )
-    const times = { of: async () => await Promise.resolve(rangesOf(hours)) }
+    const times = timesOf(hours)
     const numbersFor = async (parameters: readonly Parameter[]): Promise<readonly number[] | undefined> => {
       const named = parameters.map((one) => ({ ...one, name: one.name === '2' ? 'N' : one.name }))
       const wanted = { narrowing: must(narrowing, 'it says something'), parameters: named, skip: 0, limit: 10 }

@@ -217,8 +217,12 @@ function isExplained({ explain }: AskedQuery): boolean {
 }
 
 /** A dictionary of RFC 9651. */
-function tellScan(reply: FastifyReply, { files, filesRead, rows, rowsRead }: Scan): void {
-  const members = [`files-read=${filesRead}`, `files=${files}`, `rows-read=${rowsRead}`, `rows=${rows}`]
+function tellScan(reply: FastifyReply, scan: Scan): void {
+  const members = [
+    `files-read=${scan.filesRead}, files=${scan.files}`,
+    `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
+    `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
+  ]
   void reply.header('query-scan', members.join(', '))
 }
 
@@ -241,6 +245,7 @@ async function respondFile(
     options: readFileOptions(asked, format),
     skip: Number(asked.skip ?? 0),
     limit: asked.limit === undefined ? undefined : Number(asked.limit),
+    explain: isExplained(asked),
   })
   const { wanted, file } = await inItsPlace(request, async () => {
     const wanted = read()
