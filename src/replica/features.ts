@@ -12,7 +12,7 @@ import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
-import { type Box, sqlName, sqlOfCql2, sqlText } from './cql2.ts'
+import { type Box, sqlName, sqlOfCql2, sqlOfEquality } from './cql2.ts'
 import { askingOf, type Caller, viewFiles } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
@@ -26,8 +26,10 @@ export interface FeatureRequest {
   readonly limit: number
   readonly skip: number
   readonly box: Box | undefined
-  /** Times of events, inclusive, RFC 3339; absent: open. */
+  /** Times of events, inclusive, as SQL; absent: open. */
   readonly time: { readonly from: string | undefined; readonly to: string | undefined } | undefined
+  /** Values that columns must have. */
+  readonly equal: readonly { readonly field: Field; readonly text: string }[]
   /** CQL2 text. */
   readonly filter: string | undefined
   readonly sortBy: readonly { readonly column: string; readonly isDescending: boolean }[]
@@ -154,11 +156,11 @@ function meets(geometry: string, { west, south, east, north }: Box): string {
 }
 
 /** By time and filter. */
-function conditionsOf({ view, time, filter }: FeatureRequest, geometry: string): string[] {
+function conditionsOf({ view, time, equal, filter }: FeatureRequest, geometry: string): string[] {
   const eventTime = sqlName(view.vocabulary.eventTimeColumn)
-  const conditions: string[] = []
-  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
-  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  const conditions = equal.map(({ field, text }) => sqlOfEquality(field, text))
+  if (time?.from !== undefined) conditions.push(`${eventTime} >= ${time.from}`)
+  if (time?.to !== undefined) conditions.push(`${eventTime} <= ${time.to}`)
   if (filter !== undefined) {
     const intersects = (box: Box): string => meets(geometry, box)
     conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))
