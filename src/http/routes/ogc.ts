@@ -253,10 +253,9 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
         return reply.code(304).send()
       const caller = callerOf(context, request, reply)
       const { features, hasMore, matched } = await featurePage(deps, { ...wanted, limit }, caller)
-      const { f, ...rest } = asked
-      const links: LinkText[] = selfLinks(itemsUrl(base, view, rest, wanted.skip), form, geoJson)
+      const links: LinkText[] = selfLinks(itemsUrl(base, view, asked, { skip: wanted.skip }), form, geoJson)
       if (hasMore) {
-        const href = itemsUrl(base, view, asked, wanted.skip + features.length)
+        const href = itemsUrl(base, view, asked, { skip: wanted.skip + features.length, f: asked.f })
         links.push({ href, rel: 'next', type: form === 'html' ? 'text/html' : geoJson, title: 'Next page' })
       }
       const url = urlOf(base, view)
@@ -350,8 +349,14 @@ async function collectionView(context: ReplicaContext, request: FastifyRequest, 
 }
 
 /** The URL of a page on the block of `view`. */
-function itemsUrl(base: string, view: DatasetView, asked: AskedItems, skip: number): string {
+function itemsUrl(
+  base: string,
+  view: DatasetView,
+  asked: AskedItems,
+  { skip, f }: { readonly skip: number; readonly f?: string | undefined },
+): string {
   const query = new URLSearchParams({ ...asked, at: view.block.hash })
   if (skip > 0) query.set('offset', String(skip))
+  if (f === undefined) query.delete('f')
   return `${urlOf(base, view)}/items?${query.toString()}`
 }
