@@ -91,7 +91,8 @@ describe('Part 1, core', () => {
     )
     expect((await live.call('/ogc', { method: 'HEAD' })).status).toBe(200)
     expect((await live.call('/ogc/nothing')).refusal).toBe('404 RouteNotFound')
-    expect((await live.call('/ogc/collections', { method: 'DELETE' })).refusal).toBe('405 MethodNotAllowed')
+    for (const method of ['DELETE', 'QUERY'])
+      expect((await live.call('/ogc/collections', { method })).refusal).toBe('405 MethodNotAllowed')
   })
 
   test('2 crs84: places are longitude and latitude, as they came', async () => {
@@ -113,6 +114,10 @@ describe('Part 1, core', () => {
     for (const { rel, href, type } of landing.links) {
       if (rel === 'service-desc' || rel === 'service-doc') await got(pathOf(href), type.split(';')[0] ?? '')
     }
+  })
+
+  test('5 api-definition-op: the description has one form', async () => {
+    expect((await live.call('/ogc/api?f=html')).refusal).toBe('400 InvalidParameter')
   })
 
   test('6 api-definition-success: OpenAPI 3.0 that names the routes under its server', () => {

@@ -194,6 +194,7 @@ export function ogcDescription(root: string, version: string): Json {
         type: 'application/vnd.oai.openapi+json',
         schema: { type: 'object' },
         isPage: false,
+        asks: [query('f', 'The form of the answer.', { type: 'string', enum: ['json'] })],
       }),
       '/conformance': operation('getConformance', { summary: 'Conformance classes', schema: conformance }),
       '/collections': operation('getCollections', {

@@ -126,9 +126,14 @@ function registerLanding(app: FastifyInstance, { facts }: ReplicaContext): void 
     const page = (): Html => conformancePage(conformsTo, links)
     return sendDocument(reply, { form, links, type: json, json: text, title: 'Conformance', page })
   })
-  app.get('/ogc/api', { config, schema: { querystring: FormatQuery } }, (request, reply) =>
-    reply.type(openApi).send(utf8(JSON.stringify(ogcDescription(baseOf(request), facts.version)))),
-  )
+  app.get('/ogc/api', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
+    const { f = 'json' } = request.query as Static<typeof FormatQuery> // validated
+    if (f === 'json')
+      return reply.type(openApi).send(utf8(JSON.stringify(ogcDescription(baseOf(request), facts.version))))
+    throw new NodeError('InvalidParameter', 'The description is JSON; f may be json.', {
+      hint: 'Its page is /swagger.',
+    })
+  })
 }
 
 function registerCollections(app: FastifyInstance, context: ReplicaContext, deps: FeatureDeps): void {
