@@ -55,6 +55,7 @@ export class SpatialRows {
     let areExact = true
     let count = 0
     for (let number = 0; number < view.slices.length; number++) {
+      if (this.#isFar(view, { number, column, box })) continue
       const index = await this.#indexOf(view, { number, column, signal })
       const rows = rowsNear(index, box)
       await nextTurn()
@@ -71,7 +72,7 @@ export class SpatialRows {
 
   /**
    * Tells `each` offset and place of the points in the box; false, and nothing was told, where some geometry of the
-   * slices is no point. Throws as `near`.
+   * slices that may meet it is no point. Throws as `near`.
    */
   async points(
     view: DatasetView,
@@ -81,6 +82,7 @@ export class SpatialRows {
     await this.#deps.objects.checkSlices(view)
     const indexes: { readonly start: number; readonly index: SliceIndex }[] = []
     for (let number = 0; number < view.slices.length; number++) {
+      if (this.#isFar(view, { number, column, box })) continue
       const index = await this.#indexOf(view, { number, column, signal })
       if (!index.arePoints) return false
       indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
@@ -120,6 +122,19 @@ export class SpatialRows {
       times = c === undefined || d === undefined ? (c ?? d) : [Math.min(c[0], d[0]), Math.max(c[1], d[1])]
     }
     return { bounds, times }
+  }
+
+  /** No row of the slice meets the box, as its extent tells; false where that is not known. */
+  #isFar(
+    view: DatasetView,
+    { number, column, box }: { readonly number: number; readonly column: string; readonly box: Bounds },
+  ): boolean {
+    const { hash } = must(view.slices.at(number), 'a slice of the view')
+    const extent = this.#extents.get(keyOf(view, hash, column))
+    if (extent?.bounds === undefined) return extent !== undefined
+    const [west, south, east, north] = extent.bounds
+    const isBeside = box[0] <= box[2] ? box[0] > east || box[2] < west : box[0] > east && box[2] < west
+    return isBeside || box[1] > north || box[3] < south
   }
 
   async #indexOf(
