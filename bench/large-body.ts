@@ -1,8 +1,7 @@
 // The largest body that a node takes by default, nearly 245 MB: how much memory the process has at most, from its start
 // until the body is in a block. A node that has less (docs/roles.md) refuses such a body: it must not die of it.
 
-import { readFileSync } from 'node:fs'
-import { fail, startBenchNode } from './machine.ts'
+import { fail, peakMiB, startBenchNode } from './machine.ts'
 import type { Measure } from './measure.ts'
 
 const bodyBytes = 245_000_000
@@ -29,15 +28,6 @@ const bodies: Readonly<Record<string, (row: number) => string>> = {
   'small records': (row) => `{"n":${row},"x":${row / 7},"city":"c${row % 100}","at":"2026-03-01T00:00:00Z"}`,
   'texts that do not compress': (row) =>
     `{"n":${row},"text":"${Array.from({ length: 150 }, (_, i) => word(row, i)).join('')}"}`,
-}
-
-/** Most memory that the process has had resident, in MiB; NaN where there is no /proc. */
-function peakMiB(pid: number): number {
-  try {
-    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-  } catch {
-    return Number.NaN
-  }
 }
 
 export async function measureLargeBody(): Promise<Measure[]> {

@@ -45,6 +45,15 @@ export function cpuMicros(pid: number): number {
   }
 }
 
+/** Most memory that the process has had resident, in MiB; NaN where there is no /proc. */
+export function peakMiB(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  } catch {
+    return Number.NaN
+  }
+}
+
 export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'proofstream-bench-'))
 }
@@ -54,7 +63,11 @@ export async function startBenchNode(
   launch: { readonly data?: string; readonly pinned?: boolean; readonly execArgv?: readonly string[] } = {},
 ): Promise<BenchNode> {
   const data = launch.data ?? makeDataDir()
-  const node = await startNodeProcess({ data, ...options }, { execArgv: launch.execArgv ?? [] })
+  // What runs again is measured again.
+  const node = await startNodeProcess(
+    { data, 'limit-kept-answer-bytes': 0, ...options },
+    { execArgv: launch.execArgv ?? [] },
+  )
   if (launch.pinned === true) pin(node.pid)
   const call = (path: string, init: CallInit = {}): Promise<Response> =>
     fetch(node.url + path, { ...init, headers: { authorization: `Bearer ${node.token}`, ...init.headers } })

@@ -1,10 +1,11 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,keys,catalog,features]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
+import { measureBulk } from './bulk.ts'
 import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
 import { measureFeatures } from './features.ts'
@@ -20,6 +21,7 @@ import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureOverload } from './overload.ts'
+import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
@@ -48,9 +50,11 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   hostile: measureHostileJson,
   unread: measureUnreadAnswers,
   large: measureLargeBody,
+  bulk: measureBulk,
   keys: measureKeys,
   catalog: measureCatalog,
   features: measureFeatures,
+  reuse: measureReuse,
 }
 /** Parts that need more than Node.js. */
 const furtherParts: typeof parts = { kafka: measureKafka }

@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { constants } from 'node:os'
+import { constants, cpus } from 'node:os'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -13,11 +13,21 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const canRun = major > 22 || (major === 22 && minor >= 18)
 const program = ['../dist/main.js', '../src/main.ts'].map(pathOf).find(existsSync)
 const otherNode = pathOf('../node_modules/.bin/node')
+// V8's helper threads are four by default, and on a few cores stand in the way of what they help
+// (docs/decisions/threads.md). Their number can be set only where a process begins.
+const poolFlag = '--v8-pool-size'
+const isServing = process.argv[2] === 'serve'
+const isPoolSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((text) => text.includes(poolFlag))
+const nodeFlags = isServing && !isPoolSet ? [`${poolFlag}=${Math.min(4, Math.max(1, cpus().length >> 1))}`] : []
 
 if (program === undefined) {
   process.stderr.write('error: Neither dist/main.js nor src/main.ts is here: the installation is incomplete.\n')
   process.exitCode = 9
 } else if (canRun) {
+  // In place of this process, so that signals and the one who waits for it find the node; Windows has no such call.
+  if (nodeFlags.length > 0 && process.platform !== 'win32') {
+    process.execve(process.execPath, [process.execPath, ...process.execArgv, ...nodeFlags, program, ...process.argv.slice(2)])
+  }
   process.argv[1] = program
   await import(pathToFileURL(program).href)
 } else if (!existsSync(otherNode)) {
@@ -27,7 +37,7 @@ if (program === undefined) {
   )
   process.exitCode = 9
 } else {
-  const child = spawn(otherNode, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(otherNode, [...nodeFlags, program, ...process.argv.slice(2)], { stdio: 'inherit' })
   // A terminal sends SIGINT to both processes; every other signal is sent to this one and meant for the child.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

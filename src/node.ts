@@ -29,7 +29,8 @@ import { Health, SpaceWatch } from './ops/health.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
-import { openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
+import { KeptAnswers } from './replica/kept-answers.ts'
+import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
@@ -152,6 +153,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
   const objects = new Objects(store)
+  const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only.
   if (engine !== undefined && config.roles.length > 1) await putSigner(store, nodeKey.did)
   const app = await createServer({
@@ -163,7 +165,16 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
     gateway,
-    replica: engine && { objects, engine, nodeKey, catalog, store, limits: config.limits },
+    replica: engine && {
+      objects,
+      engine,
+      nodeKey,
+      catalog,
+      store,
+      answers,
+      answerFiles: openAnswerFiles(parts),
+      limits: config.limits,
+    },
     catalog,
     store,
     objects,

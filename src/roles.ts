@@ -2,6 +2,7 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import { availableParallelism, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
@@ -19,6 +20,7 @@ import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import { compressor } from './open-storage.ts'
 import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
+import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -133,6 +135,11 @@ export async function openQueries(shared: Shared): Promise<Engine> {
   })
   opened.push(() => engine.close())
   return engine
+}
+
+/** The files of a replica's answers. */
+export function openAnswerFiles({ config, paths, clock }: Shared): AnswerFiles {
+  return new AnswerFiles({ dir: join(paths.cache, 'answers'), mostBytes: config.limits.answerFileBytes, clock })
 }
 
 /** Memory that this process may have: its container's, else the machine's. */

@@ -77,6 +77,31 @@ export function copyRange(out: Uint8Array, at: number, source: Uint8Array, start
   else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
 }
 
+/** Bytes with a view of them. */
+export interface ViewedBytes {
+  readonly bytes: Uint8Array
+  readonly view: DataView
+}
+
+export function viewed(bytes: Uint8Array): ViewedBytes {
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) }
+}
+
+const wordBytes = 8
+const longestByWords = 256
+
+/**
+ * Copies bytes [start, end) of `source` to `at`, short ones in words: up to seven bytes behind them change too. So ranges
+ * that follow one another in `out` are to be copied in order.
+ */
+export function copyInOrder(out: ViewedBytes, at: number, source: ViewedBytes, start: number, end: number): void {
+  const length = end - start
+  const hasRoom = end + wordBytes <= source.bytes.length && at + length + wordBytes <= out.bytes.length
+  if (!hasRoom || length > longestByWords) return copyRange(out.bytes, at, source.bytes, start, end)
+  const [to, from] = [out.view, source.view]
+  for (let i = 0; i < length; i += wordBytes) to.setBigUint64(at + i, from.getBigUint64(start + i, true), true)
+}
+
 /** True when `values` is UTF-8 and each offset stands between characters. */
 export function isText(values: Uint8Array, offsets: Int32Array): boolean {
   const firstHigh = asciiPrefix(values)

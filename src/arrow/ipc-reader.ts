@@ -37,6 +37,11 @@ export class ArrowStreamReader {
   #at = 0
   #missing: Missing | undefined = { bytes: 8, reason: 'ends without an end mark', at: 0 }
 
+  /** Bytes of a message that has not come to its end. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
   /** The batches that end in these bytes. */
   push(bytes: Uint8Array): RecordBatch[] {
     this.#held.push(bytes)

@@ -21,36 +21,53 @@ export interface LogicalHash {
 
 /** A logical hash over rows of `fields`, whose types a column can hold (lists of lists included). */
 export function createLogicalHash(fields: readonly Field[]): LogicalHash {
-  // The hash of a column: its type first, then its values row by row.
-  const leaves = fields.map(({ type }) => {
-    const sink = new HashSink()
-    writeType(sink, innerType(type))
-    return sink
-  })
+  const leaves = fields.map((field) => new ColumnHash(field))
   return {
     update: (batch) => {
       assert(batch.columns.length === leaves.length, 'a batch has a column for each field')
       for (const [i, leaf] of leaves.entries()) {
-        const column = must(batch.columns[i], 'a column')
-        assert(
-          column.type.kind === innerType(must(fields[i], 'a field').type).kind,
-          'columns have the types of the fields',
-        )
-        writeRows(leaf, column, 0, column.rows)
+        leaf.update(must(batch.columns[i], 'a column'))
       }
     },
-    digest: () => {
-      const root = new HashSink()
-      for (const field of fields) {
-        root.text(utf8(field.name))
-        root.long(0)
-      }
-      for (const leaf of leaves) {
-        root.bytes(leaf.digest())
-      }
-      return arrowDigestText(root.digest())
-    },
+    digest: () =>
+      logicalHashOf(
+        fields,
+        leaves.map((leaf) => leaf.digest()),
+      ),
   }
+}
+
+/** The hash of one column of rows: its type first, then its values row by row. */
+export class ColumnHash {
+  readonly #type: DataType
+  readonly #sink = new HashSink()
+
+  constructor(field: Field) {
+    this.#type = innerType(field.type)
+    writeType(this.#sink, this.#type)
+  }
+
+  /** Takes the next rows. */
+  update(column: Column): void {
+    assert(column.type.kind === this.#type.kind, 'columns have the types of the fields')
+    writeRows(this.#sink, column, 0, column.rows)
+  }
+
+  /** Ends the hash. */
+  digest(): Uint8Array {
+    return this.#sink.digest()
+  }
+}
+
+/** The logical hash of rows of `fields`, of whose columns these are the hashes. */
+export function logicalHashOf(fields: readonly Field[], digests: readonly Uint8Array[]): Hash {
+  const root = new HashSink()
+  for (const field of fields) {
+    root.text(utf8(field.name))
+    root.long(0)
+  }
+  for (const digest of digests) root.bytes(digest)
+  return arrowDigestText(root.digest())
 }
 
 const smallestScratchBytes = 512

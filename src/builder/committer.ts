@@ -61,7 +61,7 @@ export const noTrace: TraceContext = { acceptedMs: undefined, traceparents: [] }
 /** `trace` and one message more. Of a large batch the last part counts: before it nothing is logged. */
 export function withMessage(trace: TraceContext, header: MessageHeader): TraceContext {
   if (header.kind !== 'create' && header.kind !== 'rows') return trace
-  if (header.kind === 'rows' && header.part !== undefined && header.part.number < header.part.count) return trace
+  if (header.kind === 'rows' && header.part !== undefined && header.part.number !== header.part.count) return trace
   const { at, traceparent } = header
   const { acceptedMs = Date.parse(at), traceparents } = trace
   const isNew = traceparent !== undefined && traceparents.length < tracesMost && !traceparents.includes(traceparent)

@@ -5,7 +5,7 @@
 import type { BatchArrival, BatchStatus } from '../chain/checkpoint.ts'
 import { assert } from '../lib/assert.ts'
 import { fixedLimits } from '../lib/limits.ts'
-import type { AbortHeader, BatchEntry, CreateHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { AbortHeader, BatchEntry, CreateHeader, Part, RowsHeader } from '../log/messages.gen.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
 import {
@@ -49,7 +49,7 @@ export function foldCreation(
 export function needsRows(state: DatasetState, header: RowsHeader): boolean {
   const { part } = header
   if (!isHeardFirst(state, header)) return false
-  return part === undefined || (part.number === part.count && isNextPart(state, header))
+  return part === undefined || (isLast(part) && isNextPart(state, header))
 }
 
 /** Takes a rows message. `whole` is absent where the fold needs no rows (`needsRows`). */
@@ -112,13 +112,21 @@ function hear(
   state.lastChange = position
 }
 
+/** Number of parts of an attempt of version 2, whose last part tells it. */
+const countUnknown = 0
+
+function isLast({ number, count }: Part): boolean {
+  return number === count
+}
+
 /** True for the first part of an attempt, and for the part that follows those that are open. */
 function isNextPart(state: DatasetState, header: RowsHeader): boolean {
   const { part } = header
   if (part === undefined) return false
   if (part.number === 1) return true
   const attempt = state.attempts.get(attemptKey(part.attempt))
-  return attempt !== undefined && attempt.count === part.count && attempt.positions.length === part.number - 1
+  if (attempt === undefined || attempt.positions.length !== part.number - 1) return false
+  return attempt.count === (part.count ?? countUnknown) || (attempt.count === countUnknown && isLast(part))
 }
 
 function takePart(state: DatasetState, header: RowsHeader, position: number): FoldResult {
@@ -127,7 +135,7 @@ function takePart(state: DatasetState, header: RowsHeader, position: number): Fo
   const key = attemptKey(part.attempt)
   const { writer, n } = part.attempt
   const positions = [...(state.attempts.get(key)?.positions ?? []), position]
-  state.attempts.set(key, { writer, n, count: part.count, positions })
+  state.attempts.set(key, { writer, n, count: part.count ?? countUnknown, positions })
   hear(state, header, position)
   return { effect: 'changed' }
 }

@@ -1,7 +1,7 @@
-// Rows on their way from the log into blocks. A message is decoded once, when it is folded: the fold gets a summary of
-// columns and counts, and the decoded batches are kept by position for the block that will take them, within a bound of
-// bytes for the whole process. What is not kept is read from the log again. Rows that an operator has rejected are not
-// looked into: whatever is wrong with them may be why.
+// Rows on their way from the log into blocks. A message is decoded once, when it is folded, and a large batch part by
+// part as its parts come: the fold gets a summary of columns and counts, and the decoded batches are kept by position for
+// the block that will take them, within a bound of bytes for the whole process. What is not kept is read from the log
+// again, in one go. Rows that an operator has rejected are not looked into: whatever is wrong with them may be why.
 
 import { batchBytes } from '../arrow/columns.ts'
 import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
@@ -31,27 +31,28 @@ export class RowMemory {
 }
 
 interface RowsMessage {
+  readonly position: number
   readonly header: RowsHeader
   readonly payload: Uint8Array
 }
 
 interface Kept {
   readonly dataset: DatasetId
+  readonly batches: readonly RecordBatch[]
   readonly bytes: number
-  /** A part whose batch is not complete yet. */
-  readonly part?: RowsMessage
-  /** The rows of a message, or of a large batch under the position of its last part. */
-  readonly batches?: readonly RecordBatch[]
 }
 
 /**
- * Parts and decoded rows of one partition by position. What was kept first stays until it is taken or forgotten, and
- * what finds no room is not kept: blocks are built in the order of the log, so a backlog would otherwise push out just
- * the rows that are needed next.
+ * Decoded rows of one partition by position, and the large batches whose parts are still coming. What was kept first
+ * stays until it is taken or forgotten, and what finds no room is not kept: blocks are built in the order of the log, so
+ * a backlog would otherwise push out just the rows that are needed next.
  */
 export class KeptRows {
   readonly #memory: RowMemory
+  /** Rows of a message, or of a large batch under the position of its last part. */
   readonly #kept = new Map<number, Kept>()
+  /** By the key of the attempt. */
+  readonly #coming = new Map<string, { readonly dataset: DatasetId; readonly reading: RowsReading }>()
   #isClosed = false
 
   constructor(memory: RowMemory) {
@@ -63,31 +64,64 @@ export class KeptRows {
     return this.#isClosed ? 0 : this.#memory.freeBytes
   }
 
-  /** Keeps what fits. */
+  /** Takes memory, if there is so much. */
+  reserve(bytes: number): boolean {
+    if (bytes > this.freeBytes) return false
+    this.#memory.freeBytes -= bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#memory.freeBytes += bytes
+  }
+
+  /** Keeps rows whose memory is reserved. */
   add(position: number, kept: Kept): void {
-    if (kept.bytes > this.freeBytes || this.#kept.has(position)) return
-    this.#kept.set(position, kept)
-    this.#memory.freeBytes -= kept.bytes
+    if (this.#isClosed || this.#kept.has(position)) this.release(kept.bytes)
+    else this.#kept.set(position, kept)
   }
 
   /** Hands out what is kept at `position`, which gives its memory back. */
-  take(position: number): Kept | undefined {
+  take(position: number): readonly RecordBatch[] | undefined {
     const kept = this.#kept.get(position)
     if (kept === undefined) return undefined
     this.#kept.delete(position)
-    this.#memory.freeBytes += kept.bytes
-    return kept
+    this.release(kept.bytes)
+    return kept.batches
+  }
+
+  /** Reads a part of `attempt`, at its turn, if the parts before it were read so. */
+  readPart(dataset: DatasetId, attempt: string, part: RowsMessage & { readonly earlier: readonly number[] }): void {
+    const reading = part.earlier.length === 0 ? new RowsReading(this) : this.takeComing(attempt, part.earlier)
+    if (reading === undefined || this.#isClosed) return
+    reading.push(part)
+    // Whoever sends the parts decides how large a message of theirs is: what does not fit is read at the end.
+    if (reading.reserveHeld()) this.#coming.set(attempt, { dataset, reading })
+    else reading.discard()
+  }
+
+  /** Hands out the large batch of which exactly the parts at `positions` were read. */
+  takeComing(attempt: string, positions: readonly number[]): RowsReading | undefined {
+    const reading = this.#coming.get(attempt)?.reading
+    this.#coming.delete(attempt)
+    if (reading?.positions.length === positions.length && reading.positions.every((at, i) => at === positions[i])) {
+      return reading
+    }
+    reading?.discard()
+    return undefined
   }
 
   /** Drops what is kept of a dataset. */
   forget(dataset: DatasetId): void {
     for (const [position, kept] of this.#kept) if (kept.dataset === dataset) this.take(position)
+    for (const [attempt, coming] of this.#coming) if (coming.dataset === dataset) this.takeComing(attempt, [])
   }
 
   /** Gives all memory back, and keeps nothing from now on. */
   close(): void {
     this.#isClosed = true
     for (const position of this.#kept.keys()) this.take(position)
+    for (const attempt of this.#coming.keys()) this.takeComing(attempt, [])
   }
 }
 
@@ -131,72 +165,65 @@ export async function foldMessage(
   const { kept, rejects } = source
   const dataset = state.id
   if (header.kind === 'abort') {
-    for (const part of state.attempts.get(attemptKey(header.attempt))?.positions ?? []) kept?.take(part)
+    kept?.takeComing(attemptKey(header.attempt), [])
     return foldAbort(state, header, position)
   }
+  const attempt = header.part === undefined ? undefined : attemptKey(header.part.attempt)
+  const earlier = attempt === undefined ? [] : (state.attempts.get(attempt)?.positions ?? [])
+  const message = { position, header, payload }
   if (!needsRows(state, header)) {
     const result = foldRows(state, { position, header, whole: undefined })
-    if (result.effect === 'changed' && kept !== undefined && payload.length <= kept.freeBytes) {
-      kept.add(position, { dataset, bytes: payload.length, part: { header, payload: ownBytes(payload) } })
+    if (result.effect === 'changed' && attempt !== undefined && !rejects.has(position)) {
+      kept?.readPart(dataset, attempt, { ...message, earlier })
     }
     return result
   }
-  const attempt = header.part === undefined ? undefined : state.attempts.get(attemptKey(header.part.attempt))
-  const positions = [...(attempt?.positions ?? []), position]
-  const rejection = rejectionOf(rejects, dataset, positions)
-  const { whole, decoded } = await readWhole(source, { positions, last: { header, payload }, rejection })
-  const result = foldRows(state, { position, header, whole })
-  const isInBlock = state.open?.sources.at(-1)?.positions === positions
-  if (isInBlock && decoded !== undefined) kept?.add(position, { dataset, ...decoded })
-  return result
-}
-
-interface Decoded {
-  readonly batches: readonly RecordBatch[]
-  /** Memory that they take. */
-  readonly bytes: number
+  const rejection = rejectionOf(rejects, dataset, [...earlier, position])
+  const reading = (attempt && kept?.takeComing(attempt, earlier)) || new RowsReading(kept)
+  try {
+    if (reading.positions.length === 0) {
+      for await (const part of readRows(source, earlier)) reading.push(part, rejection === undefined)
+    }
+    reading.push(message, rejection === undefined)
+    const whole = reading.end(rejection)
+    const result = foldRows(state, { position, header, whole })
+    const isInBlock = state.open?.sources.at(-1)?.positions === whole.positions
+    if (isInBlock) reading.keep(dataset)
+    return result
+  } finally {
+    reading.discard()
+  }
 }
 
 const notLookedInto: PayloadSummary = { columns: [], rows: 0 }
 
-/** A message that is whole by itself, or a large batch: part after part, which are never all held beyond what is kept. */
-async function readWhole(
-  source: MessageSource,
-  from: {
-    readonly positions: readonly number[]
-    readonly last: RowsMessage
-    readonly rejection: string | undefined
-  },
-): Promise<{ whole: WholeRows; decoded: Decoded | undefined }> {
-  const { positions, last, rejection } = from
-  const decoder = new PayloadDecoder(source.kept?.freeBytes ?? 0)
-  let first: RowsHeader | undefined
-  let payloadBytes = 0
-  let atMs = Number.NEGATIVE_INFINITY
-  for (const [index, position] of positions.entries()) {
-    const isLast = index === positions.length - 1
-    const { header, payload } = isLast
-      ? last
-      : (source.kept?.take(position)?.part ?? (await readRows(source, position)))
-    first ??= header
-    if (rejection === undefined) decoder.push(payload)
-    payloadBytes += payload.length
-    atMs = Math.max(atMs, Date.parse(header.at))
+/**
+ * The rows messages at `positions`, which rise, read in order. Throws HaltErrors `LogTruncated` when one is gone,
+ * `LogReplaced` when one is another.
+ */
+async function* readRows({ log, partition }: MessageSource, positions: readonly number[]): AsyncGenerator<RowsMessage> {
+  for (let at = 0; at < positions.length; ) {
+    const before = at
+    // What lies between is read too, unless it is more than a step of the log: then the next one is looked for anew.
+    for await (const entries of log.read(partition, positions[at] ?? 0, { follow: false })) {
+      const first = entries[0]?.position ?? 0
+      for (; at < positions.length; at++) {
+        const entry = entries[(positions[at] ?? 0) - first]
+        if (entry === undefined) break
+        yield rowsOf(entry)
+      }
+      if ((positions[at] ?? 0) !== first + entries.length) break
+    }
+    if (at === before) throw new HaltError('LogTruncated', `message ${positions[at]} is needed and gone`)
   }
-  const { summary, decoded } = rejection === undefined ? decoder.end() : { summary: notLookedInto, decoded: undefined }
-  const { batches = [], schema } = first ?? last.header
-  return { whole: { batches, schema, summary, rejection, payloadBytes, atMs, positions }, decoded }
 }
 
-/** The rows message at `position`. Throws HaltError `LogTruncated` when it is gone, `LogReplaced` when it is another. */
-async function readRows({ log, partition }: MessageSource, position: number): Promise<RowsMessage> {
-  const bytes = await log.get(partition, position)
-  if (bytes === undefined) throw new HaltError('LogTruncated', `message ${position} is needed and gone`)
+function rowsOf({ position, bytes }: LogEntry): RowsMessage {
   const message = decodeMessage(bytes)
   if (message.kind !== 'message' || message.header.kind !== 'rows') {
     throw new HaltError('LogReplaced', `message ${position} has no rows`)
   }
-  return { header: message.header, payload: message.payload }
+  return { position, header: message.header, payload: message.payload }
 }
 
 /**
@@ -204,62 +231,111 @@ async function readRows({ log, partition }: MessageSource, position: number): Pr
  * HaltErrors `LogTruncated`, `LogReplaced`, and DecodeError.
  */
 export async function* readBatches(source: MessageSource, positions: readonly number[]): AsyncGenerator<RecordBatch> {
-  const kept = source.kept?.take(positions.at(-1) ?? -1)?.batches
+  const kept = source.kept?.take(positions.at(-1) ?? -1)
   if (kept !== undefined) {
     yield* kept
     return
   }
   const stream = new ArrowStreamReader()
-  for (const position of positions) yield* stream.push((await readRows(source, position)).payload)
+  for await (const { payload } of readRows(source, positions)) yield* stream.push(payload)
   stream.end()
 }
 
-/** Validates an Arrow stream in full, part after part, so that every builder comes to the same summary. */
-class PayloadDecoder {
+/**
+ * The rows of one message, or of a large batch part after part. Validates their Arrow stream in full, so that every
+ * builder comes to the same summary, and holds what is decoded while there is room for all of it.
+ */
+class RowsReading {
+  readonly positions: number[] = []
+  readonly #kept: KeptRows | undefined
   readonly #stream = new ArrowStreamReader()
-  readonly #roomBytes: number
+  /** Says what the batches are: of a large batch the first part in version 1, the last in version 2. */
+  #telling: RowsHeader | undefined
+  #payloadBytes = 0
+  #atMs = Number.NEGATIVE_INFINITY
   /** Whether the column has nulls, by its place. */
   readonly #hasNulls: boolean[] = []
   #rows = 0
   #fault: string | undefined
-  #bytes = 0
   /** All batches so far; absent once they are more than may be kept. */
-  #batches: RecordBatch[] | undefined = []
+  #batches: RecordBatch[] | undefined
+  #batchBytes = 0
+  #heldBytes = 0
 
-  constructor(roomBytes: number) {
-    this.#roomBytes = roomBytes
+  constructor(kept: KeptRows | undefined) {
+    this.#kept = kept
+    this.#batches = kept === undefined ? undefined : []
   }
 
-  /** The next bytes of the stream. Never throws for bad bytes: the summary says why. */
-  push(payload: Uint8Array): void {
-    const bytes = this.#bytes + payload.length <= this.#roomBytes ? ownBytes(payload) : payload
+  /** The next message. Never throws for bad bytes: the summary says why. */
+  push({ position, header, payload }: RowsMessage, isLookedInto = true): void {
+    this.positions.push(position)
+    if (header.batches !== undefined) this.#telling ??= header
+    this.#payloadBytes += payload.length
+    this.#atMs = Math.max(this.#atMs, Date.parse(header.at))
+    if (!isLookedInto) return
+    const bytes = this.#batches === undefined ? payload : ownBytes(payload)
     this.#unlessFaulty(() => {
       for (const batch of this.#stream.push(bytes)) this.#add(batch)
     })
   }
 
-  /** What all of the stream holds, and its rows if they may be kept. */
-  end(): { summary: PayloadSummary; decoded: Decoded | undefined } {
+  /** Reserves memory for what waits for the next message. */
+  reserveHeld(): boolean {
+    const { heldBytes } = this.#stream
+    this.#kept?.release(this.#heldBytes)
+    this.#heldBytes = 0
+    if (this.#kept?.reserve(heldBytes) !== true) return false
+    this.#heldBytes = heldBytes
+    return true
+  }
+
+  /** What the fold is told. */
+  end(rejection: string | undefined): WholeRows {
+    const { batches = [], schema } = this.#telling ?? {}
+    const summary = rejection === undefined ? this.#summary() : notLookedInto
+    const { positions } = this
+    return { batches, schema, summary, rejection, payloadBytes: this.#payloadBytes, atMs: this.#atMs, positions }
+  }
+
+  #summary(): PayloadSummary {
     const fields = this.#unlessFaulty(() => this.#stream.end()) ?? []
-    if (this.#fault !== undefined) {
-      return { summary: { columns: [], rows: 0, fault: this.#fault }, decoded: undefined }
-    }
+    if (this.#fault !== undefined) return { columns: [], rows: 0, fault: this.#fault }
     const columns = fields.map(({ name, type }, index) => {
       return { name, type: innerType(type), hasNulls: this.#hasNulls[index] === true }
     })
-    const batches = this.#batches
-    return {
-      summary: { columns, rows: this.#rows },
-      decoded: batches === undefined ? undefined : { batches, bytes: this.#bytes },
-    }
+    return { columns, rows: this.#rows }
+  }
+
+  /** Keeps the rows for the block that takes them, if there was room for all of them. */
+  keep(dataset: DatasetId): void {
+    if (this.#batches === undefined || this.#fault !== undefined) return
+    this.#kept?.add(this.positions.at(-1) ?? -1, { dataset, batches: this.#batches, bytes: this.#batchBytes })
+    this.#batches = undefined
+    this.#batchBytes = 0
+  }
+
+  /** Gives back the memory of what was not kept. Idempotent. */
+  discard(): void {
+    this.#kept?.release(this.#batchBytes + this.#heldBytes)
+    this.#batches = undefined
+    this.#batchBytes = 0
+    this.#heldBytes = 0
   }
 
   #add(batch: RecordBatch): void {
     this.#rows += batch.rows
     for (const [index, { nullCount }] of batch.columns.entries()) if (nullCount > 0) this.#hasNulls[index] = true
-    this.#bytes += batchBytes(batch) + batchOverheadBytes + batch.columns.length * columnOverheadBytes
-    if (this.#bytes <= this.#roomBytes) this.#batches?.push(batch)
-    else this.#batches = undefined
+    if (this.#batches === undefined) return
+    const bytes = batchBytes(batch) + batchOverheadBytes + batch.columns.length * columnOverheadBytes
+    if (this.#kept?.reserve(bytes) === true) {
+      this.#batches.push(batch)
+      this.#batchBytes += bytes
+      return
+    }
+    this.#kept?.release(this.#batchBytes)
+    this.#batches = undefined
+    this.#batchBytes = 0
   }
 
   #unlessFaulty<T>(read: () => T): T | undefined {

@@ -237,6 +237,8 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--at <hash>', 'as of this block')
     .option('--columns <a,b>', 'only these columns')
     .option('--where <condition>', 'only rows for which this SQL is true')
+    .option('--bbox <w,s,e,n>', 'only rows whose geometry meets this box, in degrees')
+    .option('--datetime <interval>', 'only rows whose event time is in from/to (../to, from/..)')
     .option('--system', 'with system columns (default: with them, in GeoJSON without)')
     .option('--no-system', 'without system columns')
     .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')

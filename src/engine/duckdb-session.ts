@@ -140,7 +140,14 @@ export class DuckDbSession {
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes } = this.#settings
-    const options = { format, options: job.options, names: plan.names, limit: job.limit, exportBytes }
+    const options = {
+      format,
+      options: job.options,
+      names: plan.names,
+      limit: job.limit,
+      isKept: job.isKept === true,
+      exportBytes,
+    }
     const sink = open(plan.stability)
     return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
   }

@@ -27,6 +27,8 @@ export interface StreamOptions {
   readonly names: readonly string[]
   /** Rows to write; the result has one more where it is truncated. */
   readonly limit: number | undefined
+  /** What was sent is shown to nobody before the end. */
+  readonly isKept: boolean
   readonly exportBytes: number
 }
 
@@ -48,7 +50,7 @@ export async function streamResult(
   const writer = format.begin(facts, options.options, { compress })
   const out = new BoundedSink(sink, options.exportBytes)
   const end = await writeRows(result, { columns, writer, out, limit: options.limit })
-  if (!result.isStreaming) await failAgain(connection, sql, sink.sentBytes)
+  if (!result.isStreaming) await failAgain(connection, sql, options.isKept ? 0 : sink.sentBytes)
   await out.all(writer.end())
   return end
 }
@@ -97,12 +99,12 @@ function batchOf(chunk: DuckDBDataChunk, columns: readonly ResultColumn[]): Reco
 
 /**
  * Throws why a streaming result failed: nothing tells it but another run, which fails at the same row. Only where nothing
- * has been sent: a cut answer has no place for a reason.
+ * was shown: a cut answer has no place for a reason.
  */
-async function failAgain(connection: DuckDBConnection, sql: string, sentBytes: number): Promise<never> {
-  if (sentBytes === 0) await connection.run(sql)
+async function failAgain(connection: DuckDBConnection, sql: string, shownBytes: number): Promise<never> {
+  if (shownBytes === 0) await connection.run(sql)
   throw new NodeError('Internal', 'The query failed while its answer was being sent.', {
-    cause: `the engine ended a result after ${sentBytes} bytes were sent`,
+    cause: `the engine ended a result after ${shownBytes} bytes were sent`,
   })
 }
 

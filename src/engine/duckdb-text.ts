@@ -2,7 +2,7 @@
 // the binding. Texts of one page of a file or of one heap lie side by side, so they are fetched by runs of memory instead.
 
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
-import { copyRange } from '../arrow/buffers.ts'
+import { copyInOrder, type ViewedBytes, viewed } from '../arrow/buffers.ts'
 import { NodeError } from '../model/errors.ts'
 
 /** A vector of texts: 16 bytes each, a length and then the text itself or a pointer to it. */
@@ -23,15 +23,15 @@ const mostBytes = 2 ** 31 - 1
 interface Run {
   readonly start: number
   readonly end: number
-  readonly bytes: Uint8Array
+  readonly memory: ViewedBytes
 }
 
 /** All texts one after the other, and where each begins. A row without a value has no bytes. Throws NodeError. */
 export function textBytes(vector: TextVector): { readonly values: Uint8Array; readonly offsets: Int32Array } {
   const { view, rows } = vector
   const offsets = offsetsOf(vector)
-  const values = new Uint8Array(offsets[rows] ?? 0)
-  const own = new Uint8Array(view.buffer, view.byteOffset, rows * entryBytes)
+  const values = viewed(new Uint8Array(offsets[rows] ?? 0))
+  const own = { bytes: new Uint8Array(view.buffer, view.byteOffset, rows * entryBytes), view }
   const pages = pagesOf(view, offsets)
   let run: Run | undefined
   for (let row = 0; row < rows; row++) {
@@ -40,16 +40,16 @@ export function textBytes(vector: TextVector): { readonly values: Uint8Array; re
     if (length === 0) continue
     if (length <= shortBytes) {
       const from = row * entryBytes + 4
-      copyRange(values, at, own, from, from + length)
+      copyInOrder(values, at, own, from, from + length)
       continue
     }
     const address = addressOf(view, row)
     if (run === undefined || address < run.start || address >= run.end) {
       run = runWith(pages, address)
     }
-    copyRange(values, at, run.bytes, address - run.start, address - run.start + length)
+    copyInOrder(values, at, run.memory, address - run.start, address - run.start + length)
   }
-  return { values, offsets }
+  return { values: values.bytes, offsets }
 }
 
 /** Where each text will begin. */
@@ -113,7 +113,7 @@ function fetch(start: number, end: number): Run {
   entry.setUint32(0, end - start, true)
   entry.setUint32(8, start % 2 ** 32, true)
   entry.setUint32(12, Math.floor(start / 2 ** 32), true)
-  return { start, end, bytes: accessors.getStringBytes(entry, 0) }
+  return { start, end, memory: viewed(accessors.getStringBytes(entry, 0)) }
 }
 
 function tooLong(): NodeError {

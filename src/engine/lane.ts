@@ -89,6 +89,7 @@ export class Lane {
   /** Does it as soon as its turn comes. Throws NodeError. */
   async perform(work: Work, by: Asking): Promise<Outcome> {
     const child = await this.#acquire(work, by)
+    by.begins?.()
     try {
       return await child.perform(work.message, { ...by, reader: work.reader, within: this.#size.within })
     } catch (error) {

@@ -124,6 +124,8 @@ export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip
   readonly limit: number | undefined
   /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */
   readonly inOffsetOrder: boolean
+  /** Nobody sees a byte before the last one is there: an error that comes late is told like an early one. */
+  readonly isKept?: boolean
 }
 
 /** How a streamed answer ended: whole, as far as `limit` goes. */
@@ -161,6 +163,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** Absent: the answer is not for a caller. */
   readonly room?: AnswerRoom
+  /** Told when a process has the job. */
+  readonly begins?: () => void
 }
 
 export interface EngineAnswer {

@@ -17,8 +17,8 @@ import type {
   StreamFormat,
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
-import { hashText, sha3Hash } from '../ids/identifiers.ts'
-import { createSha3256 } from '../ids/native-crypto.ts'
+import { sha2HashText, sha3Hash } from '../ids/identifiers.ts'
+import { createSha2, sha256 } from '../ids/native-crypto.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -52,7 +52,10 @@ export interface TypedBody {
   readonly rows: number
   /** Event time (never null), then user columns. The caller discards them. */
   readonly typed: TypedRows
+  /** sha2-256: processors have it in hardware. */
   readonly bodyHash: Hash
+  /** Of a small body, the hash that bodies had before: so that a repeat of a batch from then is known again. */
+  readonly earlierHash?: () => Hash
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
@@ -102,7 +105,8 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.demandEqual()
     source.head.add(body)
     if (body.length > 0) reading.reader.push(body)
-    return await reading.end({ bodyHash: sha3Hash(body), bytes: body.length })
+    const typed = await reading.end({ bodyHash: sha2HashText(sha256(body)), bytes: body.length })
+    return { ...typed, earlierHash: () => sha3Hash(body) }
   } catch (error) {
     await reading.discard()
     throw error
@@ -230,7 +234,7 @@ async function readThrough(
   { stream, controls, limits, onBytes, head, digest }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
-  const hash = createSha3256()
+  const hash = createSha2('sha256')
   let bytes = 0
   head.isWaiting = true
   const seen = digest.isAsked ? digest : undefined
@@ -245,7 +249,7 @@ async function readThrough(
   }
   head.isWaiting = false
   digest.demandEqual()
-  return { bodyHash: hashText(hash.digest()), bytes }
+  return { bodyHash: sha2HashText(hash.digest()), bytes }
 }
 
 /** A body being read into rows. */

@@ -115,10 +115,12 @@ async function isGone(deps: PlaceDeps, chain: DatasetChain, { note }: Placed): P
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
   const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
   if (known === undefined) return append(deps, batch, keyed.id)
-  if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
+  const { bodyHash, earlierHash } = batch.body
+  if (known.bodyHash !== bodyHash && known.bodyHash !== earlierHash?.()) throw keyReused(keyed.key)
   // The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that.
   const { position, index, arrival } = known.decided.outcome
-  const note = { ...noteOf(batch, { id: keyed.id, position, index, acceptedMs: batch.receivedMs }), ...arrival }
+  const place = { id: keyed.id, position, index, acceptedMs: batch.receivedMs }
+  const note = { ...noteOf(batch, place), ...arrival, bodyHash: known.bodyHash }
   return { note, decided: known.decided }
 }
 

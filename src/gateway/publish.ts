@@ -121,9 +121,16 @@ export class Publisher {
           const identity = this.#identity(writer)
           attempt ??= { writer: identity.writer, n: identity.n }
           acceptedMs = Math.max(acceptedMs, Date.parse(identity.at))
-          const part = { attempt, number, count }
-          const first = number === 1 ? { batches: [batch], ...(schema === undefined ? {} : { schema }) } : {}
-          const header = { ...identity, ...traced(rows), dataset, schemaSequence, part, ...first }
+          const last = { batches: [batch], ...(schema === undefined ? {} : { schema }) }
+          const part = { attempt, number, ...(number === count ? { count } : {}) }
+          const header = {
+            ...identity,
+            ...traced(rows),
+            dataset,
+            schemaSequence,
+            part,
+            ...(number === count ? last : {}),
+          }
           return encodeMessage({ kind: 'rows', ...header }, payload)
         })
         // Its failure is met when its turn to be waited for comes.

@@ -176,23 +176,24 @@ const encoders = {
   br: {
     tagSuffix: '-br',
     whole: (bytes: Uint8Array, done: Encoded): void => brotliCompress(bytes, brotliOptions, done),
-    stream: (): Transform => createBrotliCompress(brotliOptions),
+    stream: (isLive: boolean): Transform =>
+      createBrotliCompress({ ...brotliOptions, ...(isLive && { flush: constants.BROTLI_OPERATION_FLUSH }) }),
   },
   gzip: {
     tagSuffix: '-gz',
     whole: (bytes: Uint8Array, done: Encoded): void => gzip(bytes, done),
-    stream: (): Transform => createGzip(),
+    stream: (isLive: boolean): Transform => createGzip(isLive ? { flush: constants.Z_SYNC_FLUSH } : {}),
   },
 } as const
 
 /**
- * Compresses JSON and text that is in memory and large enough; what leaves as a stream, piece by piece. Stored objects are
- * never compressed: their bytes are their identity.
+ * Compresses JSON and text that is in memory and large enough; what leaves as a stream, piece by piece, and what is found
+ * while it leaves waits for no other. Stored objects are never compressed: their bytes are their identity.
  */
 export function registerCompression(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const inMemory = typeof payload === 'string' || payload instanceof Uint8Array
-    const isStream = payload instanceof PiecesStream
+    const isStream = payload instanceof Readable
     if (!(isStream || (inMemory && payload.length >= leastBytes)) || !isText(reply)) return done(null, payload)
     addVary(reply, 'Accept-Encoding')
     const encoding = acceptedEncoding(request.headers['accept-encoding'])
@@ -206,7 +207,7 @@ export function registerCompression(app: FastifyInstance): void {
     if (isStream) {
       announce()
       // The reader of the encoded stream sees why it ends early.
-      const encoded = pipeline(payload, stream(), () => {})
+      const encoded = pipeline(payload, stream(!(payload instanceof PiecesStream)), () => {})
       return done(null, encoded)
     }
     whole(typeof payload === 'string' ? Buffer.from(payload) : payload, (error, bytes) => {
@@ -218,7 +219,7 @@ export function registerCompression(app: FastifyInstance): void {
 }
 
 function isText(reply: FastifyReply): boolean {
-  return /^(?:application\/(?:[\w.-]+\+)?json|text\/)/.test(String(reply.getHeader('content-type') ?? ''))
+  return /^(?:application\/(?:x-nd|[\w.-]+\+)?json|text\/)/.test(String(reply.getHeader('content-type') ?? ''))
 }
 
 /** br before gzip, unless the client says that it wants neither (RFC 9110 §12.5.3). */

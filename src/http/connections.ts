@@ -84,7 +84,8 @@ export function clientSignal(reply: FastifyReply, clock: Clock = systemClock): A
   if (socket.readableEnded) onEnd()
   raw.once('close', () => {
     socket.off('end', onEnd)
-    over.abort()
+    // A reason is an error with a stack unless one is given: dear for what every request does.
+    over.abort('closed')
     if (!raw.writableFinished) controller.abort()
   })
   if (raw.closed) controller.abort()

@@ -12,9 +12,11 @@ import type { Logger } from '../lib/logger.ts'
 import type { Role } from '../model/names.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/jobs.ts'
+import type { Readings } from './readings.ts'
 
 /** What the node says of its log. */
 export interface LogFacts {
@@ -36,6 +38,9 @@ export interface NodeFacts {
   readonly log: LogFacts | undefined
 }
 
+/** What a replica is made of, with the files of its answers. */
+type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
+
 export interface HttpContext {
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
@@ -43,7 +48,7 @@ export interface HttpContext {
   /** Absent where the process has not this role. */
   readonly gateway: Gateway | undefined
   /** Absent where the process has not this role. */
-  readonly replica: ReplicaDeps | undefined
+  readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
   readonly store: ReplicaDeps['store']
   readonly objects: Objects
@@ -74,7 +79,8 @@ export type OpenRoom = Caller['room'] & {
 
 /** What routes of the replica are given. */
 export type ReplicaContext = HttpContext & {
-  readonly replica: ReplicaDeps
+  readonly replica: ReplicaParts
+  readonly readings: Readings
   /** Room for an answer to a caller. */
   readonly answers: { open(caller: string): OpenRoom }
   /** Closes the connection when its client does not read. */

@@ -7,10 +7,12 @@ import { NodeError } from '../model/errors.ts'
 import type { Parameters } from '../model/parameters.ts'
 import type { FileFormat } from '../outputs/file-format.ts'
 import { fileFormatOf, fileFormats, outputFormatOf } from '../outputs/formats.ts'
+import type { AnswerFile } from '../replica/answer-files.ts'
 import type { DatasetHead, OpenFile } from '../replica/files.ts'
-import { isUnchanged } from './answer.ts'
+import { isUnchanged, networkOf } from './answer.ts'
 import type { ReplicaContext } from './context.ts'
 import { addVary } from './origin-rules.ts'
+import { sendPart, wantedPart } from './stored-bytes.ts'
 
 /** A longer link is left out: headers have a bound in most clients. */
 const longestLinkChars = 2048
@@ -71,38 +73,99 @@ export interface FileAnswer {
     | undefined
   /** Set where rows were left out for certain, or where the end will tell. */
   readonly truncated: boolean | 'at end'
+  /** The request names its blocks: it will be answered so again. */
+  readonly isPinned: boolean
 }
 
-/** Sends a file, or 304 where the client has it. Headers of caches are the route's, before. Throws NodeError. */
+/** Sends a file or a part of it, or 304 where the client has it. Headers of caches are the route's, before. Throws NodeError. */
 export async function sendFile(
   context: ReplicaContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { format, file, name, query, truncated }: FileAnswer,
+  newest: FileAnswer,
 ): Promise<FastifyReply> {
-  const { heads, tag } = file
+  const { answerFiles } = context.replica
+  const { tag: newestTag } = newest.file
+  const isConditional = request.method !== 'POST' && newestTag !== undefined
+  const isKept = isConditional && newest.format.isReadInParts === true
+  const reader = request.principal.tokenId ?? networkOf(request.ip)
+  const isThere = (tag: string | undefined): boolean => answerFiles.has(tag)
+  const file =
+    isKept && !newest.isPinned
+      ? context.readings.versionFor(request, reply, { reader, newest: newest.file, isThere })
+      : newest.file
+  const answer = { ...newest, file }
+  const { heads, tag = '' } = file
   addVary(reply, 'Accept')
   if (heads.length > 0)
     void reply.header(
       'dataset-head',
       heads.map(({ alias, block }) => `${alias};block="${block}"`),
     )
-  const isConditional = request.method !== 'POST' && tag !== undefined
   if (isConditional && isUnchanged(request, reply, tag)) return reply.code(304).send()
-  const describe = (rows: number | undefined): void => {
-    void reply.type(format.mediaTypes[0] ?? '').header('content-disposition', disposition(name, format))
-    if (truncated === true) void reply.header('result-truncated', 'true')
-    const target = query === undefined ? undefined : proofLink(context, { heads, ...query, rows })
-    if (target !== undefined) void reply.header('link', `<${target}>; rel="describedby"`)
-  }
+  const kept = isKept ? await answerFile(context, request, { ...file, signal: newest.file.signal }) : undefined
+  if (kept !== undefined) return await sendFromDisk(context, request, reply, { answer, tag, kept })
   if (request.method === 'HEAD') {
-    describe(file.rowsAtMost)
+    describe(context, reply, answer, answer.file.rowsAtMost)
     return reply.send(Readable.from([]))
   }
-  const { start, pieces } = await file.start()
+  const stream = await answer.file.start()
+  const isCopied = isKept && answer.isPinned
+  return sendStream(context, request, reply, { answer, stream: isCopied ? answerFiles.aside(tag, stream) : stream })
+}
+
+/** The file where it lies; it is made for whoever wants to know its length, or a part of it. */
+async function answerFile(
+  { replica: { answerFiles } }: ReplicaContext,
+  { method, headers }: FastifyRequest,
+  { tag = '', start, signal }: OpenFile,
+): Promise<AnswerFile | undefined> {
+  if (method !== 'HEAD' && headers.range === undefined) return await answerFiles.find(tag)
+  return await answerFiles.keep(tag, start, signal)
+}
+
+async function sendFromDisk(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { answer, tag, kept }: { readonly answer: FileAnswer; readonly tag: string; readonly kept: AnswerFile },
+): Promise<FastifyReply> {
+  const { sizeBytes, end, stability } = kept
+  const close = (): void => void kept.close()
+  reply.raw.once('close', close)
+  if (reply.raw.closed) close()
+  const bytes = { tag, sizeBytes, pieceBytes, read: kept.read }
+  const part = wantedPart(request, reply, bytes)
+  void reply.header('answer-stability', stability)
+  describe(context, reply, answer, end.rows)
+  if (end.truncated) void reply.header('result-truncated', 'true')
+  context.watchReader(reply.raw)
+  return await sendPart(request, reply, part, bytes)
+}
+
+/** What the file is, of `rows` rows at most; and where the same rows come with a proof. */
+function describe(
+  context: ReplicaContext,
+  reply: FastifyReply,
+  { format, name, query, file, truncated }: FileAnswer,
+  rows: number | undefined,
+): void {
+  void reply.type(format.mediaTypes[0] ?? '').header('content-disposition', disposition(name, format))
+  if (truncated === true) void reply.header('result-truncated', 'true')
+  const target = query === undefined ? undefined : proofLink(context, { heads: file.heads, ...query, rows })
+  if (target !== undefined) void reply.header('link', `<${target}>; rel="describedby"`)
+}
+
+/** Sends a file while it is written. */
+function sendStream(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { answer, stream: { start, pieces } }: { readonly answer: FileAnswer; readonly stream: AnswerStream },
+): FastifyReply {
   const { end, first, stability } = start
   void reply.header('answer-stability', stability)
-  describe(end?.rows ?? file.rowsAtMost)
+  describe(context, reply, answer, end?.rows ?? answer.file.rowsAtMost)
   context.watchReader(reply.raw)
   if (end !== undefined) {
     if (end.truncated) void reply.header('result-truncated', 'true')
@@ -116,7 +179,7 @@ export async function sendFile(
   const hasChunks = request.raw.httpVersion === '1.1'
   // Without chunks the end of the connection is the end of the file: only a reset says that it is not.
   if (!hasChunks) body.once('error', () => request.raw.socket.resetAndDestroy())
-  if (hasChunks && truncated === 'at end') {
+  if (hasChunks && answer.truncated === 'at end') {
     reply.trailer('result-truncated', async () => String(ended?.truncated ?? false))
   }
   return reply.send(body)
@@ -133,8 +196,9 @@ async function* cut(pieces: Pieces, onEnd: (end: StreamEnd) => void): AsyncGener
   }
 }
 
-type Pieces = Awaited<ReturnType<OpenFile['start']>>['pieces']
-type StreamEnd = NonNullable<Awaited<ReturnType<OpenFile['start']>>['start']['end']>
+type AnswerStream = Awaited<ReturnType<OpenFile['start']>>
+type Pieces = AnswerStream['pieces']
+type StreamEnd = NonNullable<AnswerStream['start']['end']>
 
 /** Names of datasets need no escapes. */
 function disposition(name: string, { extension }: FileFormat): string {

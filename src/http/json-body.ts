@@ -65,7 +65,7 @@ class Body {
   readonly #limits: Limits
   readonly #limit: 'verifyBytes' | 'requestJsonBytes'
   readonly #pieces: Uint8Array[] = []
-  #last = new Uint8Array(inlineBytes)
+  #last = new Uint8Array()
   /** Bytes of the last piece that are taken. */
   #filled = 0
   #bytes = 0
@@ -81,6 +81,8 @@ class Body {
     const encoding = contentEncoding(request.headers['content-encoding'])
     const announcedBytes = Number(request.headers['content-length'] ?? 0)
     if (announcedBytes > this.#limits[this.#limit]) throw tooLarge(this.#limit, this.#limits)
+    const isExact = announcedBytes > 0 && encoding === undefined
+    this.#last = new Uint8Array(isExact ? Math.min(announcedBytes, inlineBytes) : inlineBytes)
     for await (const chunk of bodyChunks(payload, encoding, this.#limits)) {
       this.#bytes += chunk.length
       if (this.#bytes > this.#limits[this.#limit]) throw tooLarge(this.#limit, this.#limits)

@@ -13,6 +13,7 @@ import { registerDocument } from './document.ts'
 import { registerJsonBodies } from './json-body.ts'
 import { registerOriginRules } from './origin-rules.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
+import { Readings } from './readings.ts'
 import { registerParameterRules, registerPaths } from './request-target.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
@@ -96,12 +97,13 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   } else registerAbsent(app, 'catalog')
   if (replica !== undefined) {
     const answers = new AnswerBudget(context.limits)
-    context.metrics.gauge(
-      'answers_open_bytes',
-      'Bytes of answers on their way to those who asked.',
-      () => answers.heldBytes,
-    )
-    const own = { ...context, replica, answers, watchReader: registerSlowReaders(app, context) }
+    const { metrics } = context
+    const kept = replica.answers
+    metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
+    metrics.gauge('answers_kept_bytes', 'Bytes of answers kept for those who ask the same.', () => kept.bytes)
+    metrics.counter('answers_reused_total', 'Answers that were there, or being found for another.', () => kept.reused)
+    const readings = new Readings(context.clock)
+    const own = { ...context, replica, answers, readings, watchReader: registerSlowReaders(app, context) }
     for (const register of [registerQuery, registerVerify, registerTail, registerExport, registerOgc])
       register(app, own)
   } else registerAbsent(app, 'replica')

@@ -15,6 +15,7 @@ import { sha3256Hex } from './native-crypto.ts'
 export const hashPattern = /^f1620[0-9a-f]{64}$/
 
 const digestBytes = 32
+const sha2Prefix = 'f1220'
 const sha3Prefix = 'f1620'
 const arrowDigestPrefix = 'f9680c00120'
 /** What stands before the digest of sha2-256, sha3-256 and arrow-digest: the code and the length 32, as varints. */
@@ -30,6 +31,12 @@ export function hashText(digest: Uint8Array): Hash {
 /** The SHA3-256 multihash of `bytes` as text, `f1620…`. */
 export function sha3Hash(bytes: Uint8Array): Hash {
   return `${sha3Prefix}${sha3256Hex(bytes)}`
+}
+
+/** `f1220` and the hex of a 32-byte SHA-256 digest. */
+export function sha2HashText(digest: Uint8Array): Hash {
+  assert(digest.length === digestBytes, 'a SHA-256 digest has 32 bytes')
+  return `${sha2Prefix}${toHex(digest)}`
 }
 
 /** `f9680c00120` and the hex of a 32-byte arrow-digest (code 0x300016): the form of a slice's logical hash. */

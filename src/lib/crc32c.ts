@@ -1,9 +1,12 @@
 // CRC-32C (Castagnoli), the checksum of messages and of frames. node:zlib has only the other CRC-32.
 // Every byte is summed once: sums of neighbours are joined, and bytes known to end with their own checksum are remembered.
-// Sources: RFC 3720 appendix B.4; tables for 16 bytes a step ("slicing by 16", Intel 2006); joining as in zlib.
+// Sources: RFC 3720 appendix B.4; tables for 16 bytes a step ("slicing by 16", Intel 2006), taken as little-endian words;
+// joining as in zlib. By words it is as fast as the same in WebAssembly: 1.8 GB/s (docs/decisions/threads.md).
 
 const polynomial = 0x82f63b78
 const slices = 16
+/** Fewer bytes are summed one by one, sooner than words are laid over them. */
+const leastInWords = 64
 
 /** 16 tables of 256 entries, one after the other: entry (k, b) is the CRC of byte b followed by k zero bytes. */
 const table = makeTable()
@@ -30,25 +33,34 @@ export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length, previou
   const t = table
   let crc = ~previous
   let at = start
-  for (const stop = end - slices; at <= stop; at += slices) {
-    crc ^= (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
-    crc =
-      (t[0xf00 + (crc & 255)] ?? 0) ^
-      (t[0xe00 + ((crc >>> 8) & 255)] ?? 0) ^
-      (t[0xd00 + ((crc >>> 16) & 255)] ?? 0) ^
-      (t[0xc00 + (crc >>> 24)] ?? 0) ^
-      (t[0xb00 + (bytes[at + 4] ?? 0)] ?? 0) ^
-      (t[0xa00 + (bytes[at + 5] ?? 0)] ?? 0) ^
-      (t[0x900 + (bytes[at + 6] ?? 0)] ?? 0) ^
-      (t[0x800 + (bytes[at + 7] ?? 0)] ?? 0) ^
-      (t[0x700 + (bytes[at + 8] ?? 0)] ?? 0) ^
-      (t[0x600 + (bytes[at + 9] ?? 0)] ?? 0) ^
-      (t[0x500 + (bytes[at + 10] ?? 0)] ?? 0) ^
-      (t[0x400 + (bytes[at + 11] ?? 0)] ?? 0) ^
-      (t[0x300 + (bytes[at + 12] ?? 0)] ?? 0) ^
-      (t[0x200 + (bytes[at + 13] ?? 0)] ?? 0) ^
-      (t[0x100 + (bytes[at + 14] ?? 0)] ?? 0) ^
-      (t[bytes[at + 15] ?? 0] ?? 0)
+  if (end - start >= leastInWords) {
+    for (; (bytes.byteOffset + at) % 4 !== 0; at++) crc = (crc >>> 8) ^ (t[(crc ^ (bytes[at] ?? 0)) & 255] ?? 0)
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (end - at) >>> 2)
+    let i = 0
+    for (const stop = words.length - 4; i <= stop; i += 4) {
+      const w0 = crc ^ (words[i] ?? 0)
+      const w1 = words[i + 1] ?? 0
+      const w2 = words[i + 2] ?? 0
+      const w3 = words[i + 3] ?? 0
+      crc =
+        (t[0xf00 + (w0 & 255)] ?? 0) ^
+        (t[0xe00 + ((w0 >>> 8) & 255)] ?? 0) ^
+        (t[0xd00 + ((w0 >>> 16) & 255)] ?? 0) ^
+        (t[0xc00 + (w0 >>> 24)] ?? 0) ^
+        (t[0xb00 + (w1 & 255)] ?? 0) ^
+        (t[0xa00 + ((w1 >>> 8) & 255)] ?? 0) ^
+        (t[0x900 + ((w1 >>> 16) & 255)] ?? 0) ^
+        (t[0x800 + (w1 >>> 24)] ?? 0) ^
+        (t[0x700 + (w2 & 255)] ?? 0) ^
+        (t[0x600 + ((w2 >>> 8) & 255)] ?? 0) ^
+        (t[0x500 + ((w2 >>> 16) & 255)] ?? 0) ^
+        (t[0x400 + (w2 >>> 24)] ?? 0) ^
+        (t[0x300 + (w3 & 255)] ?? 0) ^
+        (t[0x200 + ((w3 >>> 8) & 255)] ?? 0) ^
+        (t[0x100 + ((w3 >>> 16) & 255)] ?? 0) ^
+        (t[w3 >>> 24] ?? 0)
+    }
+    at += 4 * i
   }
   for (; at < end; at++) crc = (crc >>> 8) ^ (t[(crc ^ (bytes[at] ?? 0)) & 255] ?? 0)
   return ~crc >>> 0

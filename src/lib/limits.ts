@@ -50,11 +50,21 @@ export const limitTable = {
   exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
   exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
   exportSlots: { value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
+  answerFileBytes: {
+    value: 4096 * MiB,
+    unit: 'bytes',
+    text: 'Parquet files kept in the cache for readers of parts; those not asked for longest go first',
+  },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
     value: 25,
     unit: 'percent',
     text: 'of answerBytes, what one caller may take with several answers',
+  },
+  keptAnswerBytes: {
+    value: 64 * MiB,
+    unit: 'bytes',
+    text: 'answers kept for those who ask the same of the same blocks, beside answerBytes; 0 keeps none',
   },
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
   openIngestBytes: {

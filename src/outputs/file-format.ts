@@ -54,6 +54,8 @@ export interface FileFormat {
   readonly choices: readonly (keyof FileOptions)[]
   /** Lists of plain values are List columns; else they come as JSON text, as structs, maps and unions always do. */
   readonly hasLists: boolean
+  /** Readers take it in parts, from anywhere in it, and need its length for that. */
+  readonly isReadInParts?: boolean
   /** Throws NodeError `InvalidParameter` or `QueryNotAllowed` for columns that the format cannot hold. */
   begin(columns: readonly FileColumn[], options: FileOptions, tools: FileTools): FileWriter
 }

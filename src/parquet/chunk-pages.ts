@@ -18,8 +18,8 @@ export interface PageSource {
   readonly at: (start: number, end: number) => Promise<Uint8Array>
   /** Turns a page of `codec` (its number in parquet.thrift) into its `length` bytes. Throws DecodeError, UnsupportedParquet. */
   readonly inflate: (codec: number, stored: Uint8Array, length: number) => Promise<Uint8Array> | Uint8Array
-  /** CRC-32 of RFC 1952, unsigned. */
-  readonly crc32: (bytes: Uint8Array) => Promise<number> | number
+  /** CRC-32 of RFC 1952, unsigned; absent: checksums are not looked at. */
+  readonly crc32?: (bytes: Uint8Array) => Promise<number> | number
   /** Takes or, below 0, gives back memory for an inflated page. Throws NodeError where it is too much. */
   readonly hold: (bytes: number) => void
   /** Bytes that are read ahead. */
@@ -103,8 +103,9 @@ export class ChunkPages {
       if (kind === 'dictionary') this.holdDictionary(header)
       else this.heldForPage = inflatedBytes
       const stored = await this.bytes(storedBytes)
-      this.isChecked = header.crc !== undefined
-      if (this.isChecked && (await this.source.crc32(stored)) !== header.crc) {
+      const { crc32 } = this.source
+      this.isChecked = header.crc !== undefined && crc32 !== undefined
+      if (this.isChecked && (await crc32?.(stored)) !== header.crc) {
         damaged('has a page whose checksum (CRC-32) is not that of its bytes')
       }
       if (kind === 'dictionary') {
@@ -183,13 +184,13 @@ export class ChunkPages {
   }
 
   private dataPage(
-    { entries, encoding, crc }: PageHeader,
+    { entries, encoding }: PageHeader,
     parts: { repetition: Uint8Array | undefined; definition: Uint8Array | undefined; body: Uint8Array },
   ): DataPage {
     return {
       entries,
       encoding,
-      isChecked: crc !== undefined,
+      isChecked: this.isChecked,
       definition: levels(parts.definition, this.shape.maxDefinition),
       repetition: levels(parts.repetition, this.shape.maxRepetition),
       body: parts.body,

@@ -14,13 +14,6 @@ export async function snappyUncompress(stored: Uint8Array, length: number): Prom
   return reader.out
 }
 
-/** As `snappyUncompress`, without turns for other work. */
-export function snappyAtOnce(stored: Uint8Array, length: number): Uint8Array {
-  const reader = new SnappyReader(stored, length)
-  reader.read(length)
-  return reader.out
-}
-
 class SnappyReader {
   readonly out: Uint8Array
   private readonly stored: Uint8Array

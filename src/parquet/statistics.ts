@@ -154,17 +154,28 @@ function rangeBounds(leaf: LeafValues, signed: boolean): Bounds | undefined {
   let minEnd = start(first + 1)
   let maxStart = minStart
   let maxEnd = minEnd
+  // What least and greatest begin with, all between them begin with.
+  let shared = 0
   for (let row = first + 1; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
     const from = start(row)
     const to = start(row + 1)
+    if (!signed && from + shared < to && minStart + shared < minEnd && maxStart + shared < maxEnd) {
+      let i = 0
+      while (i < shared && values[from + i] === values[minStart + i]) i++
+      const byte = values[from + shared] ?? 0
+      const isInside = byte > (values[minStart + shared] ?? 0) && byte < (values[maxStart + shared] ?? 0)
+      if (i === shared && isInside) continue
+    }
     if (compare(values, from, to, minStart, minEnd) < 0) {
       minStart = from
       minEnd = to
     } else if (compare(values, from, to, maxStart, maxEnd) > 0) {
       maxStart = from
       maxEnd = to
-    }
+    } else continue
+    shared = 0
+    while (minStart + shared < minEnd && values[minStart + shared] === values[maxStart + shared]) shared++
   }
   if (minEnd - minStart > longestBoundBytes || maxEnd - maxStart > longestBoundBytes) return undefined
   return { min: copyBytes(values, minStart, minEnd), max: copyBytes(values, maxStart, maxEnd) }

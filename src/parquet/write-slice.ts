@@ -6,7 +6,7 @@
 import { batchBytes, concatColumns, sliceBatch } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { concatBytes, utf8 } from '../lib/bytes.ts'
-import { type Field, innerType, type RecordBatch } from '../model/schema.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
 import { type LeafValues, leafValues } from './leaf.ts'
 import { type Bounds, leafBounds } from './statistics.ts'
@@ -54,6 +54,44 @@ export function encodeSlice(options: SliceOptions, batches: readonly RecordBatch
   }
 }
 
+/** Rows of one row group: for each column its pieces, in order. Who joins them takes them out: a row group is large. */
+export interface RowGroupRows {
+  readonly rows: number
+  readonly columns: Column[][]
+}
+
+/** Cuts rows that come in order into row groups; where batches end matters only where bytes end a group. */
+export class RowGroupCut {
+  private pending: RecordBatch[] = []
+  private rows = 0
+  private bytes = 0;
+
+  /** The groups that end in this batch. */
+  *add(batch: RecordBatch): Generator<RowGroupRows, void> {
+    let from = 0
+    while (from < batch.rows) {
+      const to = Math.min(batch.rows, from + rowGroupRows - this.rows)
+      const part = sliceBatch(batch, from, to)
+      this.pending.push(part)
+      this.rows += part.rows
+      this.bytes += batchBytes(part)
+      if (this.rows === rowGroupRows || this.bytes >= rowGroupBytes) yield* this.rest()
+      from = to
+    }
+  }
+
+  /** What is left, if anything, as a group. */
+  *rest(): Generator<RowGroupRows, void> {
+    const { pending, rows } = this
+    const [first] = pending
+    if (first === undefined) return
+    this.pending = []
+    this.rows = 0
+    this.bytes = 0
+    yield { rows, columns: first.columns.map((_, i) => pending.map((batch) => must(batch.columns[i], 'a column'))) }
+  }
+}
+
 /** What the footer says of a row group. */
 interface RowGroup {
   readonly rows: number
@@ -62,24 +100,16 @@ interface RowGroup {
   readonly end: number
 }
 
-/**
- * Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. `add` and
- * `finish` yield after each column of a large row group that they write, so that others may have their turn.
- */
-export class SliceWriter {
-  private readonly leaves: readonly ParquetLeaf[]
-  private readonly compress: Compress | undefined
+/** The file of row groups whose columns are encoded: joins what it is handed, and writes the footer. */
+export class SliceFile {
+  readonly leaves: readonly ParquetLeaf[]
   private readonly group: ColumnGroup | undefined
   private parts: Uint8Array[] = [magic]
   private position = magic.length
   private readonly groups: RowGroup[] = []
-  private pending: RecordBatch[] = []
-  private pendingRows = 0
-  private pendingBytes = 0
 
-  constructor({ fields, compress, group }: SliceOptions) {
+  constructor({ fields, group }: Pick<SliceOptions, 'fields' | 'group'>) {
     this.leaves = [...fields.map(parquetLeaf), ...(group === undefined ? [] : groupLeaves(group))]
-    this.compress = compress
     this.group = group
   }
 
@@ -90,53 +120,29 @@ export class SliceWriter {
     return parts
   }
 
-  /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
-  *add(batch: RecordBatch): Generator<void, void> {
-    assert(batch.columns.length === this.leaves.length, 'a batch has a column for each field')
-    let from = 0
-    while (from < batch.rows) {
-      const to = Math.min(batch.rows, from + rowGroupRows - this.pendingRows)
-      const part = sliceBatch(batch, from, to)
-      this.pending.push(part)
-      this.pendingRows += part.rows
-      this.pendingBytes += batchBytes(part)
-      if (this.pendingRows === rowGroupRows || this.pendingBytes >= rowGroupBytes) yield* this.writeRowGroup()
-      from = to
-    }
-  }
-
-  /**
-   * The rest of the file, in parts to be written one after the other; the last three are its footer, with `metadata` by its
-   * keys (slices have none). Ends the writer.
-   */
-  *finish(metadata: Readonly<Record<string, string>> = {}): Generator<void, Uint8Array[]> {
-    if (this.pendingRows > 0) yield* this.writeRowGroup()
-    const footer = this.footer(Object.entries(metadata))
-    const length = new Uint8Array(4)
-    new DataView(length.buffer).setUint32(0, footer.length, true)
-    return [...this.take(), footer, length, magic]
-  }
-
-  private *writeRowGroup(): Generator<void, void> {
+  /** The next row group: a chunk for each leaf. */
+  add(rows: number, chunks: readonly ColumnChunk[]): void {
+    assert(chunks.length === this.leaves.length, 'a row group has a chunk for each leaf')
     const start = this.position
-    const chunks: { chunk: ColumnChunk; start: number }[] = []
-    // Each column is let go of once it is joined: a row group is large.
-    const pieces = this.leaves.map((_, i) => this.pending.map((batch) => must(batch.columns[i], 'a column')))
-    this.pending = []
-    for (const leaf of this.leaves) {
-      const column = concatColumns(pieces.shift() ?? [])
-      assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
-      const chunk = yield* encodeChunk(leaf, leafValues(leaf, column), this.compress)
+    const placed = chunks.map((chunk) => {
       const at = this.position
       this.parts.push(...chunk.parts)
       this.position += chunk.compressedBytes
       // The footer needs no pages: they would be held twice.
-      chunks.push({ chunk: { ...chunk, parts: [] }, start: at })
-      if (this.pendingRows >= stepRows || column.values.length >= stepBytes) yield
-    }
-    this.groups.push({ rows: this.pendingRows, chunks, start, end: this.position })
-    this.pendingRows = 0
-    this.pendingBytes = 0
+      return { chunk: { ...chunk, parts: [] }, start: at }
+    })
+    this.groups.push({ rows, chunks: placed, start, end: this.position })
+  }
+
+  /**
+   * The rest of the file, in parts to be written one after the other; the last three are its footer, with `metadata` by its
+   * keys (slices have none).
+   */
+  finish(metadata: Readonly<Record<string, string>> = {}): Uint8Array[] {
+    const footer = this.footer(Object.entries(metadata))
+    const length = new Uint8Array(4)
+    new DataView(length.buffer).setUint32(0, footer.length, true)
+    return [...this.take(), footer, length, magic]
   }
 
   private footer(metadata: readonly (readonly [key: string, value: string])[]): Uint8Array {
@@ -146,7 +152,7 @@ export class SliceWriter {
     thrift.i32(1, 1)
     writeParquetSchema(thrift, this.leaves, this.group)
     thrift.i64(3, rows)
-    thrift.structs(4, this.groups, (group) => writeRowGroupMeta(thrift, group))
+    thrift.structs(4, this.groups, (group) => writeRowGroupMeta(thrift, group, this.leaves))
     if (metadata.length > 0) {
       thrift.structs(5, metadata, ([key, value]) => {
         thrift.text(1, key)
@@ -159,12 +165,55 @@ export class SliceWriter {
   }
 }
 
-function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
+/**
+ * Takes rows in order. Between calls it holds at most one row group of rows, beside the bytes already made. `add` and
+ * `finish` yield after each column of a large row group that they write, so that others may have their turn.
+ */
+export class SliceWriter {
+  private readonly file: SliceFile
+  private readonly cut = new RowGroupCut()
+  private readonly compress: Compress | undefined
+
+  constructor(options: SliceOptions) {
+    this.file = new SliceFile(options)
+    this.compress = options.compress
+  }
+
+  /** As `SliceFile.take`. */
+  take(): Uint8Array[] {
+    return this.file.take()
+  }
+
+  /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
+  *add(batch: RecordBatch): Generator<void, void> {
+    assert(batch.columns.length === this.file.leaves.length, 'a batch has a column for each field')
+    for (const group of this.cut.add(batch)) yield* this.writeRowGroup(group)
+  }
+
+  /** As `SliceFile.finish`. Ends the writer. */
+  *finish(metadata: Readonly<Record<string, string>> = {}): Generator<void, Uint8Array[]> {
+    for (const group of this.cut.rest()) yield* this.writeRowGroup(group)
+    return this.file.finish(metadata)
+  }
+
+  private *writeRowGroup({ rows, columns }: RowGroupRows): Generator<void, void> {
+    const chunks: ColumnChunk[] = []
+    for (const leaf of this.file.leaves) {
+      const column = concatColumns(columns.shift() ?? [])
+      chunks.push(yield* encodeColumn(leaf, column, this.compress))
+      if (rows >= stepRows || column.values.length >= stepBytes) yield
+    }
+    this.file.add(rows, chunks)
+  }
+}
+
+function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup, leaves: readonly ParquetLeaf[]): void {
   let uncompressedBytes = 0
   for (const { chunk } of group.chunks) uncompressedBytes += chunk.uncompressedBytes
-  thrift.structs(1, group.chunks, ({ chunk, start }) => {
+  const chunks = group.chunks.map((placed, i) => ({ ...placed, leaf: must(leaves[i], 'a leaf') }))
+  thrift.structs(1, chunks, ({ chunk, start, leaf }) => {
     thrift.i64(2, 0)
-    thrift.struct(3, () => writeChunkMeta(thrift, chunk, start))
+    thrift.struct(3, () => writeChunkMeta(thrift, leaf, { chunk, start }))
   })
   thrift.i64(2, uncompressedBytes)
   thrift.i64(3, group.rows)
@@ -172,10 +221,14 @@ function writeRowGroupMeta(thrift: ThriftWriter, group: RowGroup): void {
   thrift.i64(6, group.end - group.start)
 }
 
-function writeChunkMeta(thrift: ThriftWriter, chunk: ColumnChunk, start: number): void {
-  thrift.i32(1, chunk.leaf.form.physical)
+function writeChunkMeta(
+  thrift: ThriftWriter,
+  leaf: ParquetLeaf,
+  { chunk, start }: { readonly chunk: ColumnChunk; readonly start: number },
+): void {
+  thrift.i32(1, leaf.form.physical)
   thrift.i32s(2, chunk.encodings)
-  thrift.texts(3, chunk.leaf.path)
+  thrift.texts(3, leaf.path)
   thrift.i32(4, chunk.codec)
   thrift.i64(5, chunk.entries)
   thrift.i64(6, chunk.uncompressedBytes)
@@ -201,8 +254,7 @@ const codecs = { uncompressed: 0, zstd: 6 } as const
 const pageTypes = { data: 0, dictionary: 2 } as const
 
 /** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
-interface ColumnChunk {
-  readonly leaf: ParquetLeaf
+export interface ColumnChunk {
   readonly parts: readonly Uint8Array[]
   readonly codec: number
   readonly encodings: readonly number[]
@@ -223,12 +275,14 @@ const leastCompressedBytes = 256
 /** Values of so many bytes are encoded in steps. */
 const stepBytes = 2 * 1024 * 1024
 
-/** Encodes one leaf of a row group, a long one in several steps. */
-function* encodeChunk(
+/** Encodes one leaf of a row group, a long one in several steps. The column has the type of the leaf's field. */
+export function* encodeColumn(
   leaf: ParquetLeaf,
-  values: LeafValues,
+  column: Column,
   compress: Compress | undefined,
 ): Generator<void, ColumnChunk> {
+  assert(column.type.kind === innerType(leaf.field.type).kind, 'columns have the types of the fields')
+  const values = leafValues(leaf, column)
   const isLong = values.values.length >= stepBytes
   const dictionary = dictionaryOf(values)
   const bounds = values.levels === undefined ? leafBounds(dictionary?.entries ?? values) : undefined
@@ -259,7 +313,6 @@ function* encodeChunk(
   )
   const parts = pages.flatMap((one) => one.parts)
   return {
-    leaf,
     parts,
     codec: used === undefined ? codecs.uncompressed : codecs.zstd,
     encodings: [encodings.plain, encodings.rle, ...(dictionary === undefined ? [] : [encodings.rleDictionary])],

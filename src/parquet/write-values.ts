@@ -1,7 +1,7 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
 // Source: Apache Parquet, Encodings (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
-import { bitAt, copyRange, setBit } from '../arrow/buffers.ts'
+import { bitAt, copyInOrder, copyRange, setBit, viewed } from '../arrow/buffers.ts'
 import type { LeafValues } from './leaf.ts'
 import { varintBytes } from './thrift.ts'
 
@@ -49,22 +49,19 @@ function plainBytes(
   before: Uint8Array,
 ): Uint8Array {
   // Null rows may have bytes, which are left out; so this is enough.
-  const out = new Uint8Array(before.length + (offsets[rows] ?? 0) + 4 * (rows - nullCount))
-  out.set(before)
+  const out = viewed(new Uint8Array(before.length + (offsets[rows] ?? 0) + 4 * (rows - nullCount)))
+  const source = viewed(values)
+  out.bytes.set(before)
   let at = before.length
   for (let row = 0; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
     const start = offsets[row] ?? 0
     const end = offsets[row + 1] ?? 0
-    const length = end - start
-    out[at] = length
-    out[at + 1] = length >> 8
-    out[at + 2] = length >> 16
-    out[at + 3] = length >> 24
-    copyRange(out, at + 4, values, start, end)
-    at += 4 + length
+    out.view.setUint32(at, end - start, true)
+    copyInOrder(out, at + 4, source, start, end)
+    at += 4 + end - start
   }
-  return out.subarray(0, at)
+  return out.bytes.subarray(0, at)
 }
 
 /** Distinct values, as a leaf without nulls, and the place of each value present among them. */

@@ -82,12 +82,12 @@ export function sqlText(text: string): string {
 }
 
 /** An RFC 3339 time, or undefined. */
-export function sqlTime(text: string): string | undefined {
+function sqlTime(text: string): string | undefined {
   return parseRfc3339Ms(text) === undefined ? undefined : `CAST(${sqlText(text.toUpperCase())} AS TIMESTAMPTZ)`
 }
 
 /** A full date of RFC 3339, or undefined. */
-export function sqlDate(text: string): string | undefined {
+function sqlDate(text: string): string | undefined {
   return parseRfc3339Ms(`${text}T00:00:00Z`) === undefined ? undefined : `CAST(${sqlText(text)} AS DATE)`
 }
 

@@ -8,6 +8,8 @@ import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, systemFields } from '../model/schema.ts'
+import type { Box } from './cql2.ts'
+import { geometryColumn, type Interval, meets, timeConditions } from './features.ts'
 import { type FileRequest, type OpenFile, openFileQuery } from './files.ts'
 import { type Caller, viewAt } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
@@ -19,6 +21,10 @@ export interface ExportRequest extends Pick<FileRequest, 'format' | 'options'> {
   readonly columns: readonly string[] | 'all' | 'withoutSystem'
   /** A condition in SQL over the columns of a row. */
   readonly where: string | undefined
+  /** Rows whose geometry meets it. */
+  readonly box: Box | undefined
+  /** Rows whose event was in it. */
+  readonly time: Interval | undefined
 }
 
 /** A dataset as a file that is bound to a block. */
@@ -41,8 +47,10 @@ export async function openExport(
   const { where, format, options } = request
   if (where !== undefined) checkCondition(where)
   const head = `SELECT ${columnList(view, request.columns)} FROM "${view.id}"`
-  const before = `${head} WHERE (`
-  const sql = where === undefined ? head : `${before}${where}\n)`
+  const conditions = [...timeConditions(view, request.time), ...boxConditions(view, request)]
+  const before = `${head} WHERE ${[...conditions, '('].join(' AND ')}`
+  const fixed = conditions.length === 0 ? head : `${head} WHERE ${conditions.join(' AND ')}`
+  const sql = where === undefined ? fixed : `${before}${where}\n)`
   const wanted = {
     query: sql,
     queryDialect: 'SqlDuckDb',
@@ -55,9 +63,9 @@ export async function openExport(
   }
   try {
     const file = await openFileQuery(deps, wanted, caller)
-    const start: OpenFile['start'] = async () => {
+    const start: OpenFile['start'] = async (keeping) => {
       try {
-        return await file.start()
+        return await file.start(keeping)
       } catch (error) {
         throw placed(error, before)
       }
@@ -66,6 +74,16 @@ export async function openExport(
   } catch (error) {
     throw placed(error, before)
   }
+}
+
+/** Throws NodeError `InvalidParameter` where there are no geometries to meet the box. */
+function boxConditions(view: DatasetView, { box, options }: ExportRequest): string[] {
+  if (box === undefined) return []
+  const column = geometryColumn(view, options.geometry)
+  if (column !== undefined) return [meets(column.name, box)]
+  throw new NodeError('InvalidParameter', 'bbox: the dataset has no column of geometries.', {
+    hint: 'A text column `geometry` holds GeoJSON; in GeoJson and Parquet geometry=<column> names another.',
+  })
 }
 
 /** The columns that the caller chose, quoted. Throws NodeError `InvalidParameter`. */

@@ -12,7 +12,7 @@ import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
-import { type Box, sqlName, sqlOfCql2, sqlOfEquality } from './cql2.ts'
+import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
 import { askingOf, type Caller, viewFiles } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
@@ -21,13 +21,19 @@ export interface FeatureDeps extends ReplicaDeps {
   readonly spatial: SpatialRows
 }
 
+/** Times, inclusive, RFC 3339; absent: open. */
+export interface Interval {
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
 export interface FeatureRequest {
   readonly view: DatasetView
   readonly limit: number
   readonly skip: number
   readonly box: Box | undefined
-  /** Times of events, inclusive, as SQL; absent: open. */
-  readonly time: { readonly from: string | undefined; readonly to: string | undefined } | undefined
+  /** Of events. */
+  readonly time: Interval | undefined
   /** Values that columns must have. */
   readonly equal: readonly { readonly field: Field; readonly text: string }[]
   /** CQL2 text. */
@@ -48,9 +54,10 @@ const table = 'features'
 /** More rows are not named one by one in a statement. */
 const mostNamedRows = 20_000
 
-/** The column of geometries, or undefined. */
-export function geometryColumn({ schema }: DatasetView): Field | undefined {
-  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'geometry' && innerType(type).kind === 'String')
+/** The column of geometries, of that name where one is given, or undefined. */
+export function geometryColumn({ schema }: DatasetView, called = 'geometry'): Field | undefined {
+  const folded = foldAscii(called)
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === folded && innerType(type).kind === 'String')
 }
 
 /** The system columns, which features do not show. */
@@ -151,16 +158,23 @@ function boundsOf({ west, south, east, north }: Box): Bounds {
   return [west, south, east, north]
 }
 
-function meets(geometry: string, { west, south, east, north }: Box): string {
+/** The condition that a geometry meets a box. */
+export function meets(geometry: string, { west, south, east, north }: Box): string {
   return `st_intersects(${sqlName(geometry)}, ${[west, south, east, north].map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
 }
 
-/** By time and filter. */
+/** The conditions that an event was in an interval. */
+export function timeConditions({ vocabulary }: DatasetView, time: Interval | undefined): string[] {
+  const eventTime = sqlName(vocabulary.eventTimeColumn)
+  const conditions: string[] = []
+  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
+  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  return conditions
+}
+
+/** By time, values and filter. */
 function conditionsOf({ view, time, equal, filter }: FeatureRequest, geometry: string): string[] {
-  const eventTime = sqlName(view.vocabulary.eventTimeColumn)
-  const conditions = equal.map(({ field, text }) => sqlOfEquality(field, text))
-  if (time?.from !== undefined) conditions.push(`${eventTime} >= ${time.from}`)
-  if (time?.to !== undefined) conditions.push(`${eventTime} <= ${time.to}`)
+  const conditions = [...timeConditions(view, time), ...equal.map(({ field, text }) => sqlOfEquality(field, text))]
   if (filter !== undefined) {
     const intersects = (box: Box): string => meets(geometry, box)
     conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))

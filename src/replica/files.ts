@@ -42,8 +42,10 @@ export interface OpenFile {
   readonly rowsAtMost: number | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
-  /** Resolves with the first bytes. */
-  start(): Promise<AnswerStream>
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal
+  /** Resolves with the first bytes. With `keeping` nobody sees them before the last one, and that signal ends the query. */
+  start(keeping?: AbortSignal): Promise<AnswerStream>
 }
 
 /** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
@@ -84,7 +86,8 @@ export async function openFileQuery(
     tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
     isOfCaller: analysis.catalogue !== undefined,
     rowsAtMost: limit,
-    start: async () => await startFile(deps, job, { views, caller }),
+    signal: caller.signal,
+    start: async (keeping) => await startFile(deps, job, { views, caller, keeping }),
   }
 }
 
@@ -104,13 +107,14 @@ export async function openFileTail(
     tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format, ...fileOptions(options), skip, limit }),
     isOfCaller: false,
     rowsAtMost: end - start,
+    signal: caller.signal,
     truncated: start > 0,
-    start: async () => {
+    start: async (keeping) => {
       await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
       const tables = [tailTable(deps.store, view, run)]
       const job = { analysis, tables, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
-      return await startFile(deps, job, { views: [view], caller })
+      return await startFile(deps, job, { views: [view], caller, keeping })
     },
   }
 }
@@ -124,12 +128,21 @@ function headsOf(views: readonly DatasetView[]): DatasetHead[] {
   return [...new Map(heads).values()]
 }
 
-async function startFile(
-  deps: ReplicaDeps,
-  job: StreamJob,
-  { views, caller }: { readonly views: readonly DatasetView[]; readonly caller: Caller },
-): Promise<AnswerStream> {
-  const starting = deps.engine.stream(job, askingOf(deps.catalog, caller))
+interface Run {
+  readonly views: readonly DatasetView[]
+  readonly caller: Caller
+  readonly keeping: AbortSignal | undefined
+}
+
+async function startFile(deps: ReplicaDeps, job: StreamJob, { views, caller, keeping }: Run): Promise<AnswerStream> {
+  const [wanted, by] =
+    keeping === undefined
+      ? [job, caller]
+      : [
+          { ...job, isKept: true },
+          { ...caller, signal: keeping },
+        ]
+  const starting = deps.engine.stream(wanted, askingOf(deps.catalog, by))
   const { start, pieces } = await starting.catch((error: unknown) => deps.objects.blame(error, views))
   return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, views)) }
 }

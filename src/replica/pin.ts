@@ -23,15 +23,17 @@ export interface Caller {
   readonly signal: AbortSignal
   /** Where the bytes of the answer are counted. */
   readonly room: AnswerRoom
+  /** Told when a process has the statement. */
+  readonly begins?: () => void
 }
 
 /** The caller in the engine's terms. A dataset whose name is no longer known may not be read. */
-export function askingOf(catalog: Catalog, { key, mayRead, signal, room }: Caller): Asking {
+export function askingOf(catalog: Catalog, { key, mayRead, signal, room, begins }: Caller): Asking {
   const mayReadId = (dataset: string): boolean => {
     const name = catalog.heldName(dataset)
     return name !== undefined && mayRead(name)
   }
-  return { caller: { key, mayRead: mayReadId }, signal, room }
+  return { caller: { key, mayRead: mayReadId }, signal, room, ...(begins && { begins }) }
 }
 
 /** A name as the statement has it. */
@@ -63,6 +65,7 @@ export class Reader {
    */
   async find(text: string): Promise<DatasetChain | undefined> {
     const name = text.startsWith('did:') ? await this.catalog.nameOfId(text) : await this.#nameOf(text)
+    // mutant: an answer is reused for who may not read
     return name !== undefined && this.mayRead(name) ? this.catalog.chainOf(name) : undefined
   }
 

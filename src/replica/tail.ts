@@ -6,8 +6,9 @@ import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt, viewFiles } from './pin.ts'
-import { answerTag, mediaTypeOf, outputOf, type QueryAnswer, type ReplicaDeps } from './query.ts'
+import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
 
 interface TailRequest {
   readonly alias: string

@@ -254,11 +254,11 @@ test('a message that breaks the fold halts its dataset alone, and can be rejecte
   await until('a is halted', () => running.builder.status().halted.length === 1)
   expect(running.builder.status()).toMatchObject({
     ready: true,
-    halted: [{ dataset: a, reason: 'PoisonBlock', message: 3 }],
+    halted: [{ dataset: a, reason: 'PoisonBlock', message: 2 }],
   })
   await running.builder.stop()
   breaking.mockRestore()
-  await reject(3)
+  await reject(2)
   await buildAll(log, store)
   expect(await outcomesOf(a)).toMatchObject([{ position: 3, status: operatorsWord }])
 })

@@ -53,19 +53,19 @@ test('memory is given back as blocks are built, and what finds no room is read a
   const writer = new TestWriter('w')
   const memory = new RowMemory(100_000)
   const fold = new FoldHarness(id, new KeptRows(memory))
-  const get = vi.spyOn(fold.log, 'get')
+  const read = vi.spyOn(fold.log, 'read')
   const readAgain = async (rows: number): Promise<number> => {
     await fold.takeAll([writer.create(id, 'acme/a'), writer.rows(id, [{ rows }]), ...writer.parts(id, { rows }, 3)])
-    get.mockClear()
+    read.mockClear()
     for (const { positions } of fold.state.open?.sources ?? []) {
       for await (const _ of readBatches(fold.source, positions));
     }
     await fold.take(writer.cut([{ dataset: id, sequence: fold.state.nextSequence }]))
     expect(memory.freeBytes).toBe(100_000)
-    return get.mock.calls.length
+    return read.mock.calls.length
   }
   expect(await readAgain(100)).toBe(0)
-  expect(await readAgain(10_000)).toBe(4)
+  expect(await readAgain(10_000)).toBe(2)
 })
 
 test('a builder asks its log for no rows again while they are fresh', async () => {
@@ -74,6 +74,7 @@ test('a builder asks its log for no rows again while they are fresh', async () =
   const log = openMemoryLog()
   const store = openMemoryStore()
   const get = vi.spyOn(log, 'get')
+  const read = vi.spyOn(log, 'read')
   const running = await start(log, store)
   await log.append(0, [
     writer.create(id, 'acme/a'),
@@ -84,4 +85,5 @@ test('a builder asks its log for no rows again while they are fresh', async () =
   await drained(log, running)
   await running.builder.stop()
   expect(new Set(get.mock.calls.map(([, position]) => position))).toEqual(new Set([cut]))
+  expect(read.mock.calls.filter(([, , { follow }]) => follow === false)).toEqual([])
 })

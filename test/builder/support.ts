@@ -128,11 +128,14 @@ export interface LargeBatch {
 /** Makes messages as one process would: one writer, numbered. */
 export class TestWriter {
   readonly writer: string
+  readonly #version: 1 | 2
   n = 0
   atMs = 0
   #row = 0
 
-  constructor(seed: string) {
+  /** `version`: of the stream, for large batches. */
+  constructor(seed: string, version: 1 | 2 = 1) {
+    this.#version = version
     this.writer = Buffer.from(sha3256(utf8(seed)).subarray(0, 16)).toString('base64url')
   }
 
@@ -193,9 +196,9 @@ export class TestWriter {
       part: (i) => {
         const common = this.#common()
         if (i === 0) attempt.n = common.n
-        const first = i === 0 ? { batches: [batch] } : {}
-        const part = { attempt, number: i + 1, count }
-        const header: RowsHeader = { kind: 'rows', ...common, dataset, schemaSequence: 1, part, ...first }
+        const telling = i === (this.#version === 1 ? 0 : count - 1) ? { batches: [batch] } : {}
+        const part = { attempt, number: i + 1, ...(this.#version === 1 || i === count - 1 ? { count } : {}) }
+        const header: RowsHeader = { kind: 'rows', ...common, dataset, schemaSequence: 1, part, ...telling }
         return encodeMessage(header, payload.subarray(i * size, (i + 1) * size))
       },
     }

@@ -46,6 +46,7 @@ async function streamed(format: string, sql: string, limit?: number): Promise<Ui
     options: { escapeFormulas: false, geometry: undefined },
     names: await namesOf(sql),
     limit,
+    isKept: false,
     exportBytes: 1e9,
   })
   return concatBytes(parts)

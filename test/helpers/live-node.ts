@@ -13,6 +13,7 @@ import { type OpenApiDocument, undocumented } from './openapi-check.ts'
 export interface Answer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
+  readonly trailers: IncomingMessage['trailers']
   readonly bytes: Uint8Array
   readonly text: string
   /** The body read as JSON; undefined when it is none. */
@@ -137,7 +138,8 @@ function answerOf(response: IncomingMessage, bytes: Buffer): Answer {
   const json = jsonOf(text)
   const at = (path: string): unknown => path.split('.').reduce<unknown>((value, name) => memberOf(value, name), json)
   const status = response.statusCode ?? 0
-  return { status, headers: response.headers, bytes, text, json, at, refusal: `${status} ${String(at('error.kind'))}` }
+  const { headers, trailers } = response
+  return { status, headers, trailers, bytes, text, json, at, refusal: `${status} ${String(at('error.kind'))}` }
 }
 
 function memberOf(value: unknown, name: string): unknown {

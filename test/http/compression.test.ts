@@ -65,6 +65,45 @@ describe('an answer', () => {
   })
 })
 
+describe('a file', () => {
+  const sql = "select i, 'a text of row ' || i as text, null as geometry from range(200000) r(i)"
+  const file = (format: string, statement = sql, more = ''): string =>
+    `/query?${new URLSearchParams({ query: statement, format }).toString()}${more}`
+
+  it.each(['Csv', 'NdJson', 'GeoJson', 'NdGeoJson'])('of text is compressed while it is made: %s', async (format) => {
+    const path = file(format, sql.replace('null as', 'null::varchar as'))
+    const plain = await live.call(path)
+    const packed = { br: await get(path, 'br'), gzip: await get(path, 'gzip') }
+    expect(brotliDecompressSync(packed.br.bytes).equals(plain.bytes)).toBe(true)
+    expect(gunzipSync(packed.gzip.bytes).equals(plain.bytes)).toBe(true)
+    expect(packed.gzip.bytes.length).toBeLessThan(plain.bytes.length / 3)
+    for (const [encoding, { headers }] of Object.entries(packed)) {
+      expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Origin, Accept, Accept-Encoding' })
+      expect(headers['content-length']).toBeUndefined()
+      const again = await get(path, encoding, { 'if-none-match': String(headers.etag) })
+      expect([again.status, again.headers.etag]).toEqual([304, headers.etag])
+    }
+    const tags = [plain, packed.br, packed.gzip].map(({ headers }) => headers.etag)
+    expect(new Set(tags).size).toBe(3)
+  })
+
+  it.each(['Parquet', 'Arrow'])('of columns is not: %s', async (format) => {
+    const answer = await get(file(format), 'gzip, br')
+    expect([answer.status, answer.headers['content-encoding']]).toEqual([200, undefined])
+  })
+
+  it('says behind its rows that there are more', async () => {
+    const answer = await get(file('Csv', sql, '&limit=100000'), 'gzip')
+    expect(gunzipSync(answer.bytes).toString().split('\r\n')).toHaveLength(100_002)
+    expect(answer.trailers).toEqual({ 'result-truncated': 'true' })
+  })
+
+  it.each(['gzip', 'br'])('that breaks off is never whole: %s', async (encoding) => {
+    const late = "select case when i = 1000000 then cast('x' || i as integer) else i end as v from range(2000000) r(i)"
+    await expect(get(file('Csv', late), encoding)).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+})
+
 describe('a stored object', () => {
   it('is sent as it is stored', async () => {
     const blocks = await live.call('/acme/goods/blocks')

@@ -174,12 +174,12 @@ describe('formats of /query', () => {
     expect(told(await live.call(query({ format: 'Xlsx' })))).toEqual([400, 'InvalidParameter', undefined])
   })
 
-  it('answer HEAD without running', async () => {
+  it('answer HEAD without running where they are streamed', async () => {
     const slow = 'select count(*) as n from range(100000) a, range(100000) b where a.range + b.range < 0'
-    const answer = await live.call(query({ format: 'Parquet' }, slow), { method: 'HEAD' })
+    const answer = await live.call(query({ format: 'Csv' }, slow), { method: 'HEAD' })
     expect([answer.status, answer.headers['content-type'], answer.headers['content-length']]).toEqual([
       200,
-      'application/vnd.apache.parquet',
+      'text/csv; charset=utf-8; header=present',
       undefined,
     ])
   })
@@ -300,9 +300,30 @@ describe('/export', () => {
     ["where=exists(from+read_csv('/etc/passwd'))", 'QueryNotAllowed'],
     ['format=JsonAoa', 'InvalidParameter'],
     ['geometry=name', 'InvalidParameter'],
+    ['bbox=0,0,1,1', 'InvalidParameter'],
+    ['bbox=0,0,1', 'InvalidParameter'],
+    ['datetime=yesterday', 'InvalidParameter'],
+    ['datetime=2024-02-31', 'InvalidParameter'],
   ])('refuses %s as %s', async (parameters, kind) => {
     const answer = await live.call(`/acme/goods/export?format=Csv&${parameters}`.replace('format=Csv&format', 'format'))
     expect(answer.at('error.kind')).toBe(kind)
+  })
+
+  it.each([
+    ['2024-01-01T00:00:01.5Z', [2]],
+    ['2024-01-01T00:00:01.5Z/2024-01-01T00:00:02Z', [2, 3]],
+    ['../2024-01-01T01:00:00%2B01:00', [1]],
+    ['2024-01-01T00:00:03Z/..', [4]],
+    ['2024-01-01', [1, 2, 3, 4]],
+  ])('takes rows by datetime=%s', async (datetime, expected) => {
+    const named = { plain: 1, '"=1+1, ""quoted"""': 2, '""': 3, '': 4 }
+    const answer = await live.call(`/acme/goods/export?format=Csv&columns=name&datetime=${datetime}`)
+    const names = answer.text.split('\r\n').slice(1, -1)
+    expect(names.map((name) => new Map(Object.entries(named)).get(name))).toEqual(expected)
+    const both = await live.call(
+      `/acme/goods/export?format=Csv&datetime=${datetime}&where=1=1 or false`.replaceAll(' ', '+'),
+    )
+    expect(both.text.split('\r\n').length - 2).toBe(names.length)
   })
 
   it('says where in the condition a fault stands', async () => {
@@ -310,6 +331,8 @@ describe('/export', () => {
       `/acme/goods/export?${new URLSearchParams({ where: 'amount > nothing' }).toString()}`,
     )
     expect([answer.at('position.line'), answer.at('position.column')]).toEqual([1, 10])
+    const more = new URLSearchParams({ where: 'amount > nothing', datetime: '2024-01-01' }).toString()
+    expect((await live.call(`/acme/goods/export?${more}`)).at('position.column')).toBe(10)
   })
 })
 
@@ -348,6 +371,17 @@ describe('GeoJSON', () => {
         .slice(1)
         .map((text) => JSON.parse(text).properties.name),
     ).toEqual(['Oslo', 'nowhere'])
+  })
+
+  it('goes out where it meets a box', async () => {
+    const names = async (bbox: string): Promise<unknown> => {
+      const { features: found } = JSON.parse((await live.call(`/acme/places/export?format=GeoJson&bbox=${bbox}`)).text)
+      return found.map(({ properties }: { properties: { name: string } }) => properties.name)
+    }
+    expect(await names('10,59,11,60')).toEqual(['Oslo'])
+    expect(await names('10.75,59.91,0,11,60,100')).toEqual(['Oslo'])
+    expect(await names('170,-90,-170,90')).toEqual([])
+    expect(await names('-180,-90,180,90')).toEqual(['Oslo'])
   })
 
   it('takes its geometry from the column that is named, and refuses what is none', async () => {

@@ -77,7 +77,7 @@ describe('a caller with many queries', () => {
     const headers = { 'content-type': 'application/json' }
     const request = httpRequest({ hostname, port, path: '/query', method: 'POST', headers, agent: false })
     request.on('error', () => {})
-    request.end(JSON.stringify({ query: 'select sum(range % 7) from range(1000000000000)' }))
+    request.end(JSON.stringify({ query: `select ${texts++}, sum(range % 7) from range(1000000000000)` }))
     return request
   }
 

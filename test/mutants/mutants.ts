@@ -174,4 +174,16 @@ export const mutants: readonly Mutant[] = [
     to: 'if (this.#size < least) return',
     unit: 'test/catalog/known-ids.test.ts',
   },
+  {
+    name: 'an answer is reused at another head',
+    from: 'asked)',
+    to: '{ ...asked, input: { ...input, datasets: [] } })',
+    unit: 'test/http/reuse.test.ts',
+  },
+  {
+    name: 'an answer is reused for who may not read',
+    from: 'this.mayRead(name)',
+    to: 'true',
+    unit: 'test/http/reuse.test.ts',
+  },
 ]

@@ -182,3 +182,17 @@ test.skipIf(!hasGeoPandas)('is read by GeoPandas, which skips rows by their boun
   rmSync(directory, { recursive: true })
   expect([stdout.toString().trim(), stderr.toString()]).toEqual(['9 1', ''])
 })
+
+const validator = spawnSync('geoparquet-validator', ['--help']).status === 0
+
+test.skipIf(!validator)('is what the GeoParquet validator calls conformant', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'proofstream-geoparquet-'))
+  const path = join(directory, 'a.parquet')
+  const verdicts = [texts, texts.slice(0, 3), []].map((some) => {
+    writeFileSync(path, fileOf(some))
+    const { status, stdout } = spawnSync('geoparquet-validator', ['check', path])
+    return [status, ...(stdout.toString().match(/^ *FAIL.*$/gm) ?? [])]
+  })
+  rmSync(directory, { recursive: true })
+  expect(verdicts).toEqual([[0], [0], [0]])
+})

@@ -16,6 +16,10 @@ export interface ExportOptions {
   readonly columns?: string
   /** A condition in SQL. */
   readonly where?: string
+  /** west,south,east,north */
+  readonly bbox?: string
+  /** from/to */
+  readonly datetime?: string
   /** Whether system columns go out; default: as the format has it. */
   readonly system?: boolean
   /** Column that holds the geometry. */
@@ -26,12 +30,14 @@ export interface ExportOptions {
 export async function exportDataset(context: CommandContext, dataset: string, options: ExportOptions): Promise<number> {
   const path = `${datasetPath(dataset)}/export`
   const target = targetOf(context, options.format)
-  const { at, columns, where, system, geometry } = options
+  const { at, columns, where, bbox, datetime, system, geometry } = options
   const query = {
     format: target.form.dataFormat,
     at,
     columns,
     where,
+    bbox,
+    datetime,
     system: system === undefined ? undefined : String(system),
     geometry,
   }

@@ -3,7 +3,7 @@
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { dateText, decimalText, float32Token } from '../../outputs/value-text.ts'
-import type { JsonText } from '../nested-json.ts'
+import type { JsonText } from '../json-text.ts'
 import { damaged } from './faults.ts'
 import { decimalForm } from './types.ts'
 import { OwnValues, type SharedRows } from './values.ts'

@@ -6,7 +6,7 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { must } from '../../lib/assert.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import { stringToken } from '../../outputs/value-text.ts'
-import type { JsonText } from '../nested-json.ts'
+import type { JsonText } from '../json-text.ts'
 import { damaged } from './faults.ts'
 import { type ArrowValues, type OffsetReader, OwnValues, type SharedRows } from './values.ts'
 

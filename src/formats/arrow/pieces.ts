@@ -9,14 +9,13 @@ import { nextTurn } from '../../lib/clock.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
 import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
 import { GeometryFault } from '../geometry-text.ts'
-import { JsonText, TooLong } from '../nested-json.ts'
+import { JsonText, TooLong } from '../json-text.ts'
 import { at, damaged } from './faults.ts'
 import { type ArrowValues, notText } from './values.ts'
 
 const pieceRows = 16_384
 const pieceBytes = 4 * 1024 * 1024
-/** Bytes of JSON text that are written before others have their turn. */
-const turnBytes = 256 * 1024
+const firstTextBytes = 256
 
 /** A column of a record batch. */
 export interface BatchColumn {
@@ -115,10 +114,10 @@ async function jsonColumn(
   { start, end }: { readonly start: number; readonly end: number },
   { firstRecord, recordBytes }: PieceOptions,
 ): Promise<Column> {
-  const text = new JsonText(recordBytes)
+  const text = new JsonText(firstTextBytes, recordBytes)
   const offsets = new Int32Array(end - start + 1)
   const validity = new Uint8Array((end - start + 7) >> 3)
-  let [rows, nullCount, turnAt] = [0, 0, turnBytes]
+  let [rows, nullCount] = [0, 0]
   while (start + rows < end && (rows === 0 || text.length < pieceBytes)) {
     const before = text.length
     if (values.isPresent(start + rows)) {
@@ -127,9 +126,7 @@ async function jsonColumn(
     if (text.length === before) nullCount += 1
     else setBit(validity, rows)
     offsets[++rows] = text.length
-    if (text.length < turnAt) continue
-    turnAt = text.length + turnBytes
-    await nextTurn()
+    if (text.isLong) await nextTurn()
   }
   return makeColumn({
     name,

@@ -7,7 +7,7 @@ import { fixedWidth } from '../../arrow/columns.ts'
 import { toHex, utf8 } from '../../lib/bytes.ts'
 import type { DataType } from '../../model/schema.ts'
 import { fixedText, type LeafText } from '../leaf-text.ts'
-import type { JsonText } from '../nested-json.ts'
+import type { JsonText } from '../json-text.ts'
 import { damaged } from './faults.ts'
 
 /** The rows [start, end) as buffers of a column. */
@@ -195,7 +195,7 @@ const noBytes: Uint8Array = new Uint8Array(0)
 
 function writeString(out: JsonText, bytes: Uint8Array, start: number, end: number): void {
   try {
-    out.string(bytes, start, end)
+    out.utf8String(bytes, start, end)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     damaged(notText)

@@ -7,7 +7,7 @@ import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged } from '../../parquet/refusals.ts'
 import type { Column } from '../../model/schema.ts'
 import type { LeafEntries } from './entries.ts'
-import type { SchemaNode } from './file-columns.ts'
+import type { SchemaNode } from '../../parquet/file-columns.ts'
 import type { LeafText } from '../leaf-text.ts'
 import { leafText } from './leaf-text.ts'
 

@@ -8,15 +8,15 @@ import type { Limits } from '../../lib/limits.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
 import { ChunkPages, type PageSource } from '../../parquet/chunk-pages.ts'
 import type { Footer, RowGroup } from '../../parquet/footer.ts'
-import { damaged } from '../../parquet/refusals.ts'
+import { damaged, UnfitValue } from '../../parquet/refusals.ts'
 import { Assembler, jsonPrinter } from './assembler.ts'
-import { fillTexts, PendingTexts } from './bytes-column.ts'
+import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { LeafEntries } from './entries.ts'
-import { located } from './faults.ts'
-import type { FileColumn } from './file-columns.ts'
-import { fewerValues, readFixedColumn } from './fixed-column.ts'
+import { located, valueFault } from './faults.ts'
+import type { FileColumn } from '../../parquet/file-columns.ts'
+import { fewerValues, readFixedColumn } from '../../parquet/fixed-column.ts'
 import type { GeoColumns } from './geo-columns.ts'
-import { LeafCursor } from './leaf-cursor.ts'
+import { LeafCursor } from '../../parquet/leaf-cursor.ts'
 import { fillNested, type NestedColumn } from './nested-column.ts'
 
 const mostRows = 16_384
@@ -139,10 +139,12 @@ async function fill(
 
 async function cut(column: OpenColumn, rows: number, place: BatchPlace): Promise<Column> {
   try {
-    if (column.kind === 'fixed') return await readFixedColumn(column.cursor, column.field, rows, place.firstRow)
-    return column.pending.cut(column.field, rows, place.firstRow)
+    if (column.kind === 'fixed') return await readFixedColumn(column.cursor, column.field, rows)
+    return column.pending.cut(column.field, rows)
   } catch (error) {
-    throw placed(error, column, place)
+    if (!(error instanceof UnfitValue)) throw placed(error, column, place)
+    const { name } = column.field
+    throw valueFault(error.kind, place.firstRow + error.row, name, `Column '${name}' ${error.reason}.`)
   }
 }
 

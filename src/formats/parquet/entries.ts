@@ -3,7 +3,7 @@
 
 import type { Column, DataType } from '../../model/schema.ts'
 import { BytesSink } from '../../parquet/byte-values.ts'
-import { entriesBefore, type LeafCursor, pieceEntries } from './leaf-cursor.ts'
+import { entriesBefore, type LeafCursor, pieceEntries } from '../../parquet/leaf-cursor.ts'
 import { PackedValues } from './packed-values.ts'
 
 /** What is read ahead of a leaf, in bytes of text values. */

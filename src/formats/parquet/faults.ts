@@ -1,7 +1,7 @@
 // What a caller is told about a Parquet file: what is wrong, in which column, row group and page, and what to do.
 
-import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
-import { parquetReason, UnsupportedParquet } from '../../parquet/refusals.ts'
+import { DecodeError, NodeError, type RecordErrorKind } from '../../model/errors.ts'
+import { ParquetFault, UnsupportedParquet } from '../../parquet/refusals.ts'
 
 /** Where a fault is. Numbers count from 0. */
 export interface Place {
@@ -31,9 +31,11 @@ export function notRead(place: Place, reason: string, cause?: unknown): NodeErro
 
 /** The error for what was thrown while the file was read at `place`; errors that are complete are handed through. */
 export function located(error: unknown, place: Place): unknown {
-  const reason = parquetReason(error)
-  if (reason === undefined) return error
-  return error instanceof UnsupportedParquet ? notRead(place, reason, error) : malformed(place, reason, error)
+  if (!(error instanceof DecodeError)) return error
+  const isOurs = error instanceof ParquetFault
+  const at = isOurs && error.column !== undefined ? { ...place, column: error.column } : place
+  const reason = isOurs ? error.reason : error.message.slice(error.what.length + 2)
+  return error instanceof UnsupportedParquet ? notRead(at, reason, error) : malformed(at, reason, error)
 }
 
 function placeText({ column, rowGroup, page }: Place): string {

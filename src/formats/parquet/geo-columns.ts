@@ -9,7 +9,7 @@ import { damaged, unsupported } from '../../parquet/refusals.ts'
 import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../crs.ts'
 import { wkbToGeoJson } from '../wkb.ts'
 import { jsonPrinter, type Printer } from './assembler.ts'
-import type { FileColumn } from './file-columns.ts'
+import type { FileColumn } from '../../parquet/file-columns.ts'
 import { nativePrinter } from './geo-native.ts'
 import type { LeafText } from '../leaf-text.ts'
 

@@ -5,7 +5,7 @@ import { NodeError } from '../../model/errors.ts'
 import { damaged } from '../../parquet/refusals.ts'
 import { GeometryFault } from '../geometry-text.ts'
 import { type Assembler, TooLong } from './assembler.ts'
-import type { Ahead, PendingTexts } from './bytes-column.ts'
+import type { Ahead, PendingTexts } from '../../parquet/bytes-column.ts'
 import type { LeafEntries } from './entries.ts'
 import { located, type Place, valueFault } from './faults.ts'
 

@@ -13,7 +13,7 @@ import type { BodyFile } from '../format.ts'
 import { readBatches } from './batches.ts'
 import { checkCodec } from './codecs.ts'
 import { located, malformed, notRead } from './faults.ts'
-import { type FileColumn, fileColumns } from './file-columns.ts'
+import { type FileColumn, fileColumns } from '../../parquet/file-columns.ts'
 import { geoColumns, geoKey } from './geo-columns.ts'
 import { pageSource } from './page-source.ts'
 
@@ -21,6 +21,9 @@ import { pageSource } from './page-source.ts'
 const arrowKey = 'ARROW:schema'
 const mostFooterBytes = 8 * 1024 * 1024
 const mostRowGroups = 10_000
+/** Levels of nesting of a column. */
+const mostDepth = 16
+
 export interface ParquetOptions {
   readonly limits: Pick<Limits, 'columns' | 'recordBytes'>
 }
@@ -34,7 +37,7 @@ export interface ParquetOptions {
 export async function openParquet(file: BodyFile, { limits }: ParquetOptions): Promise<ColumnarFile> {
   try {
     const { footer, start } = await footerOf(file, limits.columns)
-    const columns = fileColumns(footer.schema)
+    const columns = fileColumns(footer.schema, mostDepth)
     let leaves = 0
     for (const column of columns) leaves += column.leaves.length
     if (leaves > limits.columns) throw tooManyColumns(limits.columns)

@@ -3,9 +3,8 @@
 import { fixedWidth } from '../../arrow/columns.ts'
 import { type DataType, typeText } from '../../model/schema.ts'
 import { damaged } from '../../parquet/refusals.ts'
-import type { LeafCursor } from './leaf-cursor.ts'
-
-export const valuesOfNull = 'has values, though it says that it is of nulls alone'
+import { valuesOfNull } from '../../parquet/fixed-column.ts'
+import type { LeafCursor } from '../../parquet/leaf-cursor.ts'
 
 export class PackedValues {
   count = 0

@@ -7,7 +7,7 @@ import { excerptOf } from '../fault-log.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
 import { malformed, type RecordFault, shown } from './faults.ts'
-import type { JsonText } from './json-text.ts'
+import type { JsonText } from '../json-text.ts'
 
 /** Why a cell has no value. */
 type CellFault = Pick<RecordFault, 'kind' | 'message' | 'hint'> | undefined

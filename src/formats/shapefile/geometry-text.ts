@@ -2,7 +2,7 @@
 // counterclockwise and holes clockwise (RFC 7946 §3.1.6): a ring that does not is written from its end.
 
 import { utf8 } from '../../lib/bytes.ts'
-import type { JsonText } from './json-text.ts'
+import type { JsonText } from '../json-text.ts'
 import type { RingGroup } from './rings.ts'
 import type { Shape } from './shape.ts'
 
@@ -102,5 +102,13 @@ function* writeRun(out: JsonText, { start, end, isReversed }: Run, write: WriteO
 }
 
 function writePosition(out: JsonText, { xy, z }: Shape, position: number): void {
-  out.position(xy[2 * position] ?? 0, xy[2 * position + 1] ?? 0, z === undefined ? undefined : (z[position] ?? 0))
+  out.byte(open)
+  out.number(xy[2 * position] ?? 0)
+  out.byte(comma)
+  out.number(xy[2 * position + 1] ?? 0)
+  if (z !== undefined) {
+    out.byte(comma)
+    out.number(z[position] ?? 0)
+  }
+  out.byte(close)
 }

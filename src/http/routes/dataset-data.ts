@@ -122,5 +122,7 @@ async function respondFile(
   if (at !== undefined) keepForEver(reply, context, chain.name)
   else void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')
   const name = `${fileNameOf(file.heads)}-tail`
-  return await sendFile(context, request, reply, { format, file, name, query: undefined, truncated: file.truncated })
+  const { truncated } = file
+  const isPinned = at !== undefined
+  return await sendFile(context, request, reply, { format, file, name, query: undefined, truncated, isPinned })
 }

@@ -8,6 +8,7 @@ import type { FileFormat } from '../../outputs/file-format.ts'
 import { type ExportRequest, openExport } from '../../replica/export.ts'
 import { datasetOf } from '../access.ts'
 import { callerOf, keepForEver } from '../answer.ts'
+import { BoxAndTime, readBoxAndTime } from '../box-and-time.ts'
 import type { ReplicaContext } from '../context.ts'
 import { acceptedFile, fileFormatNamed, fileNameOf, sendFile } from '../file-answer.ts'
 import { At, DatasetParams, FileFormatText, FileParameters } from '../request-target.ts'
@@ -30,6 +31,7 @@ const ExportQuery = Type.Object(
       }),
     ),
     where: Type.Optional(Type.String({ maxLength: 65_536, description: 'A condition in SQL: celsius > 20.' })),
+    ...BoxAndTime,
     ...FileParameters,
   },
   { additionalProperties: false },
@@ -49,6 +51,7 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
         at: query.at === undefined ? undefined : hashOf(query.at),
         columns: chosenColumns(query, format),
         where: query.where,
+        ...readBoxAndTime(query),
       }
       const file = await openExport(context.replica, chain, wanted, callerOf(context, request, reply))
       if (wanted.at !== undefined && file.tag !== undefined) keepForEver(reply, context, chain.name)
@@ -61,6 +64,7 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
         name: fileNameOf(file.heads),
         query: asQuery,
         truncated: false,
+        isPinned: wanted.at !== undefined,
       })
     },
   )

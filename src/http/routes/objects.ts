@@ -1,17 +1,16 @@
 // The ODF transfer routes: refs/head, blocks, data, checkpoints, as an unmodified ODF client pulls them; and GET …/blocks,
 // the chain as people read it, newest block first.
 
-import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { blockPage, decodedBlock, hashOf, type ObjectKind, type Objects } from '../../catalog/objects.ts'
+import { blockPage, decodedBlock, hashOf, type ObjectKind } from '../../catalog/objects.ts'
 import type { NameRecord } from '../../chain/records.ts'
-import { NodeError } from '../../model/errors.ts'
 import { datasetOf, nameOf } from '../access.ts'
 import { isUnchanged, keepForEver } from '../answer.ts'
 import type { HttpContext } from '../context.ts'
 import { addVary } from '../origin-rules.ts'
 import { DatasetParams, DecimalText, pageSize } from '../request-target.ts'
+import { sendPart, wantedPart } from '../stored-bytes.ts'
 
 const DatasetHashParams = Type.Object({
   ...DatasetParams.properties,
@@ -60,34 +59,15 @@ async function sendObject(
     addVary(reply, 'Accept')
     if (wantsJson(request)) return sendDecoded(context, { request, reply, name, hash: found.hash })
   }
+  const bytes = {
+    tag: found.hash,
+    sizeBytes: found.sizeBytes,
+    pieceBytes,
+    read: async (start: number, end: number) => await context.objects.read(found.key, start, end),
+  }
   void reply.header('accept-ranges', 'bytes').type(mediaTypes[kind])
   if (isUnchanged(request, reply, found.hash)) return reply.code(304).send()
-  const range = rangeOf(request, found)
-  if (range === 'outside') {
-    void reply.header('content-range', `bytes */${found.sizeBytes}`)
-    throw new NodeError(
-      'RangeNotSatisfiable',
-      `The range '${(request.headers.range ?? '').slice(0, 80)}' is outside the object of ${found.sizeBytes} bytes.`,
-    )
-  }
-  if (range !== undefined) {
-    void reply.code(206).header('content-range', `bytes ${range.start}-${range.end - 1}/${found.sizeBytes}`)
-  }
-  const { start, end } = range ?? { start: 0, end: found.sizeBytes }
-  void reply.header('content-length', end - start)
-  // An empty stream: fastify would overwrite the length for no body at all.
-  if (request.method === 'HEAD') return reply.send(Readable.from([]))
-  if (end - start <= pieceBytes) return reply.send(Buffer.from(await context.objects.read(found.key, start, end)))
-  return reply.send(Readable.from(pieces(context.objects, found.key, { start, end }), { objectMode: false }))
-}
-
-/** A large object is read as fast as the client takes it, not into memory. */
-async function* pieces(
-  objects: Objects,
-  key: string,
-  { start, end }: { readonly start: number; readonly end: number },
-): AsyncGenerator<Uint8Array> {
-  for (let at = start; at < end; at += pieceBytes) yield await objects.read(key, at, Math.min(end, at + pieceBytes))
+  return await sendPart(request, reply, wantedPart(request, reply, bytes), bytes)
 }
 
 /** The block in JSON, for people; its tag is another than that of the bytes. */
@@ -103,30 +83,6 @@ async function sendDecoded(
 function wantsJson(request: FastifyRequest): boolean {
   const accepted = (request.headers.accept ?? '').split(',').map((one) => one.split(';')[0]?.trim().toLowerCase())
   return accepted.includes('application/json') && !accepted.includes(mediaTypes.blocks)
-}
-
-/** The range asked for (RFC 9110 §14); none when If-Range names other bytes than these. */
-function rangeOf(
-  request: FastifyRequest,
-  found: { readonly hash: string; readonly sizeBytes: number },
-): { start: number; end: number } | 'outside' | undefined {
-  const held = request.headers['if-range']
-  if (held !== undefined && held !== `"${found.hash}"`) return undefined
-  return byteRange(request.headers.range, found.sizeBytes)
-}
-
-/** One byte range; several, or what is no range, is answered as the whole object. */
-function byteRange(
-  header: string | undefined,
-  sizeBytes: number,
-): { start: number; end: number } | 'outside' | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '')
-  if (match === null || (match[1] === '' && match[2] === '')) return undefined
-  const [, first = '', last = ''] = match
-  const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
-  const end = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1)
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
-  return start < end ? { start, end } : 'outside'
 }
 
 const BlocksQuery = Type.Object(

@@ -5,8 +5,8 @@ import { type Static, Type } from 'typebox'
 import type { DatasetView } from '../../catalog/dataset-chain.ts'
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { type Box, boxOf, sqlTime } from '../../replica/cql2.ts'
 import { type FeatureRequest, propertyFields } from '../../replica/features.ts'
+import { BoxAndTime, readBoxAndTime } from '../box-and-time.ts'
 import { DecimalText } from '../request-target.ts'
 
 /** The coordinates of GeoJSON: longitude and latitude in WGS 84. */
@@ -41,12 +41,9 @@ const itemsParameters = {
   f: FormatText,
   limit: Type.Optional(DecimalText('Features of one page, 1 to 10,000; 10 by default.')),
   offset: Type.Optional(DecimalText('Features left out at the start.')),
-  bbox: Type.Optional(Type.String({ maxLength: 300, description: 'west,south,east,north in degrees.' })),
+  ...BoxAndTime,
   'bbox-crs': CrsText,
   crs: CrsText,
-  datetime: Type.Optional(
-    Type.String({ maxLength: 100, description: 'An event time, or an interval: from/to, ../to, from/.. .' }),
-  ),
   filter: Type.Optional(Type.String({ maxLength: 8000, description: 'CQL2 text.' })),
   'filter-lang': Type.Optional(Type.String({ maxLength: 20, description: 'cql2-text.' })),
   'filter-crs': CrsText,
@@ -91,8 +88,7 @@ export function featureRequest(view: DatasetView, asked: AskedItems): FeatureReq
     view,
     limit: limitOf(asked.limit, { usual: defaultItems, most: mostItems }),
     skip: Number(asked.offset ?? 0),
-    box: asked.bbox === undefined ? undefined : readBox(asked.bbox),
-    time: asked.datetime === undefined ? undefined : readInterval(asked.datetime),
+    ...readBoxAndTime(asked),
     equal: readEqual(view, asked),
     filter: asked.filter,
     sortBy: (asked.sortby ?? '')
@@ -117,32 +113,4 @@ function readEqual(view: DatasetView, asked: AskedItems): FeatureRequest['equal'
       },
     )
   })
-}
-
-function readBox(text: string): Box {
-  const parts = text.split(',')
-  const box = parts.every((part) => /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(part))
-    ? boxOf(parts.map(Number))
-    : undefined
-  if (box !== undefined) return box
-  throw invalid(`bbox is '${text.slice(0, 100)}'.`, 'Write west,south,east,north in degrees, such as bbox=5,58,12,64.')
-}
-
-/** A date stands for all of its day. */
-function momentOf(part: string, timeOfDay: string): string | undefined {
-  return sqlTime(/^\d{4}-\d{2}-\d{2}$/.test(part) ? `${part}T${timeOfDay}Z` : part)
-}
-
-function readInterval(text: string): NonNullable<FeatureRequest['time']> {
-  const parts = text.split('/')
-  const [first = '', last = first] = parts
-  const isOpen = (part: string): boolean => parts.length === 2 && (part === '' || part === '..')
-  const from = isOpen(first) ? undefined : momentOf(first, '00:00:00')
-  const to = isOpen(last) ? undefined : momentOf(last, '23:59:59.999999')
-  const isTold = (isOpen(first) || from !== undefined) && (isOpen(last) || to !== undefined)
-  if (parts.length <= 2 && isTold) return { from, to }
-  throw invalid(
-    `datetime is '${text.slice(0, 100)}'.`,
-    'Write an RFC 3339 time, or an interval: 2026-01-01T00:00:00Z/2026-02-01T00:00:00Z, ../2026-02-01T00:00:00Z.',
-  )
 }

@@ -230,7 +230,7 @@ async function respondFile(
     const wanted = read()
     return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
   })
-  const { query: sql, skip, limit, parameters } = wanted
+  const { query: sql, skip, limit, parameters, pins } = wanted
   const { heads } = file
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
@@ -251,6 +251,7 @@ async function respondFile(
     name: fileNameOf(heads),
     query: file.isOfCaller ? undefined : { sql, skip, parameters },
     truncated,
+    isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
   })
 }
 

@@ -27,6 +27,7 @@ export const parquet: FileFormat = {
   hasSystemColumns: true,
   choices: ['geometry'],
   hasLists: true,
+  isReadInParts: true,
   begin: (columns, options, tools) => beginParquet(columns, options, tools),
 }
 

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonText } from '../../../src/formats/shapefile/json-text.ts'
+import { JsonText } from '../../../src/formats/json-text.ts'
 import { groupRings, type Ring, ringOf } from '../../../src/formats/shapefile/rings.ts'
 import { featureLines, fixture } from './reading.ts'
 

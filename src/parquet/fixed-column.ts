@@ -1,25 +1,17 @@
 // A flat column of fixed width, or of booleans, cut into rows: values are copied or converted, nulls spread between them.
 
-import { setBit, setBits } from '../../arrow/buffers.ts'
-import { fixedWidth, makeColumn } from '../../arrow/columns.ts'
-import { must } from '../../lib/assert.ts'
-import { type Column, type Field, innerType, isOptional } from '../../model/schema.ts'
-import { typeText } from '../../model/schema.ts'
-import { damaged } from '../../parquet/refusals.ts'
-import { valueFault } from './faults.ts'
+import { setBit, setBits } from '../arrow/buffers.ts'
+import { fixedWidth, makeColumn } from '../arrow/columns.ts'
+import { must } from '../lib/assert.ts'
+import { type Column, type Field, innerType, isOptional, typeText } from '../model/schema.ts'
+import { damaged, UnfitValue } from './refusals.ts'
 import { type LeafCursor, pieceEntries } from './leaf-cursor.ts'
-import { valuesOfNull } from './packed-values.ts'
 
 /** Room for one piece of physical values; nothing is awaited while it is in use. */
 let scratch = new Uint8Array(16 * pieceEntries)
 
-/** Reads `rows` rows, the first of which is row `firstRow` of the file, as the column `field`. */
-export async function readFixedColumn(
-  cursor: LeafCursor,
-  field: Field,
-  rows: number,
-  firstRow: number,
-): Promise<Column> {
+/** Reads `rows` entries as the column `field`. Throws ParquetFault. */
+export async function readFixedColumn(cursor: LeafCursor, field: Field, rows: number): Promise<Column> {
   const type = innerType(field.type)
   const { reading } = cursor.leaf.leafType
   if (reading === 'none') return readNulls(cursor, field, rows)
@@ -31,10 +23,7 @@ export async function readFixedColumn(
     if (!(await cursor.more())) damaged(fewerValues)
     const count = Math.min(rows - row, cursor.tail - cursor.head)
     const bad = readPiece(cursor, out, row, count, rows)
-    if (bad >= 0) {
-      const what = `holds ${typeText(type)}; this value is beyond`
-      throw valueFault('OutOfRange', firstRow + bad, field.name, `Column '${field.name}' ${what}.`)
-    }
+    if (bad >= 0) throw new UnfitValue('OutOfRange', bad, `holds ${typeText(type)}; this value is beyond`)
     row += count
   }
   const { validity, nullCount } = out
@@ -53,6 +42,7 @@ export async function readFixedColumn(
 }
 
 export const fewerValues = 'has fewer values in its pages than in its footer'
+export const valuesOfNull = 'has values, though it says that it is of nulls alone'
 
 interface Out {
   readonly values: Uint8Array

@@ -1,17 +1,13 @@
 // The columns of a file, from its schema: flat ones have a type of ours, nested ones are JSON text.
 // Source: Apache Parquet, parquet.thrift (SchemaElement), LogicalTypes (nested types).
 
-import { type Field, optional } from '../../model/schema.ts'
-import type { SchemaElement } from '../../parquet/footer.ts'
-import { damaged, unsupported } from '../../parquet/refusals.ts'
-import { located } from './faults.ts'
+import { type Field, optional } from '../model/schema.ts'
+import type { SchemaElement } from './footer.ts'
+import { damaged, inColumn, unsupported } from './refusals.ts'
 import type { Leaf } from './leaf-cursor.ts'
 import { leafType } from './leaf-types.ts'
 
 const repetitions = { required: 0, optional: 1, repeated: 2 } as const
-
-/** Levels of nesting of a column; more are refused. */
-const mostDepth = 16
 
 /** A node of the schema below the root: a leaf, or a group of nodes. Levels are those at which its value is there. */
 export interface SchemaNode {
@@ -33,11 +29,11 @@ export interface FileColumn {
   readonly leaves: readonly Leaf[]
 }
 
-/** The columns of `schema`, at least one. Throws NodeError that names the column. */
-export function fileColumns(schema: readonly SchemaElement[]): FileColumn[] {
+/** The columns of `schema`, nested at most `mostDepth` levels deep. Throws ParquetFault that names the column. */
+export function fileColumns(schema: readonly SchemaElement[], mostDepth: number): FileColumn[] {
   const [root] = schema
   if (root === undefined || root.children === undefined) return damaged('has no schema')
-  const walk: Walk = { schema, at: 1, leaves: [] }
+  const walk: Walk = { schema, mostDepth, at: 1, leaves: [] }
   const columns: FileColumn[] = []
   for (let i = 0; i < root.children; i++) {
     const first = walk.leaves.length
@@ -50,6 +46,7 @@ export function fileColumns(schema: readonly SchemaElement[]): FileColumn[] {
 
 interface Walk {
   readonly schema: readonly SchemaElement[]
+  readonly mostDepth: number
   at: number
   readonly leaves: Leaf[]
 }
@@ -66,7 +63,7 @@ function readNode(walk: Walk, above: Above): SchemaNode {
   const { name, repetition, children } = element
   const path = above.path === '' ? name : `${above.path}.${name}`
   try {
-    if (above.depth > mostDepth) unsupported(`is nested more than ${mostDepth} levels deep`)
+    if (above.depth > walk.mostDepth) unsupported(`is nested more than ${walk.mostDepth} levels deep`)
     const isRepeated = repetition === repetitions.repeated
     const levels = {
       maxDefinition: above.maxDefinition + (repetition === repetitions.required ? 0 : 1),
@@ -83,7 +80,7 @@ function readNode(walk: Walk, above: Above): SchemaNode {
     for (let i = 0; i < children; i++) nodes.push(readNode(walk, { ...levels, depth: above.depth + 1, path }))
     return { ...head, leaf: undefined, children: nodes }
   } catch (error) {
-    throw located(error, { column: path })
+    throw inColumn(error, path)
   }
 }
 

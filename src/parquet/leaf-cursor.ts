@@ -1,13 +1,13 @@
 // Where reading stands in one column chunk: its page, the levels that were read and not used, the values that come next.
 
-import type { ByteValues } from '../../parquet/byte-values.ts'
-import type { ChunkPages, DataPage } from '../../parquet/chunk-pages.ts'
-import type { FixedValues } from '../../parquet/fixed-values.ts'
-import { encodings } from '../../parquet/page-header.ts'
-import { BytesAsDecimals, ChunkValues } from '../../parquet/page-values.ts'
-import { damaged } from '../../parquet/refusals.ts'
+import type { ByteValues } from './byte-values.ts'
+import type { ChunkPages, DataPage } from './chunk-pages.ts'
+import type { FixedValues } from './fixed-values.ts'
+import { encodings } from './page-header.ts'
+import { BytesAsDecimals, ChunkValues } from './page-values.ts'
+import { damaged } from './refusals.ts'
+import { UuidTexts } from './conversions.ts'
 import type { LeafType } from './leaf-types.ts'
-import { UuidTexts } from './uuid.ts'
 
 /** Entries whose levels are read at once. */
 export const pieceEntries = 4096
@@ -64,6 +64,20 @@ export class LeafCursor {
     }
     this.readLevels()
     return true
+  }
+
+  /** Of the entries at hand, drops those below level `least`: lists without items. How many are left. */
+  keepItems(least: number): number {
+    if (this.isFull) return this.tail - this.head
+    const { definition } = this
+    let kept = 0
+    for (let i = this.head; i < this.tail; i++) {
+      const level = definition[i] ?? 0
+      if (level >= least) definition[kept++] = level
+    }
+    this.head = 0
+    this.tail = kept
+    return kept
   }
 
   /** The values of the page at hand. */

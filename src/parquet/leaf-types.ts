@@ -1,11 +1,11 @@
 // What the leaves of a Parquet schema are to us: the type of the column, and how its values are read. A type that would
 // not be read exactly is refused by name. Source: Apache Parquet, LogicalTypes (with the older ConvertedTypes).
 
-import { integerType } from '../../arrow/columns.ts'
-import type { DataType, TimeUnit } from '../../model/schema.ts'
-import { logicalTypes, type SchemaElement } from '../../parquet/footer.ts'
-import { physical, physicalNames } from '../../parquet/page-values.ts'
-import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { integerType } from '../arrow/columns.ts'
+import type { DataType, TimeUnit } from '../model/schema.ts'
+import { logicalTypes, type SchemaElement } from './footer.ts'
+import { physical, physicalNames } from './page-values.ts'
+import { damaged, unsupported } from './refusals.ts'
 import {
   type Convert,
   fixedDecimals,

@@ -1,13 +1,13 @@
 // Columns of texts or bytes, read ahead up to a number of rows or bytes and then cut: how many rows a batch has is known
 // only when the bytes of all such columns are.
 
-import { cutBits, isText, setBit, setBits } from '../../arrow/buffers.ts'
-import { makeColumn } from '../../arrow/columns.ts'
-import { decodeUtf8 } from '../../lib/bytes.ts'
-import { type Column, type Field, innerType, isOptional } from '../../model/schema.ts'
-import { BytesSink } from '../../parquet/byte-values.ts'
-import { valueFault } from './faults.ts'
+import { cutBits, isText, setBit, setBits } from '../arrow/buffers.ts'
+import { makeColumn } from '../arrow/columns.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
+import { type Column, type Field, innerType, isOptional } from '../model/schema.ts'
+import { BytesSink } from './byte-values.ts'
 import { entriesBefore, type LeafCursor } from './leaf-cursor.ts'
+import { UnfitValue } from './refusals.ts'
 
 const encoder = new TextEncoder()
 
@@ -47,15 +47,15 @@ export class PendingTexts {
     else this.bitmap(sink.count - 1)
   }
 
-  /** Takes the first `rows` rows as the column `field`, whose first is row `firstRow` of the file. Throws NodeError. */
-  cut(field: Field, rows: number, firstRow: number): Column {
+  /** Takes the first `rows` rows as the column `field`. Throws UnfitValue. */
+  cut(field: Field, rows: number): Column {
     const { sink } = this
     const type = innerType(field.type)
     const end = sink.offsets[rows] ?? 0
     const isAll = rows === sink.count
     const values = isAll ? sink.values.subarray(0, end) : sink.values.slice(0, end)
     const offsets = isAll ? sink.offsets.subarray(0, rows + 1) : sink.offsets.slice(0, rows + 1)
-    if (type.kind === 'String' && !isText(values, offsets)) throw notText(field, values, offsets, firstRow)
+    if (type.kind === 'String' && !isText(values, offsets)) throw notText(values, offsets)
     let validity = this.validity === undefined ? undefined : cutBits(this.validity, 0, rows)
     let nullCount = 0
     if (validity !== undefined) {
@@ -157,7 +157,7 @@ function spreadOffsets(sink: BytesSink, before: number, levels: Uint8Array, top:
 }
 
 /** The fault of a String column whose bytes are no UTF-8. */
-function notText(field: Field, values: Uint8Array, offsets: Int32Array, firstRow: number): Error {
+function notText(values: Uint8Array, offsets: Int32Array): UnfitValue {
   let row = 0
   for (; row < offsets.length - 2; row++) {
     try {
@@ -166,10 +166,5 @@ function notText(field: Field, values: Uint8Array, offsets: Int32Array, firstRow
       break
     }
   }
-  return valueFault(
-    'InvalidUtf8',
-    firstRow + row,
-    field.name,
-    `Column '${field.name}' holds text; this value is not UTF-8.`,
-  )
+  return new UnfitValue('InvalidUtf8', row, 'holds text; this value is not UTF-8')
 }
