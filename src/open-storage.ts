@@ -17,6 +17,7 @@ import { NodeError } from './model/errors.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { withPacks } from './store/packed-store.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
 const logAnswerMs = 2_000
@@ -42,13 +43,18 @@ export async function closeAll(opened: Opening['opened']): Promise<void> {
   for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
 }
 
-/** Opens the store in `root`, which for writing is made where it is missing. Throws as the directory store. */
-export function openStore(
+/**
+ * Opens the store in `root`, which for writing is made where it is missing; objects of chains are found loose or packed.
+ * Throws as the directory store.
+ */
+export async function openStore(
   root: string,
   use: 'read' | 'write',
   onFailure?: (error: unknown) => void,
 ): Promise<ObjectStore> {
-  return use === 'read' ? openReadOnlyDirectoryStore(root) : openDirectoryStore(root, undefined, onFailure)
+  return withPacks(
+    await (use === 'read' ? openReadOnlyDirectoryStore(root) : openDirectoryStore(root, undefined, onFailure)),
+  )
 }
 
 /** Opens the store that `config` names for writing. Throws NodeError `ObjectNotFound` where there is none. */

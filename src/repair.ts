@@ -1,5 +1,5 @@
-// The composition root of an operator's commands on what is stored: `log adopt`, which needs the data directory for
-// itself, and `dataset reject` and `log reject`, which work beside whatever nodes run on the store.
+// The composition root of an operator's commands on what is stored: `log adopt` and `pack`, which need the data directory
+// for themselves, and `dataset reject` and `log reject`, which work beside whatever nodes run on the store.
 
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -10,7 +10,7 @@ import { lockDirectory } from './disk/directory-lock.ts'
 import { systemClock as clock, timeText } from './lib/clock.ts'
 import { openLocalAnnouncements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
-import { NodeError } from './model/errors.ts'
+import { DecodeError, HaltError, NodeError } from './model/errors.ts'
 import {
   closeAll,
   compressor,
@@ -22,9 +22,12 @@ import {
   openTopics,
 } from './open-storage.ts'
 import { createLogger } from './ops/logger.ts'
+import { readHead } from './store/heads.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { listNames, readName } from './store/records.ts'
 import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
+import { packChain } from './store/write-pack.ts'
 
 /** A log as a person names it. */
 export type LogName =
@@ -61,13 +64,7 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
   const opening: Opening = { logger, onFailure: (error) => failure.abort(error), opened: [] }
   const { opened } = opening
   try {
-    const { cache } = dataPaths(config.dataDir)
-    if (await isThere(cache)) {
-      const unlock = lockDirectory(cache, 'cache')
-      opened.push(async () => unlock())
-    }
-    const store = await openStoreThatIs(config, opening.onFailure)
-    opened.push(() => store.close())
+    const store = await openForItself(config, opening)
     const name = await foundName(config, options.old)
     const into = nextName(config, name, options.next)
     const old = name.kind === 'id' ? name.id : await openOldLog(config, name, { ...opening, store })
@@ -77,6 +74,62 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
     return await adoptLog(deps, { old, next, acceptLoss: options.acceptLoss })
   } finally {
     await closeAll(opened)
+  }
+}
+
+/** Opens the store; no node has the data directory until it is closed. Throws as `adopt`. */
+async function openForItself(config: Config, { opened, onFailure }: Opening): Promise<ObjectStore> {
+  const { cache } = dataPaths(config.dataDir)
+  if (await isThere(cache)) {
+    const unlock = lockDirectory(cache, 'cache')
+    opened.push(async () => unlock())
+  }
+  const store = await openStoreThatIs(config, onFailure)
+  opened.push(() => store.close())
+  return store
+}
+
+/** What packing has done to one dataset. */
+export interface PackedDataset {
+  readonly dataset: string
+  /** How many packs were made now. */
+  readonly packs: number
+  /** Why the rest of it cannot be packed: it is damaged. */
+  readonly fault?: string
+}
+
+/**
+ * Packs what is full and not packed of the dataset `alias`, or of all, in the store that `config` names, one after the
+ * other. Durable as far as it has come. Throws NodeErrors `DatasetNotFound`, `LogUnavailable` while a node has the data
+ * directory, `ObjectNotFound` where there is no store, `StorageFull`.
+ */
+export async function packDatasets(config: Config, alias?: string): Promise<readonly PackedDataset[]> {
+  const failure = new AbortController()
+  const opening: Opening = {
+    logger: createLogger(config.logLevel),
+    onFailure: (error) => failure.abort(error),
+    opened: [],
+  }
+  try {
+    const store = await openForItself(config, opening)
+    const done: PackedDataset[] = []
+    for (const dataset of alias === undefined ? await listNames(store) : [alias]) {
+      const name = await readName(store, dataset)
+      if (name === undefined) throw new NodeError('DatasetNotFound', `There is no dataset '${dataset}'.`)
+      const packed = { dataset: name.alias, packs: 0 }
+      try {
+        const head = await readHead(store, name.id)
+        if (head !== undefined) await packChain(store, name.id, head.sequence, () => void packed.packs++)
+        done.push(packed)
+      } catch (error) {
+        if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
+        done.push({ ...packed, fault: error.message })
+      }
+      failure.signal.throwIfAborted()
+    }
+    return done
+  } finally {
+    await closeAll(opening.opened)
   }
 }
 

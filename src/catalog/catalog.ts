@@ -1,26 +1,29 @@
 // What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
 // Everything here is derived from the store and may be dropped at any time.
 
+import { eventKinds, hashIn } from '../chain/pack-summary.ts'
 import type { AdoptionRecord, CommitRecord, NameRecord } from '../chain/records.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { listPacks, PackReader } from '../store/packs.ts'
 import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
 
 const parallelReads = 64
-/** Blocks that the first commit may have beyond one. */
-const creationBlocks = 8
+/** Blocks of a pack that are taken in within a few milliseconds. */
+const blocksAtOnce = 8_192
+const addDataKind = eventKinds.indexOf('AddData')
 /** How long a chain is taken for current where another process may have moved it. */
 const currentMs = 1_000
 
@@ -204,8 +207,10 @@ export class Catalog {
     const chain = new DatasetChain(name)
     // Read first: a head is written after its commit, so the commits that are found below reach it.
     const hint = await readHint(this.#store, name.id)
-    const sequences = await listNumbers(this.#store, commitsPrefix(name.id))
-    chain.reserve(sequences.length + creationBlocks)
+    const packedTo = await this.#applyPacks(chain)
+    const loose = await listNumbers(this.#store, commitsPrefix(name.id))
+    // What lies loose in the range of a pack does not count.
+    const sequences = loose.filter((sequence) => sequence >= packedTo)
     let ahead = this.#commits(chain, sequences.slice(0, parallelReads))
     for (let at = 0; at < sequences.length; at += parallelReads) {
       const group = sequences.slice(at, at + parallelReads)
@@ -230,6 +235,29 @@ export class Catalog {
     this.#chains.keep(chain)
     this.#tell({ chain, fromSequence: 0 })
     return chain
+  }
+
+  /** Takes in what packs say; resolves with the first sequence that none of them covers. Throws HaltError `ChainBroken`. */
+  async #applyPacks(chain: DatasetChain): Promise<number> {
+    const { id, alias } = chain.name
+    const reader = new PackReader(this.#store)
+    const packs = await listPacks(this.#store, id)
+    for (const pack of packs) {
+      const summary = await reader.summary(pack)
+      const named = new Map<number, MetadataBlock>()
+      const last = summary.block.kind.lastIndexOf(addDataKind)
+      for (const [i, kind] of summary.block.kind.entries()) {
+        if (kind === addDataKind && i !== last) continue
+        const hash = hashIn(summary.block.hash, i)
+        named.set(summary.sequence + i, openBlock(chain.name, hash, await reader.object(pack, 'blocks', hash)))
+      }
+      for (let from = 0; from < summary.blocks; from += blocksAtOnce) {
+        const to = Math.min(from + blocksAtOnce, summary.blocks)
+        await whole(`a pack of ${alias} is damaged`, (async () => chain.applyPacked(summary, { from, to }, named))())
+        await nextTurn()
+      }
+    }
+    return packs.at(-1)?.to ?? 0
   }
 
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */

@@ -3,10 +3,12 @@
 // tail or an answer about the dataset is computed from. HeldChains bounds them by bytes, least recently used first; a
 // dropped chain that a request still works with stays the only one of its dataset until that request is done.
 
+import { hashIn, type PackSummary } from '../chain/pack-summary.ts'
 import { logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
+import { DecodeError } from '../model/errors.ts'
 import type {
   DatasetId,
   DataSlice,
@@ -16,7 +18,7 @@ import type {
   MetadataEvent,
   SetAttachments,
 } from '../model/events.ts'
-import { type ChainBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
+import { type ChainBlock, type NewBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
 /** What a chain says of its dataset from block `sequence` on, until another block says something else. */
 export interface Aspects
@@ -67,7 +69,7 @@ export class DatasetChain {
   readonly #aspects: Aspects[] = []
   #aspectBytes = 0
   /** What a block says of these holds until another says something else. */
-  #carried: Pick<ChainBlock, 'log' | 'next' | 'checkpoint'> = { log: undefined, next: -1, checkpoint: undefined }
+  #carried: Pick<NewBlock, 'log' | 'next' | 'checkpoint'> = { log: undefined, next: -1, checkpoint: undefined }
   /** The last block, which is asked for most; made when it is. */
   #head: ChainBlock | undefined
 
@@ -143,9 +145,9 @@ export class DatasetChain {
     return sequence < end ? this.#packed.block(sequence) : undefined
   }
 
-  /** Makes room for `length` blocks at once. */
-  reserve(length: number): void {
-    this.#packed.reserve(length)
+  /** The checkpoint that holds as of block `sequence`; undefined when there is none, and in packs: there the block says it. */
+  checkpointAt(sequence: number): Hash | undefined {
+    return this.#packed.checkpointAt(sequence)
   }
 
   /** What the dataset is at the head. */
@@ -186,6 +188,53 @@ export class DatasetChain {
     this.#head = undefined
     this.#carried = { log, next, checkpoint }
     if (event.kind !== 'AddData') this.#noteAspects(event)
+  }
+
+  /**
+   * Adds blocks [from, to) of a pack, which must be the next ones. `named` are those of them that are no AddData, and the
+   * last of the pack that is one. Throws HaltError `ChainBroken`, DecodeError.
+   */
+  applyPacked(
+    summary: PackSummary,
+    { from, to }: { readonly from: number; readonly to: number },
+    named: ReadonlyMap<number, MetadataBlock>,
+  ): void {
+    const { sequence: first, offset, previous, block } = summary
+    if (from === 0 && (first !== this.#packed.length || previous !== this.#state.head || offset !== this.#rows)) {
+      throw new DecodeError(
+        'pack',
+        `it goes on from block ${first - 1}, ${previous}, and not from ${this.headSequence}`,
+      )
+    }
+    for (let i = from; i < to; i++) {
+      const own = named.get(first + i)
+      if (own !== undefined && own.event.kind !== 'AddData') {
+        this.#state = checkNext(this.#stateBefore(), own, hashIn(block.hash, i))
+        this.#packed.addPacked(summary, i)
+        this.#noteAspects(own.event)
+        continue
+      }
+      this.#packed.addPacked(summary, i)
+      if (own?.event.kind !== 'AddData') continue
+      const { newCheckpoint: checkpoint, newWatermark: watermark, newSourceState: sourceState } = own.event
+      this.#state = { ...this.#state, checkpoint, watermark, sourceState }
+    }
+    this.#state = this.#stateBefore()
+    const { log, next } = this.#packed.block(this.headSequence)
+    this.#carried = { log, next, checkpoint: this.#state.checkpoint?.physicalHash }
+    this.#head = undefined
+  }
+
+  /** The state of the rules with what the last block says of length, hash, time and rows. */
+  #stateBefore(): ChainState {
+    const { length } = this.#packed
+    if (length === 0) return this.#state
+    const { hash: head, systemTime, rows } = this.#packed.block(length - 1)
+    return { ...this.#state, length, head, systemTime, lastOffset: rows === 0 ? undefined : rows - 1 }
+  }
+
+  get #rows(): number {
+    return this.#packed.rowsAt(this.headSequence)
   }
 
   #noteAspects(event: MetadataEvent): void {
@@ -241,7 +290,7 @@ export function viewOf(chain: DatasetChain, sequence: number = chain.headSequenc
 }
 
 /** What a block takes, roughly: for chains whose size is known before they are read. */
-const bytesPerBlock = 160
+const bytesPerBlock = 130
 
 export class HeldChains {
   readonly #bytesMost: number

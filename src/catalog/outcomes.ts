@@ -18,7 +18,7 @@ import { limitTable } from '../lib/limits.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { checkpointKey } from '../store/layout.ts'
-import { readPieces } from '../store/load-block.ts'
+import { loadBlock, readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { DatasetChain } from './dataset-chain.ts'
 import { IdList, IdSet } from './id-set.ts'
@@ -58,8 +58,9 @@ export class Outcomes {
     // A position says nothing of its log; an id does not come twice.
     for (const span of chain.logSpans()) {
       const block = chain.blockAtPosition(batch.position, span)
-      if (block?.checkpoint === undefined) continue
-      const outcome = findOutcome(await this.#checkpoints.of(chain.name, block.checkpoint), batch.id, batch.position)
+      const content = block && (await this.#checkpoints.ofBlock(chain, block))
+      if (block === undefined || content === undefined) continue
+      const outcome = findOutcome(content, batch.id, batch.position)
       if (outcome !== undefined) return { outcome, block }
     }
     return chain.next > batch.position ? 'void' : undefined
@@ -71,8 +72,8 @@ export class Outcomes {
     for (const number of ids.numbersOf(idPrefix(id))) {
       // The n-th checkpoint belongs to the n-th AddData.
       const block = chain.dataBlock(number)
-      if (block?.checkpoint === undefined) continue
-      const content = await this.#checkpoints.of(chain.name, block.checkpoint)
+      const content = block && (await this.#checkpoints.ofBlock(chain, block))
+      if (block === undefined || content === undefined) continue
       const known = content.ids.flatMap((group) => group.ids).find((one) => one.id === id)
       const outcome = findCommitted(content, id)
       if (known !== undefined && outcome !== undefined) return { bodyHash: known.bodyHash, decided: { outcome, block } }
@@ -140,7 +141,8 @@ class KnownIds {
     const timeMs = chain.dataTimeMs(to - 1)
     if (to - ids.next > stepsMost || ids.next === 0) await this.#readBack(ids, chain, { to, timeMs })
     for (let number = ids.next; number < to; number = ids.next) {
-      const content = await this.#checkpoints.of(chain.name, checkpointOf(chain, number))
+      const block = must(chain.dataBlock(number), 'a block with data')
+      const content = must(await this.#checkpoints.ofBlock(chain, block), 'a block with data has a checkpoint')
       for (const { id } of content.ids.flatMap((group) => group.ids)) ids.add(idPrefix(id), number)
       ids.next = number + 1
     }
@@ -151,7 +153,8 @@ class KnownIds {
   async #readBack(ids: IdSet, chain: DatasetChain, head: { to: number; timeMs: number }): Promise<void> {
     const runs: IdList[] = []
     let count = 0
-    for (let hash: Hash | undefined = checkpointOf(chain, head.to - 1); hash !== undefined; ) {
+    const block = must(chain.dataBlock(head.to - 1), 'a block with data')
+    for (let hash = await this.#checkpoints.hashOf(chain, block); hash !== undefined; ) {
       const run = new IdList()
       let oldestMs: number | undefined
       let reachesKnown = false
@@ -176,11 +179,6 @@ class KnownIds {
   }
 }
 
-/** Hash of checkpoint `number`: it belongs to the AddData block of that number. */
-function checkpointOf(chain: DatasetChain, number: number): Hash {
-  return must(chain.dataBlock(number)?.checkpoint, 'a block with data has a checkpoint')
-}
-
 /** A piece is hashed and read in 2 ms. */
 const pieceBytes = 128 * 1024
 /** Contents held, because the callers of one block ask for the same one. */
@@ -198,8 +196,21 @@ class Checkpoints {
     this.#store = store
   }
 
-  /** The content with the ids of its own block alone. Throws HaltError `ChainBroken`. */
-  of(name: NameRecord, hash: Hash): Promise<CheckpointContent> {
+  /** Hash of the checkpoint of an AddData block; the block is asked where the chain does not keep it. Throws HaltError `ChainBroken`. */
+  async hashOf(chain: DatasetChain, { sequence, hash }: ChainBlock): Promise<Hash | undefined> {
+    const kept = chain.checkpointAt(sequence)
+    if (kept !== undefined) return kept
+    const { event } = await loadBlock(this.#store, chain.name, hash)
+    return event.kind === 'AddData' ? event.newCheckpoint?.physicalHash : undefined
+  }
+
+  /** The checkpoint of an AddData block, with the ids of the block alone. Throws HaltError `ChainBroken`. */
+  async ofBlock(chain: DatasetChain, block: ChainBlock): Promise<CheckpointContent | undefined> {
+    const hash = await this.hashOf(chain, block)
+    return hash === undefined ? undefined : this.#of(chain.name, hash)
+  }
+
+  #of(name: NameRecord, hash: Hash): Promise<CheckpointContent> {
     const held = this.#held.get(hash)
     if (held !== undefined) return held
     const reading = this.read(name, hash)

@@ -1,6 +1,8 @@
-// What a chain keeps of each of its blocks: 140 bytes in one buffer, and the way back from a hash to its number.
+// What a chain keeps of each of its blocks: 107 bytes in buffers of 4,096, and the way back from a hash to its number; of
+// blocks that were read one by one also the checkpoint, which the blocks of packs tell themselves when they are asked.
 // Blocks are only ever added. Slices are in the rows of the blocks that brought them; objects are made on demand.
 
+import { eventKinds as kinds, hashIn, type PackSummary } from '../chain/pack-summary.ts'
 import { hashPattern } from '../ids/identifiers.ts'
 import { assert } from '../lib/assert.ts'
 import { SlotTable } from '../lib/collections.ts'
@@ -18,7 +20,6 @@ export interface ChainBlock {
   readonly log: string | undefined
   /** Position in `log` after the last message this block and those before it consumed; -1 before any. */
   readonly next: number
-  readonly checkpoint: Hash | undefined
   /** Slices, rows up to and including this block. */
   readonly sliceCount: number
   readonly rows: number
@@ -34,58 +35,44 @@ export interface SliceRef {
 }
 
 /** What a block adds to those before it. */
-export interface NewBlock extends Pick<ChainBlock, 'hash' | 'systemTime' | 'kind' | 'log' | 'next' | 'checkpoint'> {
+export interface NewBlock extends Pick<ChainBlock, 'hash' | 'systemTime' | 'kind' | 'log' | 'next'> {
+  readonly checkpoint: Hash | undefined
   readonly slice: Omit<SliceRef, 'sequence'> | undefined
 }
 
 // Offsets of the parts of a row. Hashes are bare digests; numbers are little-endian.
-const checkpointAt = 32
-const sliceAt = 64
-const timeMsAt = 96
-const nextAt = 104
-const rowsAt = 112
-const sliceBytesAt = 120
-const sliceCountAt = 128
-const dataCountAt = 132
-const logAt = 136
-const kindAt = 138
-const flagsAt = 139
-const rowBytes = 140
+const sliceAt = 32
+const timeMsAt = 64
+const nextAt = 72
+const rowsAt = 80
+const sliceBytesAt = 88
+const sliceCountAt = 96
+const dataCountAt = 100
+const logAt = 104
+const kindAt = 106
+const rowBytes = 107
 
-const hasCheckpoint = 1
-const hasSlice = 2
 const digestBytes = 32
 /** `2026-03-01T00:00:00.001Z`: longer ones have finer digits. */
 const longestInMs = 24
 const hashPrefix = 'f1620'
+/** Rows of one buffer, a power of two; the last one grows from few, and has at most a fifth unused. */
+const chunkLog2 = 12
 const firstRows = 4
-/** A chain that grows has at most a fifth of its buffer unused. */
 const growth = 1.25
-
-const kinds: readonly MetadataEvent['kind'][] = [
-  'AddData',
-  'Seed',
-  'SetDataSchema',
-  'SetVocab',
-  'SetInfo',
-  'SetLicense',
-  'SetAttachments',
-  'AddPushSource',
-  'ExecuteTransform',
-  'DisablePushSource',
-  'SetPollingSource',
-  'SetTransform',
-  'DisablePollingSource',
-]
+const noRow = Buffer.alloc(digestBytes)
 
 export class PackedBlocks {
-  #rows = Buffer.alloc(firstRows * rowBytes)
+  /** Buffers of rows, and of the checkpoints of those rows: empty for the rows of packs. */
+  readonly #chunks: Buffer[] = []
+  readonly #checkpoints: Buffer[] = []
+  #bytes = 0
   #length = 0
   /** The logs that the chain was read from, in order. */
   readonly #logs: string[] = []
   /** Times that milliseconds do not give back: those of chains that others have written. */
   readonly #fineTimes = new Map<number, Instant>()
-  readonly #byHash = new SlotTable((sequence) => this.#rows.readUInt32LE(sequence * rowBytes))
+  readonly #byHash = new SlotTable((sequence) => this.#chunk(sequence).readUInt32LE(rowAt(sequence)))
 
   get length(): number {
     return this.#length
@@ -93,7 +80,7 @@ export class PackedBlocks {
 
   /** Memory taken. */
   get bytes(): number {
-    return this.#rows.length + this.#byHash.bytes + this.#fineTimes.size * 100
+    return this.#bytes + this.#byHash.bytes + this.#fineTimes.size * 100
   }
 
   get sliceCount(): number {
@@ -105,53 +92,115 @@ export class PackedBlocks {
     return this.#length === 0 ? 0 : this.#countAt(this.#length - 1, dataCountAt)
   }
 
-  /** Makes room for `length` blocks at once. */
-  reserve(length: number): void {
-    if (length * rowBytes <= this.#rows.length) return
-    const grown = Buffer.alloc(length * rowBytes)
-    this.#rows.copy(grown)
-    this.#rows = grown
-  }
-
   /** Adds a block. Throws DecodeError, and then has added nothing. */
   add(block: NewBlock): void {
-    const { slice } = block
+    const { slice, checkpoint } = block
     const rowsBefore = this.rowsAt(this.#length - 1)
     if (slice !== undefined && (slice.start !== rowsBefore || slice.end < slice.start)) {
       throw new DecodeError('block', `its offsets ${slice.start} to ${slice.end} do not follow ${rowsBefore} rows`)
     }
-    const [sliceCount, dataCount] = [this.sliceCount, this.dataCount]
-    if ((this.#length + 1) * rowBytes > this.#rows.length) this.reserve(Math.ceil(this.#length * growth) + 1)
-    const at = this.#length * rowBytes
-    const rows = this.#rows
+    const row = Buffer.alloc(digestBytes)
+    writeDigest(row, 0, checkpoint)
+    const [rows, at] = this.#newRow()
     writeDigest(rows, at, block.hash)
-    writeDigest(rows, at + checkpointAt, block.checkpoint)
     writeDigest(rows, at + sliceAt, slice?.hash)
     rows.writeDoubleLE(this.#timeMs(block.systemTime), at + timeMsAt)
-    rows.writeDoubleLE(block.next, at + nextAt)
-    rows.writeDoubleLE(slice === undefined ? rowsBefore : slice.end + 1, at + rowsAt)
-    rows.writeDoubleLE(slice?.sizeBytes ?? 0, at + sliceBytesAt)
-    rows.writeUInt32LE(sliceCount + (slice === undefined ? 0 : 1), at + sliceCountAt)
-    rows.writeUInt32LE(dataCount + (block.kind === 'AddData' ? 1 : 0), at + dataCountAt)
-    rows.writeUInt16LE(this.#logNumber(block.log), at + logAt)
-    rows.writeUInt8(kinds.indexOf(block.kind), at + kindAt)
-    const flags = (block.checkpoint === undefined ? 0 : hasCheckpoint) | (slice === undefined ? 0 : hasSlice)
-    rows.writeUInt8(flags, at + flagsAt)
+    this.#finishRow(rows, at, {
+      next: block.next,
+      rows: slice === undefined ? 0 : slice.end + 1 - slice.start,
+      sliceBytes: slice?.sizeBytes ?? 0,
+      kind: kinds.indexOf(block.kind),
+      log: this.#logNumber(block.log),
+    })
+    if (checkpoint !== undefined) this.#keepCheckpoint(this.#length - 1, row)
+  }
+
+  /** Adds block `i` of a pack, which must be the next one; what it says of its log is carried where it says nothing. */
+  addPacked({ block, logs }: PackSummary, i: number): void {
+    const [rows, at] = this.#newRow()
+    const before = this.#length - 1
+    rows.set(block.hash.subarray(i * digestBytes, (i + 1) * digestBytes), at)
+    rows.set(block.slice.subarray(i * digestBytes, (i + 1) * digestBytes), at + sliceAt)
+    rows.writeDoubleLE(block.timeMs[i] ?? 0, at + timeMsAt)
+    const log = block.log[i] ?? 0
+    const carriedLog = before < 0 ? 0 : this.#chunk(before).readUInt16LE(rowAt(before) + logAt)
+    const carriedNext = before < 0 ? -1 : this.nextAt(before)
+    this.#finishRow(rows, at, {
+      next: log === 0 ? carriedNext : (block.next[i] ?? -1),
+      rows: block.rows[i] ?? 0,
+      sliceBytes: block.sliceBytes[i] ?? 0,
+      kind: block.kind[i] ?? 0,
+      log: log === 0 ? carriedLog : this.#logNumber(logs[log - 1]),
+    })
+  }
+
+  /** Room for the next row, and where it begins there. */
+  #newRow(): [Buffer, number] {
+    const at = rowAt(this.#length)
+    const number = this.#length >>> chunkLog2
+    const chunk = this.#chunks[number] ?? noRow
+    if (at + rowBytes <= chunk.length) return [chunk, at]
+    const inChunk = this.#length - (number << chunkLog2)
+    const rows = Math.max(firstRows, Math.min(1 << chunkLog2, Math.ceil(inChunk * growth) + 1))
+    const grown = Buffer.alloc(rows * rowBytes)
+    if (inChunk > 0) chunk.copy(grown)
+    this.#bytes += grown.length - (inChunk > 0 ? chunk.length : 0)
+    this.#chunks[number] = grown
+    return [grown, at]
+  }
+
+  #finishRow(
+    rows: Buffer,
+    at: number,
+    row: Readonly<Record<'next' | 'rows' | 'sliceBytes' | 'kind' | 'log', number>>,
+  ): void {
+    const before = this.#length - 1
+    const [slices, data] =
+      before < 0 ? [0, 0] : [this.#countAt(before, sliceCountAt), this.#countAt(before, dataCountAt)]
+    rows.writeDoubleLE(row.next, at + nextAt)
+    rows.writeDoubleLE(this.rowsAt(before) + row.rows, at + rowsAt)
+    rows.writeDoubleLE(row.sliceBytes, at + sliceBytesAt)
+    rows.writeUInt32LE(slices + (row.rows > 0 ? 1 : 0), at + sliceCountAt)
+    rows.writeUInt32LE(data + (row.kind === 0 ? 1 : 0), at + dataCountAt)
+    rows.writeUInt16LE(row.log, at + logAt)
+    rows.writeUInt8(row.kind, at + kindAt)
     this.#byHash.add(this.#length++)
+  }
+
+  #keepCheckpoint(sequence: number, digest: Buffer): void {
+    const number = sequence >>> chunkLog2
+    const at = (sequence & ((1 << chunkLog2) - 1)) * digestBytes
+    let chunk = this.#checkpoints[number] ?? noRow
+    if (at + digestBytes > chunk.length || chunk === noRow) {
+      const grown = Buffer.alloc(Math.max((this.#chunks[number]?.length ?? 0) / rowBytes, 1) * digestBytes)
+      if (chunk !== noRow) chunk.copy(grown)
+      this.#bytes += grown.length - (chunk === noRow ? 0 : chunk.length)
+      this.#checkpoints[number] = chunk = grown
+    }
+    digest.copy(chunk, at)
+  }
+
+  /** The checkpoint that holds as of block `sequence`; undefined when there is none, or when it is not kept. */
+  checkpointAt(sequence: number): Hash | undefined {
+    const chunk = this.#checkpoints[sequence >>> chunkLog2]
+    const number = sequence & ((1 << chunkLog2) - 1)
+    if (chunk === undefined || (number + 1) * digestBytes > chunk.length) return undefined
+    return chunk.compare(noRow, 0, digestBytes, number * digestBytes, (number + 1) * digestBytes) === 0
+      ? undefined
+      : hashIn(chunk, number)
   }
 
   block(sequence: number): ChainBlock {
     assert(sequence >= 0 && sequence < this.#length, 'the block is in the chain')
-    const at = sequence * rowBytes
-    const rows = this.#rows
+    const at = rowAt(sequence)
+    const rows = this.#chunk(sequence)
     return {
-      hash: this.#hashAt(at),
+      hash: hashAt(rows, at),
       sequence,
       systemTime: this.#fineTimes.get(sequence) ?? instantFromMs(this.timeMsAt(sequence)),
       kind: kinds[rows.readUInt8(at + kindAt)] ?? 'AddData',
       log: this.#logs[rows.readUInt16LE(at + logAt) - 1],
       next: this.nextAt(sequence),
-      checkpoint: (rows.readUInt8(at + flagsAt) & hasCheckpoint) === 0 ? undefined : this.#hashAt(at + checkpointAt),
       sliceCount: this.#countAt(sequence, sliceCountAt),
       rows: this.rowsAt(sequence),
     }
@@ -160,12 +209,12 @@ export class PackedBlocks {
   /** Slice `number`, below `sliceCount`. */
   slice(number: number): SliceRef {
     const sequence = this.#reaching(number + 1, sliceCountAt)
-    const at = sequence * rowBytes
+    const [rows, at] = [this.#chunk(sequence), rowAt(sequence)]
     return {
-      hash: this.#hashAt(at + sliceAt),
+      hash: hashAt(rows, at + sliceAt),
       start: this.rowsAt(sequence - 1),
       end: this.rowsAt(sequence) - 1,
-      sizeBytes: this.#rows.readDoubleLE(at + sliceBytesAt),
+      sizeBytes: rows.readDoubleLE(at + sliceBytesAt),
       sequence,
     }
   }
@@ -186,31 +235,33 @@ export class PackedBlocks {
   sequenceOf(hash: Hash): number | undefined {
     const digest = digestOf(hash)
     if (digest === undefined) return undefined
-    return this.#byHash.find(digest.readUInt32LE(0), (sequence) => this.#isAt(digest, sequence * rowBytes))
+    const isIt = (sequence: number): boolean => isAt(this.#chunk(sequence), digest, rowAt(sequence))
+    return this.#byHash.find(digest.readUInt32LE(0), isIt)
   }
 
-  /** True when a block names this object. Looks through all of them. */
+  /** True when a block names this slice, or one whose checkpoint is kept this checkpoint. Looks through all of them. */
   names(kind: 'slice' | 'checkpoint', hash: Hash): boolean {
     const digest = digestOf(hash)
-    if (digest === undefined) return false
-    const [within, flag] = kind === 'slice' ? [sliceAt, hasSlice] : [checkpointAt, hasCheckpoint]
-    for (let at = 0; at < this.#length * rowBytes; at += rowBytes) {
-      if (this.#isAt(digest, at + within) && (this.#rows.readUInt8(at + flagsAt) & flag) !== 0) return true
-    }
-    return false
+    if (digest === undefined || digest.equals(noRow)) return false
+    const [chunks, from, step] =
+      kind === 'slice' ? [this.#chunks, sliceAt, rowBytes] : [this.#checkpoints, 0, digestBytes]
+    return chunks.some((chunk) => {
+      for (let at = from; at < chunk.length; at += step) if (isAt(chunk, digest, at)) return true
+      return false
+    })
   }
 
   /** Rows up to and including block `sequence`; 0 before the first. */
   rowsAt(sequence: number): number {
-    return sequence < 0 ? 0 : this.#rows.readDoubleLE(sequence * rowBytes + rowsAt)
+    return sequence < 0 ? 0 : this.#chunk(sequence).readDoubleLE(rowAt(sequence) + rowsAt)
   }
 
   nextAt(sequence: number): number {
-    return this.#rows.readDoubleLE(sequence * rowBytes + nextAt)
+    return this.#chunk(sequence).readDoubleLE(rowAt(sequence) + nextAt)
   }
 
   timeMsAt(sequence: number): number {
-    return this.#rows.readDoubleLE(sequence * rowBytes + timeMsAt)
+    return this.#chunk(sequence).readDoubleLE(rowAt(sequence) + timeMsAt)
   }
 
   /** First sequence of `[start, end)` from which on `holds` is true, by bisection; `end` when there is none. */
@@ -234,15 +285,11 @@ export class PackedBlocks {
   }
 
   #countAt(sequence: number, place: number): number {
-    return this.#rows.readUInt32LE(sequence * rowBytes + place)
+    return this.#chunk(sequence).readUInt32LE(rowAt(sequence) + place)
   }
 
-  #isAt(digest: Buffer, at: number): boolean {
-    return this.#rows.compare(digest, 0, digestBytes, at, at + digestBytes) === 0
-  }
-
-  #hashAt(at: number): Hash {
-    return `${hashPrefix}${this.#rows.toString('hex', at, at + digestBytes)}`
+  #chunk(sequence: number): Buffer {
+    return this.#chunks[sequence >>> chunkLog2] ?? noRow
   }
 
   #timeMs(time: Instant): number {
@@ -256,6 +303,19 @@ export class PackedBlocks {
     if (this.#logs.at(-1) !== log) this.#logs.push(log)
     return this.#logs.length
   }
+}
+
+/** Where the row of a block begins in its buffer. */
+function rowAt(sequence: number): number {
+  return (sequence & ((1 << chunkLog2) - 1)) * rowBytes
+}
+
+function isAt(rows: Buffer, digest: Buffer, at: number): boolean {
+  return rows.compare(digest, 0, digestBytes, at, at + digestBytes) === 0
+}
+
+function hashAt(rows: Buffer, at: number): Hash {
+  return `${hashPrefix}${rows.toString('hex', at, at + digestBytes)}`
 }
 
 /** The digest of a hash; undefined for a text that is none in its normal form. */

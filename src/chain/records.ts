@@ -64,6 +64,15 @@ export const commitCodec: RecordCodec<CommitRecord> = recordCodec(
   object({ blocks: list(hash, { least: 1 }), log: text(), partition: natural, next: natural }),
 )
 
+/** `datasets/<id>/packs/<level>/<number>`: the pack of the commits of a range of first sequences. */
+export interface PackRecord {
+  /** Of the whole file. */
+  readonly hash: Hash
+  readonly sizeBytes: number
+}
+
+export const packCodec: RecordCodec<PackRecord> = recordCodec('pack record', object({ hash, sizeBytes: natural }))
+
 /** A dataset that a builder has stopped. */
 export interface HaltedDataset {
   readonly dataset: DatasetId

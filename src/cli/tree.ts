@@ -36,7 +36,7 @@ export function addCommands(
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
   addTokenCommands(program, runner)
-  addUpkeepCommands(program, runner)
+  addUpkeepCommands(program, runner, table)
 }
 
 /** `serve`, `config` and `doctor`, with a flag for each row of the options table. */
@@ -342,7 +342,7 @@ function addTokenCommands(program: Command, runner: Runner): void {
     .action(runner(async (context, [id = '']) => (await load()).revokeToken(context, id)))
 }
 
-function addUpkeepCommands(program: Command, runner: Runner): void {
+function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   program
     .command('key')
     .description('the keys of the node')
@@ -358,6 +358,15 @@ function addUpkeepCommands(program: Command, runner: Runner): void {
         (await import('./commands/fsck.ts')).fsck(context, dir, options),
       ),
     )
+  const rows = storeRows(table)
+  const pack = program
+    .command('pack [dataset]')
+    .description('pack chains of 256 blocks and more into few files; no node may be running (default: all datasets)')
+  withNodeOptions(pack, rows).action(
+    runner<Values>(async (context, [dataset], options) =>
+      (await import('./commands/fsck.ts')).pack(context, { ...nodeOptionsOf(rows, options), dataset }),
+    ),
+  )
   program
     .command('chaos')
     .description('kill a node of its own again and again under load, and check that no promise breaks')

@@ -6,8 +6,9 @@ import type { CommitRecord, LeftLog } from '../chain/records.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { type ChainPoint, readHint } from '../store/heads.ts'
-import { blockKey, numberOfName } from '../store/layout.ts'
+import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { listPacks, PackReader } from '../store/packs.ts'
 import { readCommit } from '../store/records.ts'
 import { type AddProblem, sound } from './report.ts'
 
@@ -19,18 +20,35 @@ export interface CoveredBlock extends ChainPoint {
 /** By log that was given up: the logs that took over, in order. */
 export type Successors = ReadonlyMap<string, readonly string[]>
 
-/** The blocks that the commits named `names` cover, as far as they are sound. */
+/** Where the commits of a chain are. */
+export interface CommitNames {
+  /** Names of loose ones; those below `to` do not count. */
+  readonly names: readonly string[]
+  /** Those that packs hold, and the first sequence that no pack covers. */
+  readonly packed: { readonly sequences: readonly number[]; readonly to: number }
+}
+
+export async function commitNames(store: ObjectStore, id: DatasetId): Promise<CommitNames> {
+  const names = await store.list(commitsPrefix(id))
+  const packs = await listPacks(store, id)
+  const reader = new PackReader(store)
+  const sequences: number[] = []
+  for (const pack of packs) for (const sequence of (await reader.summary(pack)).starts) sequences.push(sequence)
+  return { names, packed: { sequences, to: packs.at(-1)?.to ?? 0 } }
+}
+
+/** The blocks that the commits cover, as far as they are sound. */
 export async function committedBlocks(
   store: ObjectStore,
-  { id, names, successors }: { id: DatasetId; names: readonly string[]; successors: Successors },
+  { id, names, packed, successors }: CommitNames & { readonly id: DatasetId; readonly successors: Successors },
   add: AddProblem,
 ): Promise<readonly CoveredBlock[]> {
   const blocks: CoveredBlock[] = []
-  const sequences: number[] = []
+  const sequences: number[] = [...packed.sequences]
   for (const name of names) {
     const sequence = numberOfName(name)
     if (sequence === undefined) add('UnknownObject', `commits/${name} is no commit`)
-    else sequences.push(sequence)
+    else if (sequence >= packed.to) sequences.push(sequence)
   }
   let before: CommitRecord | undefined
   for (const sequence of sequences.sort((a, b) => a - b)) {

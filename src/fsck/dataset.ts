@@ -15,13 +15,13 @@ import {
   blocksPrefix,
   checkpointKey,
   checkpointsPrefix,
-  commitsPrefix,
   dataKey,
   dataPrefix,
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
+import { commitNames, committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
+import { checkPacks } from './packs.ts'
 import { type AddProblem, type DatasetReport, type Problem, sound } from './report.ts'
 import { checkSliceRows } from './slice.ts'
 
@@ -45,14 +45,25 @@ export interface CheckedDataset {
 /** Never throws for what is wrong in the store; IO errors pass. */
 export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset> {
   const walk = new ChainWalk(check)
-  const { store, id, successors } = check
-  const names = await store.list(commitsPrefix(id))
-  if (names.length === 0 && (await isUncommitted(check))) {
-    walk.notes.push('a creation that was not committed')
-    return walk.finish()
+  const { store, id } = check
+  const packs = await checkPacks(store, id, walk.add)
+  try {
+    await walkChain(check, walk)
+  } catch (error) {
+    // A pack cannot be read: `checkPacks` has said which.
+    if (!(error instanceof HaltError)) throw error
+    walk.add('ChainBroken', error.what)
   }
+  return walk.finish(packs)
+}
+
+async function walkChain(check: DatasetCheck, walk: ChainWalk): Promise<void> {
+  const { store, id, successors } = check
+  const { names, packed } = await commitNames(store, id)
+  const count = names.length + packed.sequences.length
+  if (count === 0 && (await isUncommitted(check))) return void walk.notes.push('a creation that was not committed')
   let blocks: readonly CoveredBlock[] = []
-  if (names.length > 0) blocks = await committedBlocks(store, { id, names, successors }, walk.add)
+  if (count > 0) blocks = await committedBlocks(store, { id, names, packed, successors }, walk.add)
   else if (check.commits === 'required') walk.add('CommitsDisagree', 'it has no commits')
   else {
     walk.notes.push('it has no commits; its chain is taken as refs/head says')
@@ -63,7 +74,6 @@ export async function checkDataset(check: DatasetCheck): Promise<CheckedDataset>
     check.onBlock(done + 1, blocks.length)
   }
   await walk.checkHint(blocks)
-  return walk.finish()
 }
 
 /** Neither name nor head: what a process left that stopped in the middle of a creation. Its log finishes it. */
@@ -123,7 +133,7 @@ class ChainWalk {
     }
   }
 
-  async finish(): Promise<CheckedDataset> {
+  async finish(packs: number): Promise<CheckedDataset> {
     const { id, alias } = this.check
     const report: DatasetReport = {
       id,
@@ -131,6 +141,7 @@ class ChainWalk {
       ...(this.state.head === undefined ? {} : { head: this.state.head }),
       blocks: this.state.length,
       slices: this.slices,
+      packs,
       rows: this.rows,
       bytes: this.bytes,
       ok: this.problems.length === 0,

@@ -20,6 +20,8 @@ export type ProblemKind =
   | 'CheckpointDisagrees'
   /** A name, log or floor contradicts the chains. */
   | 'RecordDisagrees'
+  /** A pack is not what its commits make. */
+  | 'PackDisagrees'
   /** An object that no key of the layout leads to. */
   | 'UnknownObject'
 
@@ -50,6 +52,8 @@ export interface DatasetReport {
   readonly head?: Hash
   readonly blocks: number
   readonly slices: number
+  /** Packs that hold some of them. */
+  readonly packs: number
   readonly rows: number
   /** Bytes of blocks, slices and checkpoints that the chain reaches. */
   readonly bytes: number

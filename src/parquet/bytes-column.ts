@@ -9,8 +9,6 @@ import { BytesSink } from './byte-values.ts'
 import { entriesBefore, type LeafCursor } from './leaf-cursor.ts'
 import { UnfitValue } from './refusals.ts'
 
-const encoder = new TextEncoder()
-
 /** Rows of one column that were read and not yet cut off. */
 export class PendingTexts {
   readonly sink = new BytesSink()
@@ -34,17 +32,16 @@ export class PendingTexts {
   }
 
   /** Appends a row: `text`, or null where there is none. */
-  append(text: string | undefined): void {
+  append(text: Uint8Array | undefined): void {
     const { sink } = this
     sink.reserve(1)
-    if (text !== undefined) {
-      const most = sink.used + 3 * text.length
-      if (most > sink.values.length) sink.grow(most)
-      sink.used += encoder.encodeInto(text, sink.values.subarray(sink.used)).written
+    if (text === undefined) {
+      sink.offsets[++sink.count] = sink.used
+      this.bitmap(sink.count - 1)
+    } else {
+      sink.append(text, 0, text.length)
+      this.markPresent(1)
     }
-    sink.offsets[++sink.count] = sink.used
-    if (text !== undefined) this.markPresent(1)
-    else this.bitmap(sink.count - 1)
   }
 
   /** Takes the first `rows` rows as the column `field`. Throws UnfitValue. */

@@ -1,8 +1,7 @@
 // Reads slices back into columns, ours and those of other ODF software: for checking what was written and for fsck. Row
 // groups are read whole, with the readers of pages that files of others are read with (chunk-pages.ts, leaf-cursor.ts); here
-// levels become lists. Source: Apache Parquet, LogicalTypes ("Lists"); levels as in the Dremel paper.
+// levels become columns of lists. Source: Apache Parquet, LogicalTypes ("Lists").
 
-import { setBit } from '../arrow/buffers.ts'
 import { concatColumns, itemName, makeColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes } from '../lib/bytes.ts'
@@ -15,6 +14,7 @@ import {
   optional,
   type RecordBatch,
 } from '../model/schema.ts'
+import { snappyUncompress } from './block-codecs.ts'
 import { fillTexts, PendingTexts } from './bytes-column.ts'
 import { ChunkPages, type PageSource } from './chunk-pages.ts'
 import { type FileColumn, fileColumns, type SchemaNode } from './file-columns.ts'
@@ -22,9 +22,9 @@ import { fewerValues, readFixedColumn } from './fixed-column.ts'
 import { type ColumnChunk, type Footer, logicalTypes, readFooter, type RowGroup } from './footer.ts'
 import { type Leaf, LeafCursor } from './leaf-cursor.ts'
 import type { LeafType } from './leaf-types.ts'
+import { type Levels, lists } from './levels.ts'
 import { physical } from './page-values.ts'
 import { damaged, inColumn, unsupported } from './refusals.ts'
-import { snappyUncompress } from './snappy.ts'
 
 /** Values of a column in one row group, items of lists counted; more are not read. */
 const maxEntries = 2 ** 25
@@ -212,63 +212,24 @@ async function readLists(cursor: LeafCursor, field: Field): Promise<Column> {
     if (count > 0) items.push(await readEntries(cursor, item, count))
   }
   if (items.length === 0) items.push(await readEntries(cursor, item, 0))
-  const levels = { definition: concatBytes(definition), repetition: concatBytes(repetition), depth: 0, level: 0 }
-  return listColumn(field, levels, concatColumns(items))
+  const levels = { definition: concatBytes(definition), repetition: concatBytes(repetition) }
+  return listColumn(field, levels, { depth: 0, at: 0, leaf: concatColumns(items) })
 }
 
-/** Entries that stand inside lists of `depth` levels, all of which are there: at definition level `level`. */
-interface LevelEntries {
-  readonly definition: Uint8Array
-  readonly repetition: Uint8Array
-  readonly depth: number
-  readonly level: number
-}
-
-/** The column of `field` at one level of nesting: its rows are the entries that do not continue one of its lists. */
-function listColumn(field: Field, { definition, repetition, depth, level: at }: LevelEntries, leaf: Column): Column {
+/** The column of `field`, of entries that are there at definition level `at`, inside of `depth` lists. */
+function listColumn(field: Field, levels: Levels, { depth, at, leaf }: ListPlace): Column {
   const type = innerType(field.type)
   if (type.kind !== 'List') return leaf
   const nullable = isOptional(field.type)
   const presentAt = at + (nullable ? 1 : 0)
-  const itemAt = presentAt + 1
-  const entries = definition.length
-  const starts = new Int32Array(entries + 1)
-  const validity = new Uint8Array((entries + 7) >> 3)
-  const inner = { definition: new Uint8Array(entries), repetition: new Uint8Array(entries) }
-  let [rows, nullCount, items, kept] = [0, 0, 0, 0]
-  for (let entry = 0; entry < entries; entry++) {
-    const level = definition[entry] ?? 0
-    const continues = (repetition[entry] ?? 0) > depth
-    if (continues && (level < itemAt || entry === 0 || (definition[entry - 1] ?? 0) < itemAt)) {
-      return damaged('continues a list that has not begun')
-    }
-    if (!continues) {
-      starts[rows] = items
-      if (level >= presentAt) setBit(validity, rows)
-      else nullCount++
-      rows++
-    }
-    if (level < itemAt) continue
-    if ((repetition[entry] ?? 0) <= depth + 1) items++
-    inner.definition[kept] = level
-    inner.repetition[kept++] = repetition[entry] ?? 0
-  }
-  starts[rows] = items
-  const within = {
-    definition: inner.definition.subarray(0, kept),
-    repetition: inner.repetition.subarray(0, kept),
-    depth: depth + 1,
-    level: itemAt,
-  }
-  return makeColumn({
-    name: field.name,
-    type,
-    nullable,
-    rows,
-    nullCount,
-    validity: nullCount === 0 ? undefined : validity.subarray(0, (rows + 7) >> 3),
-    values: new Uint8Array(0),
-    offsets: starts.subarray(0, rows + 1),
-    child: listColumn({ name: itemName, type: type.itemType }, within, leaf),
-  })
+  const { items, ...parts } = lists(levels, { depth, presentAt, itemAt: presentAt + 1 })
+  const inner = { name: itemName, type: type.itemType }
+  const child = listColumn(inner, items, { depth: depth + 1, at: presentAt + 1, leaf })
+  return makeColumn({ name: field.name, type, nullable, ...parts, values: new Uint8Array(0), child })
+}
+
+interface ListPlace {
+  readonly depth: number
+  readonly at: number
+  readonly leaf: Column
 }

@@ -9,6 +9,7 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
+import { listPacks, PackReader } from './packs.ts'
 import { listNumbers, readCommit } from './records.ts'
 
 /** One block of a chain by number and hash. */
@@ -108,9 +109,12 @@ function sequenceOf(bytes: Uint8Array): number | undefined {
   }
 }
 
-/** Without a hint: the end of the last listed commit. */
+/** Without a hint: the end of the last listed or packed commit. */
 async function lastListed(store: ObjectStore, id: DatasetId): Promise<Head | undefined> {
-  const last = (await listNumbers(store, commitsPrefix(id))).at(-1)
+  const pack = (await listPacks(store, id)).at(-1)
+  const loose = (await listNumbers(store, commitsPrefix(id))).at(-1)
+  const isPacked = pack !== undefined && (loose ?? 0) < pack.to
+  const last = isPacked ? (await new PackReader(store).summary(pack)).starts.at(-1) : loose
   const record = last === undefined ? undefined : await readCommit(store, id, last)
   await store.makeDurable(commitsPrefix(id))
   return last === undefined || record === undefined ? undefined : headOfCommit({ sequence: last, record })

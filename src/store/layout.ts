@@ -92,6 +92,38 @@ export function commitKey(id: DatasetId, sequence: number): string {
   return `${commitsPrefix(id)}/${number('a sequence number', sequence)}`
 }
 
+/** `…/packs`: the records of the chain's packs, by level. */
+export const packsPrefix = inDataset('packs')
+
+/** `…/packs/<level>`. */
+export function packLevelPrefix(id: DatasetId, level: number): string {
+  return `${packsPrefix(id)}/${number('a level', level)}`
+}
+
+/** `…/packs/<level>/<number>`: the record that names the pack of a range of first sequences. */
+export function packKey(id: DatasetId, level: number, place: number): string {
+  return `${packLevelPrefix(id, level)}/${number('the number of a pack', place)}`
+}
+
+/** `…/packs/files/<hash>`: one pack. */
+export const packFileKey = objectIn('packs/files')
+
+/** An object of a chain that packs hold too, as its key says; undefined for any other key. */
+export type PackableKey =
+  | { readonly id: DatasetId; readonly kind: 'blocks' | 'data' | 'checkpoints'; readonly hash: Hash }
+  | { readonly id: DatasetId; readonly kind: 'commits'; readonly sequence: number }
+
+const packablePattern = /^datasets\/([^/]+)\/(?:(blocks|data|checkpoints)\/(f1620[0-9a-f]{64})|commits\/([0-9]+))$/
+
+export function packableOf(key: string): PackableKey | undefined {
+  const [, folder = '', kind, hash, name] = packablePattern.exec(key) ?? []
+  const id = datasetOfFolder(folder)
+  if (id === undefined) return undefined
+  if (kind === 'blocks' || kind === 'data' || kind === 'checkpoints') return { id, kind, hash: hash ?? '' }
+  const sequence = name === undefined ? undefined : numberOfName(name)
+  return sequence === undefined ? undefined : { id, kind: 'commits', sequence }
+}
+
 /** `logs/<log id>`. */
 export function logKey(logId: string): string {
   return `${logsPrefix}/${segment('a log id', logId)}`

@@ -75,13 +75,23 @@ async function read<T>(store: ObjectStore, key: string, codec: RecordCodec<T>): 
   return bytes === undefined ? undefined : codec.decode(bytes)
 }
 
-/** Puts the commit whose first new block has number `sequence`: the linearisation point. Throws DecodeError. */
-export function putCommit(
+/**
+ * Puts the commit whose first new block has number `sequence`: the linearisation point. It is read back as every reader
+ * finds it, for a pack that covers the number has the last word. Throws DecodeError.
+ */
+export async function putCommit(
   store: ObjectStore,
   at: { id: DatasetId; sequence: number },
   value: CommitRecord,
-): Promise<PutOnce<CommitRecord>> {
-  return putOnce(store, commitKey(at.id, at.sequence), { codec: commitCodec, value })
+): Promise<PutOnce<CommitRecord | undefined>> {
+  const key = commitKey(at.id, at.sequence)
+  const bytes = commitCodec.encode(value)
+  await store.put(key, bytes)
+  // mutant: a put into a packed range has won
+  const there = await store.get(key)
+  // mutant end
+  if (there !== undefined && equalBytes(there, bytes)) return { outcome: 'won' }
+  return { outcome: 'lost', inForce: there && commitCodec.decode(there) }
 }
 
 /** The commit whose first new block has number `sequence`, or undefined. Throws DecodeError. */
@@ -155,7 +165,7 @@ export async function adoptionsFrom(store: ObjectStore, log: string): Promise<re
 }
 
 /** The numbers that name objects directly under `prefix`, ascending; other names are left out. */
-export async function listNumbers(store: ObjectStore, prefix: string): Promise<readonly number[]> {
+export async function listNumbers(store: Pick<ObjectStore, 'list'>, prefix: string): Promise<readonly number[]> {
   const numbers = (await store.list(prefix)).map(numberOfName).filter((number) => number !== undefined)
   return numbers.sort((a, b) => a - b)
 }

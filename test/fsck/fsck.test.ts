@@ -26,6 +26,7 @@ describe('a sound store', () => {
         head: hashes[4],
         blocks: 5,
         slices: 3,
+        packs: 0,
         rows: 15,
         ok: true,
         problems: [],

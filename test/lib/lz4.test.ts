@@ -1,11 +1,10 @@
 // LZ4 undone: blocks and frames of the LZ4 library (test/fixtures/lz4/make.py), and damage to them.
 
+import * as fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readLz4Block, readLz4Frame } from '../../src/lib/lz4.ts'
-import { xxhash32, Xxhash32 } from '../../src/lib/xxhash32.ts'
+import { readLz4Block, readLz4Frame, xxhash32, Xxhash32 } from '../../src/lib/lz4.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/lz4')
 const fixture = (name: string): Buffer => readFileSync(join(folder, name))

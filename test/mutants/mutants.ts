@@ -31,6 +31,17 @@ export function planted(sources: readonly SourceFile[], { name, from, to }: Muta
 
 export const mutants: readonly Mutant[] = [
   {
+    name: 'a put into a packed range has won',
+    to: '  const there = (await store.get(key)) && bytes',
+    unit: 'test/store/packs.test.ts',
+  },
+  {
+    name: 'a pack misses an object',
+    from: 'newCheckpoint !== undefined',
+    to: 'newCheckpoint !== undefined && summary.next !== 100',
+    unit: 'test/store/packs.test.ts',
+  },
+  {
     name: 'no fsync of the log',
     to: '    this.#noteFrames(messages)',
   },

@@ -9,12 +9,11 @@ import { writeByteStreamSplit } from 'hyparquet-writer/src/splitstream.js'
 import { expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import { type ByteValues, BytesSink, DeltaBytes, DeltaLengthBytes } from '../../src/parquet/byte-values.ts'
+import { lz4UncompressFrames, snappyUncompress } from '../../src/parquet/block-codecs.ts'
+import { BytesSink, type ByteValues, DeltaBytes, DeltaLengthBytes } from '../../src/parquet/byte-values.ts'
 import { DeltaReader } from '../../src/parquet/delta.ts'
 import { SplitFixed } from '../../src/parquet/fixed-values.ts'
-import { lz4UncompressFrames } from '../../src/parquet/lz4.ts'
 import { RunReader } from '../../src/parquet/runs.ts'
-import { snappyUncompress } from '../../src/parquet/snappy.ts'
 
 /** How many values each call asks for. */
 const arbPieces = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 })

@@ -7,7 +7,7 @@ import { bitAt } from '../../src/arrow/buffers.ts'
 import { isPresent } from '../../src/arrow/columns.ts'
 import type { ColumnarFile } from '../../src/formats/columnar.ts'
 import type { BodyFile } from '../../src/formats/format.ts'
-import { openParquet } from '../../src/formats/parquet/open-parquet.ts'
+import { openParquet } from '../../src/formats/parquet/format.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
 

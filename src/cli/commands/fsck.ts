@@ -1,4 +1,5 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
+// `pack`: packs its long chains.
 // `chaos`: a node of this very program, on a new temporary directory, is killed again and again under load; then the
 // history of all callers and the store are judged.
 
@@ -15,12 +16,12 @@ import {
   sweepStore,
   systemClock,
 } from '../../index.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, printObjects } from '../output.ts'
 
-const columns = ['dataset', 'blocks', 'slices', 'rows', 'bytes', 'orphans', 'ok']
+const columns = ['dataset', 'blocks', 'slices', 'packs', 'rows', 'bytes', 'orphans', 'ok']
 
 /** Checks the store of `dir`. Throws CommandFailure (verification failed) when anything in it is wrong. */
 export async function fsck(
@@ -60,13 +61,36 @@ export async function fsck(
   })
 }
 
+/** Options that say where the store is, and which dataset is meant: all by default. */
+export interface PackCommand extends NodeOptions {
+  readonly dataset: string | undefined
+}
+
+/** Packs the chains of a store. Throws CommandFailure (verification failed) when one of them is damaged. */
+export async function pack(context: CommandContext, { dataset, flags, configFile }: PackCommand): Promise<number> {
+  const { packDatasets } = await import('../../repair.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const packed = await packDatasets(config, dataset)
+  printObjects(
+    context.form,
+    ['dataset', 'packs'],
+    packed.map(({ dataset: name, packs }) => objectOf({ dataset: name, packs })),
+  )
+  const damaged = packed.filter(({ fault }) => fault !== undefined)
+  if (damaged.length === 0) return exitCodes.done
+  throw new CommandFailure(exitCodes.verificationFailed, `${damaged.length} of ${packed.length} are damaged.`, {
+    facts: damaged.map(({ dataset: name, fault = '' }) => `${name}: ${fault}`),
+    hint: 'proofstream fsck says all that is wrong. What was packed is whole.',
+  })
+}
+
 function nameOf(dataset: DatasetReport): string {
   return dataset.alias ?? dataset.id
 }
 
 function datasetRow(dataset: DatasetReport): JsonValue {
-  const { id, head, blocks, slices, rows, bytes, orphans, ok } = dataset
-  return objectOf({ dataset: nameOf(dataset), id, head, blocks, slices, rows, bytes, orphans, ok })
+  const { id, head, blocks, slices, packs, rows, bytes, orphans, ok } = dataset
+  return objectOf({ dataset: nameOf(dataset), id, head, blocks, slices, packs, rows, bytes, orphans, ok })
 }
 
 function progressText(progress: FsckProgress): string {

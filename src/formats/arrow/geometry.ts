@@ -5,8 +5,15 @@ import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { parseJson, toPlain } from '../../json/json.ts'
 import { must } from '../../lib/assert.ts'
 import { DecodeError } from '../../model/errors.ts'
-import { isMembers, projJson, requireWgs84 } from '../crs.ts'
-import { GeometryFault, geometryText, positionText, rowText } from '../geometry-text.ts'
+import {
+  GeometryFault,
+  geometryText,
+  isMembers,
+  positionText,
+  projJson,
+  requireWgs84,
+  rowText,
+} from '../geometry-text.ts'
 import type { JsonText } from '../json-text.ts'
 import { wkbToGeoJson } from '../wkb.ts'
 import { damaged, unsupported } from './faults.ts'
@@ -15,15 +22,17 @@ import type { ArrowField, ArrowType, GeometryForm } from './types.ts'
 import { type ArrowValues, FixedValues, type SharedRows, VariableValues } from './values.ts'
 
 const mostMetadataDepth = 64
+const extensionPrefix = 'geoarrow.'
+export const noPositions = 'does not hold positions as its type of geometry says'
 
-/** How many lists are around a position, and what the innermost are. */
-const forms: ReadonlyMap<string, GeometryForm> = new Map([
-  ['geoarrow.point', { type: 'Point', lists: 0, row: 'points' }],
-  ['geoarrow.multipoint', { type: 'MultiPoint', lists: 1, row: 'points' }],
-  ['geoarrow.linestring', { type: 'LineString', lists: 1, row: 'line' }],
-  ['geoarrow.multilinestring', { type: 'MultiLineString', lists: 2, row: 'line' }],
-  ['geoarrow.polygon', { type: 'Polygon', lists: 2, row: 'ring' }],
-  ['geoarrow.multipolygon', { type: 'MultiPolygon', lists: 3, row: 'ring' }],
+/** Geometries of positions by their names in GeoArrow and GeoParquet: how many lists are around a position, and what the innermost are. */
+export const nativeForms: ReadonlyMap<string, GeometryForm> = new Map([
+  ['point', { type: 'Point', lists: 0, row: 'points' }],
+  ['multipoint', { type: 'MultiPoint', lists: 1, row: 'points' }],
+  ['linestring', { type: 'LineString', lists: 1, row: 'line' }],
+  ['multilinestring', { type: 'MultiLineString', lists: 2, row: 'line' }],
+  ['polygon', { type: 'Polygon', lists: 2, row: 'ring' }],
+  ['multipolygon', { type: 'MultiPolygon', lists: 3, row: 'ring' }],
 ])
 
 /** What a field says of itself beside its type. */
@@ -38,7 +47,7 @@ export interface Extension {
  * DecodeError where the storage is not that of the geometry.
  */
 export function geometryType(column: string, { name, metadata }: Extension, storage: ArrowType): ArrowType {
-  const form = forms.get(name)
+  const form = name.startsWith(extensionPrefix) ? nativeForms.get(name.slice(extensionPrefix.length)) : undefined
   const isWkb = name === 'geoarrow.wkb' || name === 'ogc.wkb'
   if (form === undefined && !isWkb) return storage
   checkCrs(column, metadata)
@@ -90,7 +99,7 @@ function isDouble({ type, dictionary }: ArrowField): boolean {
 }
 
 function wrongStorage(): never {
-  return damaged('does not hold positions as its type of geometry says')
+  return damaged(noPositions)
 }
 
 /** Geometries over the array that stores them; for an empty Point, of which GeoJSON has no form, nothing is written. */

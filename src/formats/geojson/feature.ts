@@ -7,7 +7,6 @@ import type { RecordCore } from '../body-reader.ts'
 import { type ColumnPlan, unknownName, valueCode } from '../column-plan.ts'
 import { type JsonRecordOptions, JsonRecordReader, letterN, maxFaults } from '../json/record.ts'
 import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
-import { FixedText, WordView } from './fixed-text.ts'
 import { GeometryChecker } from './geometry.ts'
 import {
   featureColumns,
@@ -17,6 +16,49 @@ import {
   reprojectHint,
   requireWgs84Text,
 } from './rules.ts'
+
+/** The bytes last looked at, as words. */
+class WordView {
+  view: DataView = new DataView(new ArrayBuffer(0))
+  private bytes: Uint8Array | undefined = undefined
+
+  /** Looks at `bytes` from now on. */
+  look(bytes: Uint8Array): void {
+    if (this.bytes === bytes) return
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  }
+}
+
+const wordBytes = 8
+
+/** A text that stands in nearly every feature, compared eight bytes at a time: 15 % of the time to read points. */
+class FixedText {
+  readonly length: number
+  // Eight bytes of ASCII are a double that equals no other: neither zero nor NaN.
+  private readonly words: Float64Array
+  private readonly lastWord: number
+
+  /** `text` has eight ASCII characters at least. */
+  constructor(text: string) {
+    const view = new DataView(new TextEncoder().encode(text).buffer)
+    const { length } = text
+    this.length = length
+    this.words = Float64Array.from({ length: Math.floor((length - 1) / wordBytes) }, (_, i) =>
+      view.getFloat64(wordBytes * i, true),
+    )
+    // It overlaps the one before, so that no byte is left over.
+    this.lastWord = view.getFloat64(length - wordBytes, true)
+  }
+
+  /** Whether the text stands at `at` and ends before `end`, which is no further than the view. */
+  standsAt(view: DataView, at: number, end: number): boolean {
+    const { length, words } = this
+    if (at + length > end) return false
+    for (let i = 0; i < words.length; i++) if (view.getFloat64(at + wordBytes * i, true) !== words[i]) return false
+    return view.getFloat64(at + length - wordBytes, true) === this.lastWord
+  }
+}
 
 const noBytes = new Uint8Array(0)
 

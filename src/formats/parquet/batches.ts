@@ -9,15 +9,13 @@ import { type Column, type Field, innerType, type RecordBatch } from '../../mode
 import { ChunkPages, type PageSource } from '../../parquet/chunk-pages.ts'
 import type { Footer, RowGroup } from '../../parquet/footer.ts'
 import { damaged, UnfitValue } from '../../parquet/refusals.ts'
-import { Assembler, jsonPrinter } from './assembler.ts'
 import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
-import { LeafEntries } from './entries.ts'
 import { located, valueFault } from './faults.ts'
 import type { FileColumn } from '../../parquet/file-columns.ts'
 import { fewerValues, readFixedColumn } from '../../parquet/fixed-column.ts'
 import type { GeoColumns } from './geo-columns.ts'
 import { LeafCursor } from '../../parquet/leaf-cursor.ts'
-import { fillNested, type NestedColumn } from './nested-column.ts'
+import { NestedColumn } from './nested-column.ts'
 
 const mostRows = 16_384
 /** Values of a batch, in bytes; a row may have more. */
@@ -74,11 +72,9 @@ function openColumn({ source, geo, limits }: OpenFile, group: RowGroup, column: 
   const cursors = leaves.map((leaf) => {
     return new LeafCursor(leaf, new ChunkPages(source, must(group.chunks[leaf.index], 'a chunk'), leaf))
   })
-  const printer = geo.printers.get(field.name)
-  if (!isFlat || printer !== undefined) {
-    const entries = cursors.map((leaf) => new LeafEntries(leaf))
-    const assembler = new Assembler(node, entries, printer ?? jsonPrinter)
-    const nested = { name: field.name, entries, assembler, recordBytes: limits.recordBytes }
+  const form = geo.forms.get(field.name)
+  if (!isFlat || form !== undefined) {
+    const nested = new NestedColumn({ node, cursors, form, recordBytes: limits.recordBytes })
     return { field, cursors, kind: 'nested', nested, pending: new PendingTexts() }
   }
   const cursor = must(cursors[0], 'a leaf')
@@ -130,7 +126,7 @@ async function fill(
 ): Promise<void> {
   const { pending } = column
   try {
-    if (column.kind === 'nested') await fillNested(pending, column.nested, ahead, place)
+    if (column.kind === 'nested') await column.nested.fill(pending, ahead, place)
     else if (!(await fillTexts(pending, column.cursor, ahead))) damaged(fewerValues)
   } catch (error) {
     throw placed(error, column, place)
@@ -152,8 +148,7 @@ async function cut(column: OpenColumn, rows: number, place: BatchPlace): Promise
 async function checkEnd(column: OpenColumn, rowGroup: number): Promise<void> {
   try {
     const isEmpty = column.kind === 'fixed' || column.pending.rows === 0
-    const more = column.kind === 'nested' ? column.nested.entries.some(({ head, tail }) => head < tail) : false
-    if (!isEmpty || more) damaged(moreValues)
+    if (!isEmpty || (column.kind === 'nested' && column.nested.hasMore)) damaged(moreValues)
     for (const cursor of column.cursors) if (await cursor.more()) damaged(moreValues)
   } catch (error) {
     throw placed(error, column, { rowGroup })

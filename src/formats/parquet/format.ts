@@ -1,8 +1,174 @@
-// Parquet as a format of ingest (docs/spec/http.md §6): the columns of the file, matched by name and cast without loss.
+// Parquet as a format of ingest (docs/spec/http.md §6): the columns of the file, matched by name and cast without loss. The
+// footer is judged before anything else is read; then rows come in batches, one page per column in memory, whatever the
+// size of row groups. Source: https://parquet.apache.org/docs/file-format/
 
-import { ColumnarReader } from '../columnar.ts'
-import type { FileFormat } from '../format.ts'
-import { openParquet } from './open-parquet.ts'
+import { firstDuration } from '../../arrow/ipc-schema.ts'
+import type { Limits } from '../../lib/limits.ts'
+import { NodeError } from '../../model/errors.ts'
+import { optional } from '../../model/schema.ts'
+import { type FileColumn, fileColumns } from '../../parquet/file-columns.ts'
+import { type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
+import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
+import type { BodyFile, FileFormat } from '../format.ts'
+import { readBatches } from './batches.ts'
+import { located, malformed, notRead } from './faults.ts'
+import { geoColumns, geoKey } from './geo-columns.ts'
+import { checkCodec, pageSource } from './page-source.ts'
+
+/** Key of the metadata of the file that holds the Arrow schema it was written from. */
+const arrowKey = 'ARROW:schema'
+const mostFooterBytes = 8 * 1024 * 1024
+const mostRowGroups = 10_000
+/** Levels of nesting of a column. */
+const mostDepth = 16
+
+export interface ParquetOptions {
+  readonly limits: Pick<Limits, 'columns' | 'recordBytes'>
+}
+
+/**
+ * Opens the Parquet file `file`. Throws NodeError: `MalformedBody` for a file that is damaged or lies about itself,
+ * `UnsupportedEncoding` for what is sound and not read here (encryption, unknown codecs and types), both with column and
+ * row group; `RecordsDoNotFit` for more columns than a dataset can have. Batches throw these too, and `RecordsDoNotFit`
+ * for a value that its own column cannot hold, `BodyTooLarge` for pages beyond the memory that is set apart.
+ */
+export async function openParquet(file: BodyFile, { limits }: ParquetOptions): Promise<ColumnarFile> {
+  try {
+    const { footer, start } = await footerOf(file, limits.columns)
+    const columns = fileColumns(footer.schema, mostDepth)
+    let leaves = 0
+    for (const column of columns) leaves += column.leaves.length
+    if (leaves > limits.columns) throw tooManyColumns(limits.columns)
+    checkRowGroups(footer, columns, start)
+    refuseDurations(footer.keyValues.get(arrowKey))
+    const geo = geoColumns(columns, footer.keyValues.get(geoKey))
+    const typed = columns
+      .filter(({ field }) => !geo.bounds.has(field.name))
+      .map((column) => (geo.forms.has(column.field.name) ? textColumn(column) : column))
+    const geometry = typed.findIndex(({ field }) => field.name === geo.primary)
+    return {
+      fields: typed.map(({ field }) => field),
+      rows: footer.rows,
+      ...(geometry < 0 ? {} : { geometry }),
+      batches: (places) => {
+        const source = pageSource(file, leavesAt(typed, places))
+        return readBatches({ footer, columns: typed, geo, source, limits }, places)
+      },
+    }
+  } catch (error) {
+    throw located(error, {})
+  }
+}
+
+/** Throws for a column whose integers are durations in a unit that only the Arrow schema of the writer knows. */
+function refuseDurations(arrowSchema: string | undefined): void {
+  if (arrowSchema === undefined) return
+  let name: string | undefined
+  try {
+    name = firstDuration(Uint8Array.from(atob(arrowSchema), (char) => char.charCodeAt(0)))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    damaged(`has an Arrow schema in its metadata that cannot be read (${reason})`)
+  }
+  if (name !== undefined) {
+    throw notRead({ column: name }, 'is a duration, for which no column has a type')
+  }
+}
+
+/** A column of geometries holds text; null also stands for an empty Point. */
+function textColumn(column: FileColumn): FileColumn {
+  return { ...column, field: { name: column.field.name, type: optional({ kind: 'String' }) } }
+}
+
+function leavesAt(columns: readonly FileColumn[], places: readonly number[]): number {
+  let leaves = 0
+  for (const place of places) leaves += columns[place]?.leaves.length ?? 0
+  return leaves
+}
+
+/** The footer, and where it begins. */
+async function footerOf(file: BodyFile, mostColumns: number): Promise<{ footer: Footer; start: number }> {
+  const { bytes } = file
+  if (bytes < 12) damaged('is too short for a Parquet file')
+  const head = magicOf(await file.at(0, 4))
+  const tail = await file.at(bytes - 8, bytes)
+  const tailMagic = magicOf(tail.subarray(4))
+  if (tailMagic === 'PARE' || head === 'PARE') unsupported('is encrypted, which is not read here')
+  if (head !== 'PAR1') damaged('does not begin as a Parquet file does (PAR1)')
+  if (tailMagic !== 'PAR1') damaged('does not end as a Parquet file does (PAR1), so that it was probably cut off')
+  const length = new DataView(tail.buffer, tail.byteOffset, 4).getUint32(0, true)
+  if (length > bytes - 12) damaged('says that its footer is longer than the file')
+  if (length > mostFooterBytes) {
+    throw new NodeError('BodyTooLarge', `The footer of the file has ${length} bytes.`, {
+      limit: { name: 'footerBytes', value: mostFooterBytes, unit: 'bytes' },
+      hint: 'Write the file with fewer columns or larger row groups.',
+    })
+  }
+  const start = bytes - 8 - length
+  // Nodes between root and leaves count too; a list of one column has two of them.
+  const schemaElements = 8 * mostColumns + 1
+  return {
+    footer: readFooter(await file.at(start, bytes - 8), { rowGroups: mostRowGroups, schemaElements }, [
+      geoKey,
+      arrowKey,
+    ]),
+    start,
+  }
+}
+
+function magicOf(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes)
+}
+
+function tooManyColumns(most: number): NodeError {
+  return new NodeError('RecordsDoNotFit', `A dataset has at most ${most} columns. Nothing was stored.`, {
+    limit: { name: 'columns', value: most, unit: 'columns' },
+    hint: 'Write the file with fewer columns; those inside of structs, lists and maps count one by one.',
+  })
+}
+
+/** Throws for row groups that contradict the footer or themselves, before any of them is read. */
+function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: number): void {
+  let rows = 0
+  for (let index = 0; index < footer.rowGroups; index++) {
+    const group = rowGroupAt(footer, index)
+    rows += group.rows
+    let at = 0
+    for (const column of columns) {
+      for (const leaf of column.leaves) {
+        try {
+          checkChunk(group, at++, leaf, end)
+        } catch (error) {
+          throw located(error, { column: leaf.path, rowGroup: index })
+        }
+      }
+    }
+    if (group.chunks.length !== at) {
+      throw malformed({ rowGroup: index }, `has ${group.chunks.length} columns, and ${at} in its schema`)
+    }
+  }
+  if (rows !== footer.rows) damaged(`says that it has ${footer.rows} rows, and has ${rows} in its row groups`)
+}
+
+function rowGroupAt(footer: Footer, index: number): RowGroup {
+  try {
+    return footer.rowGroup(index)
+  } catch (error) {
+    throw located(error, { rowGroup: index })
+  }
+}
+
+function checkChunk({ rows, chunks }: RowGroup, at: number, leaf: FileColumn['leaves'][number], end: number): void {
+  const chunk = chunks[at] ?? damaged('is missing')
+  const { start, storedBytes, values } = chunk
+  if (chunk.physical !== leaf.leafType.physical) damaged('has another type than in the schema')
+  checkCodec(chunk.codec)
+  // Of a column without values, writers say nothing.
+  if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
+  const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
+  if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
+}
 
 export const parquet: FileFormat = {
   kind: 'file',

@@ -1,27 +1,25 @@
 // Which columns of a GeoParquet file are geometries, how they are encoded, and that they are longitude and latitude.
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
-import { parseJson, toPlain, type PlainJson } from '../../json/json.ts'
+import { parseJson, type PlainJson, toPlain } from '../../json/json.ts'
 import { DecodeError } from '../../model/errors.ts'
-import { type Column, innerType } from '../../model/schema.ts'
+import { innerType } from '../../model/schema.ts'
+import type { FileColumn } from '../../parquet/file-columns.ts'
 import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
-import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../crs.ts'
-import { wkbToGeoJson } from '../wkb.ts'
-import { jsonPrinter, type Printer } from './assembler.ts'
-import type { FileColumn } from '../../parquet/file-columns.ts'
-import { nativePrinter } from './geo-native.ts'
-import type { LeafText } from '../leaf-text.ts'
+import { nativeForms, noPositions } from '../arrow/geometry.ts'
+import type { GeometryForm } from '../arrow/types.ts'
+import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../geometry-text.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'
 
 const mostMetadataDepth = 64
 
-/** Geometry columns by their names, with what prints their values. */
+/** Geometry columns by their names, with how their values lie. */
 export interface GeoColumns {
   readonly primary: string | undefined
-  readonly printers: ReadonlyMap<string, Printer>
+  readonly forms: ReadonlyMap<string, GeometryForm | 'wkb'>
   /** Columns that hold nothing but the bounds of geometries, for readers to skip rows by. */
   readonly bounds: ReadonlySet<string>
 }
@@ -31,24 +29,24 @@ export interface GeoColumns {
  * NodeError `UnsupportedCrs`, and DecodeError for metadata that contradict the columns.
  */
 export function geoColumns(columns: readonly FileColumn[], geo: string | undefined): GeoColumns {
-  const printers = new Map<string, Printer>()
+  const forms = new Map<string, GeometryForm | 'wkb'>()
   const bounds = new Set<string>()
   const described = geo === undefined ? undefined : readMetadata(geo)
   for (const [name, entry] of Object.entries(described?.columns ?? {})) {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) damaged(`has geo metadata of a column ${JSON.stringify(name)}, which it does not have`)
-    else printers.set(name, describedPrinter(column, entry))
+    else forms.set(name, describedForm(column, entry))
     const covering = boundsColumn(entry)
     if (covering !== undefined) bounds.add(covering)
   }
   for (const { field, node, isFlat } of columns) {
     const { logical } = node.element
     const isGeometry = logical?.member === logicalTypes.geometry || logical?.member === logicalTypes.geography
-    if (!isGeometry || !isFlat || printers.has(field.name)) continue
+    if (!isGeometry || !isFlat || forms.has(field.name)) continue
     if (logical.crs !== undefined) requireWgs84(field.name, typeCrs(logical.crs))
-    printers.set(field.name, wkbPrinter)
+    forms.set(field.name, 'wkb')
   }
-  return { primary: described?.primary ?? [...printers.keys()][0], printers, bounds }
+  return { primary: described?.primary ?? [...forms.keys()][0], forms, bounds }
 }
 
 /** The column that a geometry column's metadata name for its bounds: `{"covering":{"bbox":{"xmin":["bbox","xmin"],…}}}`. */
@@ -80,31 +78,29 @@ function jsonOf(text: string): PlainJson {
   }
 }
 
-/** The printer of a column that the metadata describe by `entry`. */
-function describedPrinter({ field, isFlat }: FileColumn, entry: PlainJson): Printer {
+/** How the values of a column lie that the metadata describe by `entry`. */
+function describedForm(column: FileColumn, entry: PlainJson): GeometryForm | 'wkb' {
+  const { field, isFlat } = column
   if (!isMembers(entry)) return damaged(`has no geo metadata of its column ${JSON.stringify(field.name)}`)
   if ('crs' in entry) requireWgs84(field.name, projJson(entry['crs']))
   const encoding = scalarText(entry['encoding'] ?? 'WKB')
   if (encoding.toUpperCase() === 'WKB') {
     if (!isFlat || innerType(field.type).kind !== 'Binary')
       damaged(`says that its column ${JSON.stringify(field.name)} is WKB, which it is not`)
-    return wkbPrinter
+    return 'wkb'
   }
-  const printer = nativePrinter(encoding)
-  if (printer === undefined || isFlat)
+  const form = nativeForms.get(encoding)
+  if (form === undefined || isFlat) {
     return unsupported(`has geometries in the encoding ${JSON.stringify(encoding.slice(0, 80))}`)
-  return printer
+  }
+  const axes = column.leaves.map(({ path }) => path.slice(path.lastIndexOf('.') + 1)).toSorted()
+  if (axes.includes('m')) return unsupported('has measures (M), for which GeoJSON has no place')
+  const areDoubles = column.leaves.every(({ leafType }) => leafType.type.kind === 'Float64')
+  return areDoubles && /^xyz?$/.test(axes.join('')) ? form : damaged(noPositions)
 }
 
 /** Of the parameter of the types GEOMETRY and GEOGRAPHY: `OGC:CRS84`, `srid:4326`, or PROJJSON as some write it. */
 function typeCrs(crs: string): Crs {
   if (crs.startsWith('{')) return projJson(jsonOf(crs))
   return { id: crs.replace(/^srid:/i, 'EPSG:'), shown: crs }
-}
-
-const wkbPrinter: Printer = {
-  ...jsonPrinter,
-  leaf: ({ values, offsets }: Column): LeafText => {
-    return (row) => wkbToGeoJson(values, offsets?.[row], offsets?.[row + 1]) ?? 'null'
-  },
 }

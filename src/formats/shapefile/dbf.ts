@@ -4,8 +4,8 @@
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { CodePage } from './code-page.ts'
-import type { EntryBytes } from './entry-bytes.ts'
 import { malformed, type ShapefileLimits, shown } from './faults.ts'
+import type { EntryBytes } from './zip.ts'
 
 const headerBytes = 32
 const fieldBytes = 32

@@ -1,20 +1,20 @@
 // The features of a layer as GeoJSON text, one a line: each row of the .dbf with the shape of the .shp at the same place.
 // Both files are inflated side by side while they are read; deleted rows and their shapes are passed over, as GDAL does.
 
-import { nextTurn } from '../../lib/clock.ts'
 import { utf8 } from '../../lib/bytes.ts'
+import { nextTurn } from '../../lib/clock.ts'
 import { FaultLog } from '../fault-log.ts'
+import { JsonText } from '../json-text.ts'
 import { RowWriter } from './cells.ts'
 import type { CodePage } from './code-page.ts'
 import { isDeleted, readDbfFields, readDbfHeader } from './dbf.ts'
-import { EntryBytes } from './entry-bytes.ts'
 import type { RecordFault, ShapefileLimits } from './faults.ts'
 import { writeGeometry, writeMeasures } from './geometry-text.ts'
-import { JsonText } from '../json-text.ts'
 import type { Layer } from './layer.ts'
 import { unknownCrs, wrongCrsHint } from './prj.ts'
 import { isFault, readShape, type Shape, ShapeBuffers, type ShapeFault } from './shape.ts'
 import { readShpHeader, Shapes, type ShapeType } from './shp.ts'
+import { EntryBytes } from './zip.ts'
 
 const chunkBytes = 256 * 1024
 

@@ -7,12 +7,11 @@ import type { BodyFile, FileFormat, FileOptions, FileReader, InferOptions, Infer
 import { ndgeojson } from '../geojson/format.ts'
 import { codePageOf } from './code-page.ts'
 import { readDbfHeader } from './dbf.ts'
-import { EntryBytes } from './entry-bytes.ts'
 import { malformed } from './faults.ts'
 import { layerFeatures, type OpenLayer } from './features.ts'
 import { type Layer, layerOf } from './layer.ts'
 import { demandWgs84 } from './prj.ts'
-import { readZip, type ZipEntry } from './zip.ts'
+import { EntryBytes, readZip, type ZipEntry } from './zip.ts'
 
 /** Most bytes of a .prj or .cpg. */
 const smallBytes = 64 * 1024

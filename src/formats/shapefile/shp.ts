@@ -2,8 +2,8 @@
 // begins. Source: https://www.esri.com/content/dam/esrisites/sitecore-archive/Files/Pdfs/library/whitepapers/pdfs/shapefile.pdf
 
 import { NodeError } from '../../model/errors.ts'
-import type { EntryBytes } from './entry-bytes.ts'
 import { malformed, shown } from './faults.ts'
+import type { EntryBytes } from './zip.ts'
 
 const headerBytes = 100
 const fileCode = 9994

@@ -8,9 +8,8 @@ import { decodeUtf8, utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { Column, RecordBatch } from '../../model/schema.ts'
-import { cellWriter } from '../cells.ts'
+import { cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
 import type { FileColumn } from '../file-format.ts'
-import { jsonStyle, writeJsonString } from '../json-text.ts'
 import type { TextBuffer } from '../text-buffer.ts'
 
 const names = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const

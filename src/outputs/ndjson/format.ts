@@ -3,9 +3,8 @@
 
 import { must } from '../../lib/assert.ts'
 import { utf8 } from '../../lib/bytes.ts'
-import { cellWriter } from '../cells.ts'
+import { cellWriter, jsonStyle } from '../cells.ts'
 import type { FileFormat } from '../file-format.ts'
-import { jsonStyle } from '../json-text.ts'
 import { TextBuffer } from '../text-buffer.ts'
 
 const startBytes = 64 * 1024

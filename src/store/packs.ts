@@ -1,0 +1,192 @@
+// The packs of chains, as readers find them: which there are, what they say, where an object lies in them. Everything is
+// read by ranges; what is damaged is refused with HaltError `ChainBroken`. `packed-store.ts` puts this behind the port.
+
+import {
+  decodeTrailer,
+  digestInTurns,
+  findInIndex,
+  type PackedKind,
+  type PackParts,
+  trailerBytes,
+} from '../chain/pack.ts'
+import { decodeSummary, digestOf, packLevelMost, type PackSummary, spanOf } from '../chain/pack-summary.ts'
+import { packCodec, type PackRecord } from '../chain/records.ts'
+import { equalBytes } from '../lib/bytes.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { DatasetId, Hash } from '../model/events.ts'
+import { packFileKey, packKey, packLevelPrefix, packsPrefix } from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
+import { listNumbers } from './records.ts'
+
+type Reading = Pick<ObjectStore, 'get' | 'getRange' | 'list'>
+
+/** A pack that a record names. */
+export interface Pack {
+  readonly id: DatasetId
+  readonly level: number
+  readonly number: number
+  /** It covers the first sequences [from, to). */
+  readonly from: number
+  readonly to: number
+  readonly record: PackRecord
+}
+
+/** Bytes [at, at + length) of a pack's file. */
+export interface PackedBytes {
+  readonly key: string
+  readonly at: number
+  readonly length: number
+}
+
+/** The pack is no longer where it was: one of a higher level may have taken its place. */
+export class PackGone extends HaltError {
+  constructor(pack: Pack) {
+    super('ChainBroken', `${wordsOf(pack)} is missing`)
+  }
+}
+
+/** Records that are read at once. */
+const parallelRecords = 64
+/** Packs of which is kept where their parts are, 300 bytes each. */
+const partsHeld = 20_000
+/** Summaries that are kept, 10 MiB each at most. */
+const summariesHeld = 2
+
+/**
+ * The packs of a chain, each going on where the one before it ends; of two that cover a range the larger one. `known` are
+ * packs that need not be read again. Throws HaltError `ChainBroken`.
+ */
+export async function listPacks(store: Reading, id: DatasetId, known: readonly Pack[] = []): Promise<readonly Pack[]> {
+  const levels = (await listNumbers(store, packsPrefix(id))).filter((level) => level <= packLevelMost).reverse()
+  const names = new Map<number, ReadonlySet<number>>()
+  for (const level of levels) names.set(level, new Set(await listNumbers(store, packLevelPrefix(id, level))))
+  const places: { level: number; number: number }[] = []
+  for (let from = 0; ; ) {
+    const level = levels.find((one) => from % spanOf(one) === 0 && names.get(one)?.has(from / spanOf(one)))
+    if (level === undefined) break
+    places.push({ level, number: from / spanOf(level) })
+    from += spanOf(level)
+  }
+  const packs: Pack[] = []
+  const held = new Map(known.map((pack) => [`${pack.level}/${pack.number}`, pack]))
+  for (let at = 0; at < places.length; at += parallelRecords) {
+    const group = places.slice(at, at + parallelRecords).map(async ({ level, number }) => {
+      return held.get(`${level}/${number}`) ?? (await readPack(store, id, { level, number }))
+    })
+    for (const pack of await Promise.all(group)) {
+      // Gone since it was listed: the packs before it are what there is.
+      if (pack === undefined) return packs
+      packs.push(pack)
+    }
+  }
+  return packs
+}
+
+/** The pack whose range holds the first sequence `sequence`, read now; undefined while none covers it. Throws HaltError. */
+export async function coveringPack(store: Reading, id: DatasetId, sequence: number): Promise<Pack | undefined> {
+  for (const level of (await listNumbers(store, packsPrefix(id))).toReversed()) {
+    if (level > packLevelMost) continue
+    const pack = await readPack(store, id, { level, number: Math.floor(sequence / spanOf(level)) })
+    if (pack !== undefined) return pack
+  }
+  return undefined
+}
+
+async function readPack(
+  store: Reading,
+  id: DatasetId,
+  { level, number }: { readonly level: number; readonly number: number },
+): Promise<Pack | undefined> {
+  const bytes = await store.get(packKey(id, level, number))
+  if (bytes === undefined) return undefined
+  const record = await refused(`the record of pack ${level}/${number} of ${id}`, () => packCodec.decode(bytes))
+  return { id, level, number, from: number * spanOf(level), to: (number + 1) * spanOf(level), record }
+}
+
+/** Reads packs, and keeps where the parts of each are. */
+export class PackReader {
+  readonly #store: Reading
+  readonly #parts = new Map<Hash, Promise<PackParts>>()
+  readonly #summaries = new Map<Hash, Promise<PackSummary>>()
+
+  constructor(store: Reading) {
+    this.#store = store
+  }
+
+  /** Where the object with this hash lies in the pack, or undefined. Throws HaltError `ChainBroken`, PackGone. */
+  async find(pack: Pack, kind: PackedKind, hash: Hash): Promise<PackedBytes | undefined> {
+    const parts = await this.#partsOf(pack)
+    const read = (start: number, end: number): Promise<Uint8Array> => this.#read(pack, start, end)
+    const found = await refused(wordsOf(pack), () => findInIndex(parts, { kind, digest: digestOf(hash) }, read))
+    return found && { key: packFileKey(pack.id, pack.record.hash), ...found }
+  }
+
+  /** The bytes of an object, or undefined when the pack has it not. Throws as `find`. */
+  async object(pack: Pack, kind: PackedKind, hash: Hash): Promise<Uint8Array | undefined> {
+    const place = await this.find(pack, kind, hash)
+    return place && this.#read(pack, place.at, place.at + place.length)
+  }
+
+  /** The summary, after checking that it is whole and of this pack. Throws HaltError `ChainBroken`, PackGone. */
+  summary(pack: Pack): Promise<PackSummary> {
+    const { hash } = pack.record
+    const held = this.#summaries.get(hash)
+    if (held !== undefined) return held
+    const reading = this.#readSummary(pack)
+    const oldest = this.#summaries.keys().next().value
+    if (this.#summaries.size >= summariesHeld && oldest !== undefined) this.#summaries.delete(oldest)
+    this.#summaries.set(hash, reading)
+    reading.catch(() => this.#summaries.delete(hash))
+    return reading
+  }
+
+  async #readSummary(pack: Pack): Promise<PackSummary> {
+    const { summaryAt, trailerAt, summaryDigest } = await this.#partsOf(pack)
+    const bytes = await this.#read(pack, summaryAt, trailerAt)
+    const isWhole = equalBytes(await digestInTurns(bytes), summaryDigest)
+    return refused(wordsOf(pack), () => {
+      if (!isWhole) throw new DecodeError('pack', 'its summary is damaged')
+      const summary = decodeSummary(bytes)
+      const { dataset, level, number } = summary
+      if (dataset === pack.id && level === pack.level && number === pack.number) return summary
+      throw new DecodeError('pack', `it is pack ${level}/${number} of ${dataset}`)
+    })
+  }
+
+  async #partsOf(pack: Pack): Promise<PackParts> {
+    const { hash, sizeBytes } = pack.record
+    const held = this.#parts.get(hash)
+    if (held !== undefined) return held
+    const reading = this.#read(pack, Math.max(0, sizeBytes - trailerBytes), sizeBytes).then((bytes) =>
+      refused(wordsOf(pack), () => decodeTrailer(bytes, sizeBytes)),
+    )
+    if (this.#parts.size >= partsHeld) this.#parts.clear()
+    this.#parts.set(hash, reading)
+    reading.catch(() => this.#parts.delete(hash))
+    return reading
+  }
+
+  async #read(pack: Pack, start: number, end: number): Promise<Uint8Array> {
+    try {
+      const bytes = await this.#store.getRange(packFileKey(pack.id, pack.record.hash), start, end)
+      if (bytes !== undefined) return bytes
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new HaltError('ChainBroken', `${wordsOf(pack)} is cut short`, error)
+    }
+    throw new PackGone(pack)
+  }
+}
+
+async function refused<T>(words: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof DecodeError) throw new HaltError('ChainBroken', `${words} is damaged: ${error.message}`, error)
+    throw error
+  }
+}
+
+function wordsOf({ id, level, number }: Pack): string {
+  return `pack ${level}/${number} of ${id}`
+}

@@ -1,0 +1,47 @@
+// `proofstream pack` over a data directory with a long chain, as an operator runs it.
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { must } from '../../src/lib/assert.ts'
+import { openStore } from '../../src/open-storage.ts'
+import { dataPaths, datasetKey, packFileKey } from '../../src/store/layout.ts'
+import { listPacks } from '../../src/store/packs.ts'
+import { putLog } from '../../src/store/records.ts'
+import { runCommand } from '../helpers/run-node.ts'
+import { dataset, objectsOfChain, putAll } from '../store/packed-chain.ts'
+
+let data = ''
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), 'proofstream-pack-'))
+  const store = await openStore(dataPaths(data).store, 'write')
+  await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
+  await putAll(store, objectsOfChain(520))
+  await store.close()
+})
+afterAll(() => rm(data, { recursive: true, force: true }))
+
+test('packs what is full, once, and tells of each dataset', async () => {
+  const first = await runCommand(['pack', '--data', data])
+  expect(first).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":2}\n' })
+  const again = await runCommand(['pack', 'acme/long', '--data', data])
+  expect(again).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0}\n' })
+  const folder = join(dataPaths(data).store, datasetKey(dataset))
+  expect(await readdir(join(folder, 'packs', '0'))).toEqual(['0', '1'])
+  // Slices of these chains are no Parquet files, so only the packs are asked for here.
+  const checked = await runCommand(['fsck', data])
+  expect(JSON.parse(checked.stdout)).toMatchObject({ dataset: 'acme/long', packs: 2, blocks: 523 })
+  expect(checked.stderr).not.toMatch(/pack/i)
+})
+
+test('says which dataset is damaged, and that there is none of a name', async () => {
+  expect((await runCommand(['pack', 'acme/none', '--data', data])).code).toBe(3)
+  const store = await openStore(dataPaths(data).store, 'write')
+  const [pack] = await listPacks(store, dataset)
+  await store.delete(packFileKey(dataset, must(pack, 'a pack').record.hash))
+  await store.close()
+  const checked = await runCommand(['fsck', data])
+  expect(checked.code).toBe(10)
+  expect(checked.stderr).toContain('ObjectMissing')
+})
