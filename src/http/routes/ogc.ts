@@ -86,7 +86,7 @@ const mostReadRows = 200_000
 /** Features of one page for a browser. */
 const mostShownItems = 200
 export function registerOgc(app: FastifyInstance, context: ReplicaContext): void {
-  const deps = { ...context.replica, spatial: new SpatialRows(context) }
+  const deps = { ...context.replica, work: context.work, spatial: new SpatialRows(context) }
   registerLanding(app, context)
   registerCollections(app, context, deps)
   registerCollection(app, context, deps)
