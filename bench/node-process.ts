@@ -28,6 +28,9 @@ export async function startNodeProcess(
   const child = spawn(
     process.execPath,
     [
+      // As `npm start` and the command.
+      '--v8-pool-size=1',
+      '--external-memory-accounted-in-global-limit',
       ...(launch.execArgv ?? []),
       '--input-type=module',
       '-e',

@@ -13,12 +13,15 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const canRun = major > 22 || (major === 22 && minor >= 18)
 const program = ['../dist/main.js', '../src/main.ts'].map(pathOf).find(existsSync)
 const otherNode = pathOf('../node_modules/.bin/node')
-// V8's helper threads are four by default, and on a few cores stand in the way of what they help
-// (docs/decisions/threads.md). Their number can be set only where a process begins.
+// What V8 is told for a node (docs/decisions/threads.md), which can be said only where a process begins: a few helper
+// threads, where four stand in the way of what they help; and, while it knows the flag, to collect garbage by the sum of
+// its memory and not at each 32 MiB of arrays.
 const poolFlag = '--v8-pool-size'
 const isServing = process.argv[2] === 'serve'
 const isPoolSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((text) => text.includes(poolFlag))
-const nodeFlags = isServing && !isPoolSet ? [`${poolFlag}=${Math.min(4, Math.max(1, cpus().length >> 1))}`] : []
+const arrayFlags = process.versions.v8.startsWith('13.6.') ? ['--external-memory-accounted-in-global-limit'] : []
+const poolSize = Math.min(4, Math.max(1, cpus().length >> 1))
+const nodeFlags = isServing && !isPoolSet ? [`${poolFlag}=${poolSize}`, ...arrayFlags] : []
 
 if (program === undefined) {
   process.stderr.write('error: Neither dist/main.js nor src/main.ts is here: the installation is incomplete.\n')
@@ -37,7 +40,7 @@ if (program === undefined) {
   )
   process.exitCode = 9
 } else {
-  const child = spawn(otherNode, [...nodeFlags, program, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(otherNode, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
   // A terminal sends SIGINT to both processes; every other signal is sent to this one and meant for the child.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -23,6 +23,7 @@ import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { WorkerThreads } from './work/talks.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -45,6 +46,8 @@ export async function openBuilder(
   { config, paths, clock, logger, store, announcements, metrics, opened }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
+  const threads = new WorkerThreads({ threads: Math.min(8, availableParallelism()), heapMiB: 256 })
+  opened.push(() => threads.close())
   const builder = await startBuilder({
     log,
     store,
@@ -52,6 +55,7 @@ export async function openBuilder(
     clock,
     logger,
     compressor,
+    threads,
     options: config.cut,
     metrics,
     notes: openBuildNotes(paths.builds),

@@ -10,7 +10,7 @@ import {
   nullColumn,
   sliceBatch,
 } from '../arrow/columns.ts'
-import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
+import { createLogicalHash, logicalHashOf } from '../arrow/logical-hash.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
@@ -28,13 +28,17 @@ import {
   sameType,
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import { SliceWriter } from '../parquet/write-slice.ts'
+import { type ColumnChunk, RowGroupCut, type RowGroupRows, SliceFile } from '../parquet/write-slice.ts'
+import type { TalkThreads } from '../work/talks.ts'
+import { type ColumnWork, columnWork } from './column-work.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
   readonly readBatches: (positions: readonly number[]) => AsyncIterable<RecordBatch>
   readonly compressor: Compressor
+  /** Threads that share the columns of large slices, which they compress as `compressor` does. */
+  readonly threads?: TalkThreads | undefined
   /** Stores a slice whose hash is known when `chunks` have ended. Throws what the store and `chunks` throw. */
   readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<unknown>
 }
@@ -81,7 +85,19 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 /** Builds the slice of `plan`, which has rows. Throws DecodeError for bytes that are not what the fold saw. */
 export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
   const schema = must(plan.schema, 'a block with rows has a schema')
-  const out = new SliceStream(plan, schema, deps.compressor)
+  const out = new SliceStream(plan, schema, deps)
+  try {
+    return await writeSlice(plan, schema, { out, deps })
+  } finally {
+    out.close()
+  }
+}
+
+async function writeSlice(
+  plan: DataPlan,
+  schema: DataSchema,
+  { out, deps }: { readonly out: SliceStream; readonly deps: SliceDeps },
+): Promise<BuiltSlice> {
   const parts = sliceParts(plan, schema, { out, deps })
   const held: Uint8Array[] = []
   let heldBytes = 0
@@ -166,8 +182,11 @@ function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatc
 class SliceStream {
   readonly #plan: DataPlan
   readonly #fields: readonly Field[]
-  readonly #writer: SliceWriter
-  readonly #logical: LogicalHash
+  readonly #cut = new RowGroupCut()
+  readonly #columns: ColumnWork
+  readonly #file: SliceFile
+  /** The row group that is being encoded, while the rows of the next are read. */
+  #underWay: { readonly rows: number; readonly chunks: Promise<ColumnChunk[]> } | undefined
   #waiting: RecordBatch[] = []
   #waitingRows = 0
   #waitingBytes = 0
@@ -181,11 +200,17 @@ class SliceStream {
   /** The end of the file, by which it is read. */
   footer: readonly Uint8Array[] = []
 
-  constructor(plan: DataPlan, schema: DataSchema, compressor: Compressor) {
+  constructor(plan: DataPlan, { fields }: DataSchema, { compressor, threads }: SliceDeps) {
     this.#plan = plan
-    this.#fields = schema.fields
-    this.#writer = new SliceWriter({ fields: schema.fields, compress: (bytes) => compressor.compress(bytes) })
-    this.#logical = createLogicalHash(schema.fields)
+    this.#fields = fields
+    this.#file = new SliceFile({ fields })
+    const compress = (bytes: Uint8Array): Uint8Array => compressor.compress(bytes)
+    this.#columns = columnWork(fields, plan.payloadBytes, { compress, threads })
+  }
+
+  /** Gives threads back. */
+  close(): void {
+    this.#columns.end()
   }
 
   /** Lets the event loop turn after whatever takes its time. */
@@ -208,14 +233,16 @@ class SliceStream {
   async finish(): Promise<void> {
     await this.#flush()
     assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    const last = await inTurns(this.#writer.finish())
+    for (const group of this.#cut.rest()) await this.#encode(group)
+    await this.#settle()
+    const last = this.#file.finish()
     this.footer = last.slice(-footerParts)
     await this.#keep(last)
     this.#facts = {
       sizeBytes: this.#sizeBytes,
       rows: this.#rows,
       physicalHash: hashText(this.#hash.digest()),
-      logicalHash: this.#logical.digest(),
+      logicalHash: logicalHashOf(this.#fields, await this.#columns.digests()),
       latestEventMs: this.#latestEventMs,
     }
   }
@@ -260,22 +287,28 @@ class SliceStream {
         ...columns,
       ],
     }
-    this.#logical.update(full)
+    this.#columns.see(full)
     this.#rows += rows
     const latest = latestTime(must(columns[0], 'an event-time column'))
     if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
     await nextTurn()
-    await inTurns(this.#writer.add(full))
-    await this.#keep(this.#writer.take())
+    for (const group of this.#cut.add(full)) await this.#encode(group)
   }
-}
 
-/** Runs `steps` to their end with a turn of the event loop after each. */
-async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    await nextTurn()
+  async #encode(group: RowGroupRows): Promise<void> {
+    await this.#settle()
+    const chunks = this.#columns.encode(group)
+    // Its failure is met when it is waited for.
+    chunks.catch(() => {})
+    this.#underWay = { rows: group.rows, chunks }
+  }
+
+  async #settle(): Promise<void> {
+    if (this.#underWay === undefined) return
+    const { rows, chunks } = this.#underWay
+    this.#underWay = undefined
+    this.#file.add(rows, await chunks)
+    await this.#keep(this.#file.take())
   }
 }
 

@@ -28,6 +28,7 @@ export interface SessionDeps
   extends Pick<Run, 'log' | 'partition' | 'store' | 'names' | 'floors' | 'clock' | 'logger' | 'governor' | 'onDue'>,
     Omit<CommitterDeps, 'build' | 'signal' | 'culpritOf'> {
   readonly compressor: CommitterDeps['build']['compressor']
+  readonly threads?: CommitterDeps['build']['threads']
   readonly anchorAt: CommitterDeps['build']['anchorAt']
   readonly rowMemory: RowMemory
 }
@@ -51,12 +52,13 @@ export class Session {
   unreadable: number | undefined
 
   constructor(deps: SessionDeps, start: { readonly position: number; readonly rejects: Rejects }) {
-    const { log, partition, store, compressor, anchorAt } = deps
+    const { log, partition, store, compressor, threads, anchorAt } = deps
     const kept = new KeptRows(deps.rowMemory)
     const build: CommitterDeps['build'] = {
       log: log.id,
       partition,
       compressor,
+      threads,
       anchorAt,
       readBatches: (positions) => readBatches(this.#run, positions),
       storeSlice: (dataset, chunks, hashOf) => store.putStream(chunks, () => dataKey(dataset, hashOf())),

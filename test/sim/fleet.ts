@@ -151,6 +151,7 @@ export class Fleet {
       segmentBytes: this.#segmentBytes,
       cut: this.#cut,
       level: world.pick(this.#levels),
+      threads: { threads: world.pick([0, 1, 3]), delayMs: () => world.random.next() * 30, isLost: lostOnce(world) },
       logger: loggerOf(process, logger),
       spread: (message) => this.#spread(slot, message),
     })
@@ -183,5 +184,15 @@ function loggerOf(process: Process, logger: Logger): Logger {
     info: (fields, message) => logger.info({ ...where(), ...fields }, message),
     warn: (fields, message) => logger.warn({ ...where(), ...fields }, message),
     error: (fields, message) => logger.error({ ...where(), ...fields }, message),
+  }
+}
+
+/** Chance loses a thread of a process once: a block that loses two halts its dataset. */
+function lostOnce(world: World): () => boolean {
+  let isDue = true
+  return () => {
+    const isLost = isDue && world.chance(0.02)
+    isDue &&= !isLost
+    return isLost
   }
 }

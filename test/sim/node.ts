@@ -18,7 +18,9 @@ import type { EventLog } from '../../src/log/event-log.ts'
 import { openFileLog } from '../../src/log/file/file-log.ts'
 import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
 import { parseAliasText } from '../../src/model/names.ts'
+import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simulated-threads.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { withPacks } from '../../src/store/packed-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { compressor } from '../builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
@@ -39,6 +41,8 @@ export interface NodeParts {
   readonly cut: Partial<CutOptions>
   /** Level of Zstandard: builders that differ in it make different slices of the same rows. */
   readonly level: number
+  /** Threads that share the columns of slices. */
+  readonly threads: Pick<SimulatedThreadsOptions, 'threads' | 'isLost'> & { readonly delayMs: () => number }
   /** Carries announcements to the other processes. */
   readonly spread: (message: CommitAnnouncement) => void
   readonly logger?: Logger
@@ -71,7 +75,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   let running: Builder | undefined
   const openBytes = (): number => running?.openBytes() ?? 0
   const log = await openLog(parts, openBytes)
-  const store = await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process))
+  const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process)))
   const local = openLocalAnnouncements(logger)
   const announcements: Announcements = {
     announce: async (message) => {
@@ -83,7 +87,10 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   const catalog = new Catalog({ store, announcements, logger })
   if (roles.builder) {
     const own = compressorOf(parts.level)
-    running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, options: cut })
+    const { delayMs, ...some } = parts.threads
+    const wait = (): Promise<void> => clock.sleep(delayMs())
+    const threads = new SimulatedThreads({ ...some, compress: own.compress, wait })
+    running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, threads, options: cut })
   }
   const builder = running
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })

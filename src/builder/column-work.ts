@@ -1,0 +1,138 @@
+// Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
+// threads that share them out. The bytes are the same.
+
+import { concatColumns } from '../arrow/columns.ts'
+import { ColumnHash } from '../arrow/logical-hash.ts'
+import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
+import type { Column, Field, RecordBatch } from '../model/schema.ts'
+import { parquetLeaf } from '../parquet/file-schema.ts'
+import { type ColumnChunk, encodeColumn, type RowGroupRows } from '../parquet/write-slice.ts'
+import type { Talk, TalkThreads } from '../work/talks.ts'
+
+/** The columns of one slice. */
+export interface ColumnWork {
+  /** Rows in order, before their row group. */
+  see(batch: RecordBatch): void
+  /** A chunk for each column. */
+  encode(group: RowGroupRows): Promise<ColumnChunk[]>
+  /** The hash of each column over all rows. */
+  digests(): Promise<Uint8Array[]>
+  /** To be called once, however it went. */
+  end(): void
+}
+
+/** The work on a slice of `payloadBytes`, with what threads are free. */
+export function columnWork(
+  fields: readonly Field[],
+  payloadBytes: number,
+  by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TalkThreads | undefined },
+): ColumnWork {
+  const talks = by.threads?.begin(fields, payloadBytes) ?? []
+  return talks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, talks)
+}
+
+class OwnColumns implements ColumnWork {
+  readonly #fields: readonly Field[]
+  readonly #compress: (bytes: Uint8Array) => Uint8Array
+  readonly #hashes: readonly ColumnHash[]
+
+  constructor(fields: readonly Field[], compress: (bytes: Uint8Array) => Uint8Array) {
+    this.#fields = fields
+    this.#compress = compress
+    this.#hashes = fields.map((field) => new ColumnHash(field))
+  }
+
+  see({ columns }: RecordBatch): void {
+    for (const [place, hash] of this.#hashes.entries()) hash.update(must(columns[place], 'a column'))
+  }
+
+  async encode({ columns }: RowGroupRows): Promise<ColumnChunk[]> {
+    const chunks: ColumnChunk[] = []
+    for (const field of this.#fields) {
+      const steps = encodeColumn(parquetLeaf(field), concatColumns(columns.shift() ?? []), this.#compress)
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) await nextTurn()
+      chunks.push(step.value)
+    }
+    return chunks
+  }
+
+  async digests(): Promise<Uint8Array[]> {
+    return this.#hashes.map((hash) => hash.digest())
+  }
+
+  end(): void {
+    // Holds nothing.
+  }
+}
+
+class SharedColumns implements ColumnWork {
+  readonly #fields: readonly Field[]
+  readonly #talks: readonly Talk[]
+  /** Which conversation has a column, by its place: told once, by the bytes of the first row group. */
+  #owners: readonly number[] | undefined
+
+  constructor(fields: readonly Field[], talks: readonly Talk[]) {
+    this.#fields = fields
+    this.#talks = talks
+  }
+
+  see(): void {
+    // Threads hash what they encode.
+  }
+
+  async encode({ columns }: RowGroupRows): Promise<ColumnChunk[]> {
+    const shares = this.#talks.map(() => new Map<number, Column>())
+    this.#owners ??= sharedOut(columns.map(bytesOf), this.#talks.length)
+    for (const place of this.#fields.keys()) {
+      const share = must(shares[this.#owners[place] ?? 0], 'a conversation')
+      share.set(place, concatColumns(columns.shift() ?? []))
+    }
+    const chunks = new Map<number, ColumnChunk>()
+    const said = shares.map(async (share, i) => {
+      const answer = await must(this.#talks[i], 'a conversation').say({ kind: 'rows', columns: share })
+      if (answer.kind === 'chunks') for (const [place, chunk] of answer.chunks) chunks.set(place, chunk)
+    })
+    await Promise.all(said)
+    return this.#fields.map((_, place) => must(chunks.get(place), 'a chunk of each column'))
+  }
+
+  async digests(): Promise<Uint8Array[]> {
+    const digests = new Map<number, Uint8Array>()
+    const said = this.#talks.map(async (talk) => {
+      const answer = await talk.say({ kind: 'end' })
+      if (answer.kind === 'digests') for (const [place, digest] of answer.digests) digests.set(place, digest)
+    })
+    await Promise.all(said)
+    return this.#fields.map((_, place) => must(digests.get(place), 'a digest of each column'))
+  }
+
+  end(): void {
+    for (const talk of this.#talks) talk.end()
+  }
+}
+
+/** For each of the weights which of `count` takes it: the heaviest first, each to the one who has least. */
+function sharedOut(weights: readonly number[], count: number): number[] {
+  const loads = new Array<number>(count).fill(0)
+  const owners = new Array<number>(weights.length).fill(0)
+  const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
+  for (const place of order) {
+    const owner = loads.indexOf(Math.min(...loads))
+    owners[place] = owner
+    loads[owner] = (loads[owner] ?? 0) + (weights[place] ?? 0) + 1
+  }
+  return owners
+}
+
+function bytesOf(pieces: readonly Column[]): number {
+  let bytes = 0
+  for (const piece of pieces) {
+    // Texts are more work than numbers: an offset counts as eight bytes.
+    for (let column: Column | undefined = piece; column !== undefined; column = column.child) {
+      bytes += column.values.length + 8 * (column.offsets?.length ?? 0)
+    }
+  }
+  return bytes
+}
