@@ -8,7 +8,7 @@ import { type DatasetView, viewOf } from '../../catalog/dataset-chain.ts'
 import { hashOf } from '../../catalog/objects.ts'
 import { isTile } from '../../geo/tile.ts'
 import { utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
+import { HaltError, NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import {
   type FeatureDeps,
@@ -160,7 +160,8 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
         break
       }
       const unread = deps.spatial.unreadRows(view, column)
-      const extent = unread <= readable ? await listedExtent(deps.spatial, view, column, signal) : undefined
+      const extent =
+        unread <= readable ? await listedExtent({ ...context, ...deps }, view, { column, signal }) : undefined
       if (unread <= readable) readable -= unread
       collections.push(collectionOf(baseOf(request), view, { extent, form: 'json' }))
     }
@@ -184,18 +185,19 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
   })
 }
 
-/** The extent; none for a dataset whose column holds other texts than geometries, which hides no other. */
+/** The extent; none for a dataset that is damaged or whose column holds other texts than geometries: it hides no other. */
 async function listedExtent(
-  spatial: SpatialRows,
+  { spatial, logger }: FeatureDeps & Pick<ReplicaContext, 'logger'>,
   view: DatasetView,
-  column: string,
-  signal: AbortSignal,
+  { column, signal }: { readonly column: string; readonly signal: AbortSignal },
 ): Promise<Extent | undefined> {
   try {
     return await spatial.extent(view, column, signal)
-  } catch (error) {
-    if (error instanceof NodeError && error.kind === 'SqlValue') return undefined
-    throw error
+  } catch (cause) {
+    if (cause instanceof NodeError && cause.kind === 'SqlValue') return undefined
+    if (!(cause instanceof HaltError)) throw cause
+    logger.error({ dataset: view.alias, cause: cause.message }, 'A dataset is listed without its extent')
+    return undefined
   }
 }
 
