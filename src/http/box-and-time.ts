@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
+import { parseRfc3339Ms } from '../model/instant.ts'
 import { type Box, boxOf } from '../replica/cql2.ts'
 import type { Interval } from '../replica/features.ts'
 
@@ -37,18 +38,21 @@ function readBox(text: string): Box {
   })
 }
 
-const instant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/i
+/** RFC 3339 as the engine reads it; a date stands for all of its day. */
+function momentOf(part: string, timeOfDay: string): string | undefined {
+  const text = /^\d{4}-\d{2}-\d{2}$/.test(part) ? `${part}T${timeOfDay}Z` : part.toUpperCase()
+  return parseRfc3339Ms(text) === undefined ? undefined : text
+}
 
 function readInterval(text: string): Interval {
   const parts = text.split('/')
-  const [from = '', to = from] = parts
-  const isOpen = (part: string): boolean => part === '' || part === '..'
-  const areTimes = [from, to].every((part) => instant.test(part) || (parts.length === 2 && isOpen(part)))
-  if (parts.length > 2 || !areTimes || (isOpen(from) && isOpen(to) && parts.length === 1)) {
-    throw new NodeError('InvalidParameter', `datetime is '${text.slice(0, 100)}'.`, {
-      hint: 'Write an RFC 3339 time, or an interval: 2026-01-01T00:00:00Z/2026-02-01T00:00:00Z, ../2026-02-01T00:00:00Z.',
-    })
-  }
-  const end = to.length === 10 ? `${to}T23:59:59.999999Z` : to
-  return { from: isOpen(from) ? undefined : from, to: isOpen(to) ? undefined : end }
+  const [first = '', last = first] = parts
+  const isOpen = (part: string): boolean => parts.length === 2 && (part === '' || part === '..')
+  const from = isOpen(first) ? undefined : momentOf(first, '00:00:00')
+  const to = isOpen(last) ? undefined : momentOf(last, '23:59:59.999999')
+  const isTold = (isOpen(first) || from !== undefined) && (isOpen(last) || to !== undefined)
+  if (parts.length <= 2 && isTold) return { from, to }
+  throw new NodeError('InvalidParameter', `datetime is '${text.slice(0, 100)}'.`, {
+    hint: 'Write an RFC 3339 time, or an interval: 2026-01-01T00:00:00Z/2026-02-01T00:00:00Z, ../2026-02-01T00:00:00Z.',
+  })
 }

@@ -134,15 +134,21 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
 function answerOf(answer: AnswerText, shared: readonly string[]): Json {
   const { example, media = ['application/json'] } = answer
   const files = answer.files === true ? fileFormats.flatMap(({ mediaTypes }) => mediaTypes.map(bareType)) : []
-  const content = [...media, ...files].map((type) => {
-    if (type !== 'application/json') return [type, { schema: { type: 'string' } }]
+  const ofMedia = media.map((type) => {
+    if (!isJson(type)) return [type, { schema: { type: 'string' } }]
     return [type, { schema: schemaOf(answer.schema), ...(example === undefined ? {} : { example }) }]
   })
+  const ofFiles = files.map((type) => [type, { schema: isJson(type) ? {} : { type: 'string' } }])
+  const content = [...ofMedia, ...ofFiles]
   return {
     description: answer.about,
     headers: headerRefs([...shared, ...(answer.headers ?? [])]),
     ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
   }
+}
+
+function isJson(mediaType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json$/.test(mediaType)
 }
 
 function bareType(mediaType: string): string {

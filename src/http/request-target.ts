@@ -3,7 +3,7 @@
 // because a misspelt `limit` that is ignored answers another question than the one asked. At the end, the schemas of
 // parameters that more than one route takes: they validate, and describe the parameters in the OpenAPI document.
 
-import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
 import { schemaFormats } from '../model/query.ts'
@@ -33,7 +33,7 @@ export function registerPaths(app: FastifyInstance): FindPath {
     const matching = [...known.values()].filter((entry) => path !== undefined && entry.pattern.test(path))
     return matching.sort((a, b) => a.variables - b.variables)[0]
   }
-  app.setNotFoundHandler((request, reply) => {
+  const answerUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
     const path = pathOf(request.url).slice(0, 200)
     const nearest = findPath(request.url)
     // An asset that is not there lies under a known path too.
@@ -43,6 +43,12 @@ export function registerPaths(app: FastifyInstance): FindPath {
     const methods = [...nearest.methods.keys()].sort()
     void reply.header('allow', methods.join(', '))
     throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { candidates: methods })
+  }
+  app.setNotFoundHandler(answerUnknown)
+  // QUERY, which no route takes, would be refused for its missing Content-Type before that handler.
+  app.addHook('preParsing', (request, reply, body, done) => {
+    if (request.is404 && request.method === 'QUERY') answerUnknown(request, reply)
+    done(null, body)
   })
   return findPath
 }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { type ErrorDetails, NodeError } from '../model/errors.ts'
+import { type Html, html } from './html.ts'
 import { problemOf } from './problem.ts'
 
 interface ErrorText {
@@ -113,25 +114,22 @@ export const errorCatalogue: readonly ErrorEntry[] = (Object.keys(errorTable) as
 })
 
 /** The page of one kind for a browser, as the inside of an HTML body. */
-export function errorPageHtml(entry: ErrorEntry): string {
-  return [
-    `<h1>${entry.kind}</h1>`,
-    `<p>${escapeHtml(entry.title)}. Status ${entry.status}${entry.retryable ? ', may succeed when repeated' : ''}.</p>`,
-    `<p>${escapeHtml(entry.meaning)}</p>`,
-    `<p>What to do: ${escapeHtml(entry.fix)}</p>`,
-    `<pre>${escapeHtml(JSON.stringify(entry.example.body, undefined, 2))}</pre>`,
-    '<p><a href="/errors">All kinds</a></p>',
-  ].join('\n')
+export function errorPageHtml(entry: ErrorEntry): Html {
+  return html`<h1>${entry.kind}</h1>
+<p>${entry.title}. Status ${entry.status}${entry.retryable ? ', may succeed when repeated' : ''}.</p>
+<p>${entry.meaning}</p>
+<p>What to do: ${entry.fix}</p>
+<pre>${JSON.stringify(entry.example.body, undefined, 2)}</pre>
+<p><a href="/errors">All kinds</a></p>`
 }
 
 /** The list of all kinds for a browser, as the inside of an HTML body. */
-export function errorListHtml(): string {
+export function errorListHtml(): Html {
   const items = errorCatalogue.map(
-    (entry) => `<li><a href="${entry.page}">${entry.kind}</a> (${entry.status}): ${escapeHtml(entry.title)}</li>`,
+    (entry) => html`<li><a href="${entry.page}">${entry.kind}</a> (${entry.status}): ${entry.title}</li>`,
   )
-  return `<h1>Errors</h1>\n<ul>\n${items.join('\n')}\n</ul>`
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return html`<h1>Errors</h1>
+<ul>
+${items}
+</ul>`
 }

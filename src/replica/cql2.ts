@@ -1,10 +1,12 @@
-// Filters of OGC API Features, Part 3: CQL2 text → a condition in SQL over the columns of one dataset. Pure. What is taken:
-// comparisons, LIKE, BETWEEN, IN, IS NULL, AND, OR, NOT, S_INTERSECTS with a box, T_ comparisons are written as plain ones.
+// Filters of OGC API Features, Part 3: CQL2 text, and a parameter of the name of a column, → a condition in SQL over the
+// columns of one dataset. Pure. Taken of CQL2: comparisons, LIKE, BETWEEN, IN, IS NULL, AND, OR, NOT, and S_INTERSECTS with a
+// point or a box. Comparisons in time are written as plain ones.
 // Source: OGC 21-065r2, Common Query Language (CQL2), Annex B (text encoding).
 
 import { NodeError } from '../model/errors.ts'
+import { parseRfc3339Ms } from '../model/instant.ts'
 import { foldAscii } from '../model/names.ts'
-import { type Field, innerType } from '../model/schema.ts'
+import { type DataType, type Field, innerType } from '../model/schema.ts'
 
 /** Deepest nesting of parentheses and NOT. */
 const mostDepth = 64
@@ -16,8 +18,9 @@ interface Token {
   readonly at: number
 }
 
+// A quote within a text is written twice, or after a backslash; a backslash before anything else is itself.
 const tokenPattern =
-  /\s+|([A-Za-z_][\w.]*)|"((?:[^"]|"")+)"|([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|'((?:[^']|'')*)'|(<>|<=|>=|[=<>(),])/uy
+  /\s+|([\p{ID_Start}_:][\p{ID_Continue}.:]*)|"((?:[^"]|"")+)"|([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|'((?:[^'\\]|''|\\'|\\)*)'|(<>|<=|>=|[=<>(),])/uy
 
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
@@ -30,7 +33,7 @@ function tokensOf(text: string): Token[] {
     if (word !== undefined) tokens.push({ kind: 'word', text: word, at })
     else if (name !== undefined) tokens.push({ kind: 'name', text: name.replaceAll('""', '"'), at })
     else if (number !== undefined) tokens.push({ kind: 'number', text: number, at })
-    else if (string !== undefined) tokens.push({ kind: 'text', text: string.replaceAll("''", "'"), at })
+    else if (string !== undefined) tokens.push({ kind: 'text', text: string.replace(/''|\\'/g, "'"), at })
     else if (symbol !== undefined) tokens.push({ kind: 'symbol', text: symbol, at })
   }
   return [...tokens, { kind: 'end', text: '', at: text.length }]
@@ -76,6 +79,43 @@ export function sqlName(name: string): string {
 /** `text` as a literal in SQL. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
+}
+
+/** An RFC 3339 time, or undefined. */
+function sqlTime(text: string): string | undefined {
+  return parseRfc3339Ms(text) === undefined ? undefined : `CAST(${sqlText(text.toUpperCase())} AS TIMESTAMPTZ)`
+}
+
+/** A full date of RFC 3339, or undefined. */
+function sqlDate(text: string): string | undefined {
+  return parseRfc3339Ms(`${text}T00:00:00Z`) === undefined ? undefined : `CAST(${sqlText(text)} AS DATE)`
+}
+
+/** The condition that a column has the value that `text` means for its type. Throws NodeError `InvalidParameter`. */
+export function sqlOfEquality({ name, type }: Field, text: string): string {
+  const literal = literalOf(innerType(type), text)
+  if (literal !== undefined) return `${sqlName(name)} = ${literal}`
+  throw new NodeError(
+    'InvalidParameter',
+    `The parameter '${name}' is '${text.slice(0, 100)}', which is no ${innerType(type).kind}.`,
+    {
+      hint: 'GET …/queryables lists the types of the properties.',
+    },
+  )
+}
+
+function literalOf({ kind }: DataType, text: string): string | undefined {
+  if (kind === 'String') return sqlText(text)
+  if (kind === 'Timestamp') return sqlTime(text)
+  if (kind === 'Date') return sqlDate(text)
+  if (kind === 'Bool') return /^(?:true|false)$/.test(text) ? text : undefined
+  if (/^U?Int\d/.test(kind)) return /^-?\d{1,20}$/.test(text) ? text : undefined
+  const isNumber = kind.startsWith('Float') || kind === 'Decimal'
+  return isNumber && /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? text : undefined
+}
+
+function isComparison(token: Token | undefined): boolean {
+  return token?.kind === 'symbol' && ['=', '<>', '<', '>', '<=', '>='].includes(token.text)
 }
 
 class Cql2Parser {
@@ -129,6 +169,10 @@ class Cql2Parser {
       return `(${sql})`
     }
     if (this.#isCall('s_intersects')) return this.#intersects()
+    for (const word of ['true', 'false']) {
+      if (isComparison(this.#tokens[this.#at + 1]) || !this.#takeWord(word)) continue
+      return word
+    }
     return this.#predicate()
   }
 
@@ -155,13 +199,16 @@ class Cql2Parser {
       return `(${left} ${not}IN (${values.join(', ')}))`
     }
     if (not !== '') throw this.#unexpected('LIKE, BETWEEN or IN')
-    const { kind, text } = this.#next
-    if (kind === 'symbol' && ['=', '<>', '<', '>', '<=', '>='].includes(text)) {
+    if (isComparison(this.#next)) {
+      const { text } = this.#next
       this.#at += 1
       return `(${left} ${text} ${this.#value()})`
     }
     // A column of booleans is a condition by itself.
-    if (/^".*"$/.test(left)) return `(${left})`
+    const isBoolean = this.#target.fields.some(
+      ({ name, type }) => sqlName(name) === left && innerType(type).kind === 'Bool',
+    )
+    if (isBoolean) return `(${left})`
     throw this.#unexpected('a comparison')
   }
 
@@ -178,8 +225,8 @@ class Cql2Parser {
         this.#at += 1
         return word
       }
-      if (this.#isCall('timestamp')) return `CAST(${this.#instant()} AS TIMESTAMPTZ)`
-      if (this.#isCall('date')) return `CAST(${this.#instant()} AS DATE)`
+      if (this.#isCall('timestamp')) return this.#moment('a time such as 2026-01-01T12:00:00Z', sqlTime)
+      if (this.#isCall('date')) return this.#moment('a date such as 2026-01-01', sqlDate)
       if (this.#tokens[this.#at + 1]?.text === '(')
         throw fault(this.#text, token.at, `The function ${token.text} is not known here.`)
     }
@@ -206,32 +253,52 @@ class Cql2Parser {
     return sqlText(text)
   }
 
-  /** `TIMESTAMP('…')`, `DATE('…')`: the text. */
-  #instant(): string {
+  /** `TIMESTAMP('…')`, `DATE('…')`. */
+  #moment(expected: string, sql: (text: string) => string | undefined): string {
     this.#at += 2
-    const text = this.#textLiteral()
+    const literal = sql(this.#next.kind === 'text' ? this.#next.text : '')
+    if (literal === undefined) throw this.#unexpected(`${expected}, in single quotes`)
+    this.#at += 1
     this.#needSymbol(')')
-    return text
+    return literal
   }
 
-  /** `S_INTERSECTS(geometry, BBOX(w, s, e, n))`. */
+  /** `S_INTERSECTS(geometry, BBOX(w, s, e, n))`, or `POINT(x y)`; the geometry may come second. */
   #intersects(): string {
     this.#at += 2
-    const { kind, text, at } = this.#next
-    const isGeometry = (kind === 'word' || kind === 'name') && foldAscii(text) === foldAscii(this.#target.geometry)
-    if (!isGeometry) throw fault(this.#text, at, `S_INTERSECTS looks at the column ${this.#target.geometry}.`)
-    this.#at += 1
+    const first = this.#place()
     this.#needSymbol(',')
-    if (!this.#isCall('bbox')) throw this.#unexpected('BBOX(west, south, east, north)')
-    this.#at += 2
-    const numbers = [this.#number()]
-    while (this.#takeSymbol(',')) numbers.push(this.#number())
+    const at = this.#next.at
+    const second = this.#place()
     this.#needSymbol(')')
-    this.#needSymbol(')')
-    const box = boxOf(numbers)
-    if (box === undefined)
-      throw fault(this.#text, at, 'BBOX has 4 numbers, or 6 with heights: west, south, east, north.')
+    const box = first ?? second
+    if (box === undefined || (first !== undefined && second !== undefined))
+      throw fault(this.#text, at, `S_INTERSECTS compares the column ${this.#target.geometry} with a BBOX or a POINT.`)
     return this.#target.intersects(box)
+  }
+
+  /** A box, or a point as one; undefined for the column of geometries. */
+  #place(): Box | undefined {
+    const { kind, text, at } = this.#next
+    if (this.#isCall('point')) {
+      this.#at += 2
+      const [x, y] = [this.#number(), this.#number()]
+      this.#needSymbol(')')
+      return { west: x, south: y, east: x, north: y }
+    }
+    if (this.#isCall('bbox')) {
+      this.#at += 2
+      const numbers = [this.#number()]
+      while (this.#takeSymbol(',')) numbers.push(this.#number())
+      this.#needSymbol(')')
+      const box = boxOf(numbers)
+      if (box !== undefined) return box
+      throw fault(this.#text, at, 'BBOX has 4 numbers, or 6 with heights: west, south, east, north.')
+    }
+    const isGeometry = (kind === 'word' || kind === 'name') && foldAscii(text) === foldAscii(this.#target.geometry)
+    if (!isGeometry) throw this.#unexpected(`the column ${this.#target.geometry}, BBOX(…) or POINT(x y)`)
+    this.#at += 1
+    return undefined
   }
 
   #number(): number {

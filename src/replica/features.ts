@@ -2,23 +2,21 @@
 // engine, and written as features whose id is the row's offset. A page is of one block, whichever came since.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import { type Bounds, geometryOf } from '../geo/geometry.ts'
-import { encodeTile, PointGrid, type TileAddress, tileBounds, type TileFeature } from '../geo/tile.ts'
-import { parseJson } from '../json/json.ts'
-import { canonicalBytes } from '../json/canonical.ts'
+import type { Bounds } from '../geo/geometry.ts'
+import { encodeTile, PointGrid, type TileAddress, tileBounds } from '../geo/tile.ts'
 import { must } from '../lib/assert.ts'
-import { decodeUtf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
-import type { JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
-import { type Box, sqlName, sqlOfCql2, sqlText } from './cql2.ts'
+import type { WorkPool } from '../work/jobs.ts'
+import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
 import { numbersOf, viewFiles } from './view-files.ts'
 
 export interface FeatureDeps extends ReplicaDeps {
+  readonly work: WorkPool
   readonly spatial: SpatialRows
 }
 
@@ -35,6 +33,8 @@ export interface FeatureRequest {
   readonly box: Box | undefined
   /** Of events. */
   readonly time: Interval | undefined
+  /** Values that columns must have. */
+  readonly equal: readonly { readonly field: Field; readonly text: string }[]
   /** CQL2 text. */
   readonly filter: string | undefined
   readonly sortBy: readonly { readonly column: string; readonly isDescending: boolean }[]
@@ -149,8 +149,9 @@ export async function featureTile(
   const named = offsets.subarray(0, mostTileRows)
   const where = [`${sqlName(view.vocabulary.offsetColumn)} IN (${named.join(', ')})`]
   const range = [named.at(0) ?? 0, named.at(-1) ?? 0] as const
-  const rows = await geometriesOf(deps, { view, where, order: '', range }, caller)
-  return encodeTile(rows, tile)
+  const select = `${sqlName(view.vocabulary.offsetColumn)}, ${sqlName(column)}`
+  const rows = await jsonOf(deps, { view, where, order: '', range, select }, caller)
+  return await deps.work.run('tile', [rows], { settings: tile, signal })
 }
 
 function boundsOf({ west, south, east, north }: Box): Bounds {
@@ -171,9 +172,9 @@ export function timeConditions({ vocabulary }: DatasetView, time: Interval | und
   return conditions
 }
 
-/** By time and filter. */
-function conditionsOf({ view, time, filter }: FeatureRequest, geometry: string): string[] {
-  const conditions = timeConditions(view, time)
+/** By time, values and filter. */
+function conditionsOf({ view, time, equal, filter }: FeatureRequest, geometry: string): string[] {
+  const conditions = [...timeConditions(view, time), ...equal.map(({ field, text }) => sqlOfEquality(field, text))]
   if (filter !== undefined) {
     const intersects = (box: Box): string => meets(geometry, box)
     conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))
@@ -226,27 +227,23 @@ interface RowsRequest {
 const mostRows = 100_000
 
 async function rowsOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<string[]> {
-  const { view } = request
-  const columns = must(view.schema, 'a dataset with rows has a schema').fields.map(({ name }) => name)
-  return (await valuesOf(deps, { ...request, select: '*' }, caller)).map((row) => featureText(view, columns, row))
+  const { schema, vocabulary } = request.view
+  const settings = {
+    names: must(schema, 'a dataset with rows has a schema').fields.map(({ name }) => name),
+    id: vocabulary.offsetColumn,
+    geometry: must(geometryColumn(request.view), 'a dataset with geometries').name,
+    hidden: systemNames(vocabulary),
+  }
+  const rows = await jsonOf(deps, { ...request, select: '*' }, caller)
+  return await deps.work.run('features', [rows], { settings, signal: caller.signal })
 }
 
-async function geometriesOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<TileFeature[]> {
-  const { view } = request
-  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
-  const select = `${sqlName(view.vocabulary.offsetColumn)}, ${sqlName(geometry)}`
-  const rows = await valuesOf(deps, { ...request, select }, caller)
-  return rows.flatMap(([id, text]) =>
-    typeof text === 'string' ? [{ id: Number(textOf(id ?? null)), geometry: JSON.parse(checked(text)) }] : [],
-  )
-}
-
-/** Rows of values, in the order of `select`. */
-async function valuesOf(
+/** Rows of values, in the order of `select`, as JSON. */
+async function jsonOf(
   deps: FeatureDeps,
   { view, where, order, range, window, select }: RowsRequest & { readonly select: string },
   caller: Caller,
-): Promise<readonly (readonly JsonValue[])[]> {
+): Promise<Uint8Array> {
   const { slices } = view
   const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
   await deps.objects.checkSlices(view, run)
@@ -265,29 +262,5 @@ async function valuesOf(
     ...(window ?? { skip: 0, limit: mostRows }),
   }
   const { data } = await deps.engine.run(job, by).catch((error: unknown) => deps.objects.blame(error, [view]))
-  const rows = parseJson(data)
-  return Array.isArray(rows) ? rows.map((row) => (Array.isArray(row) ? row : [])) : []
-}
-
-function featureText({ vocabulary }: DatasetView, columns: readonly string[], row: readonly JsonValue[]): string {
-  let [id, geometry] = ['null', 'null']
-  const hidden = systemNames(vocabulary)
-  const properties: string[] = []
-  for (const [index, name] of columns.entries()) {
-    const value = row[index] ?? null
-    if (name === vocabulary.offsetColumn) id = textOf(value)
-    else if (foldAscii(name) === 'geometry') geometry = typeof value === 'string' ? checked(value) : 'null'
-    else if (!hidden.includes(name)) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
-  }
-  return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
-}
-
-/** The text, which goes out as it is. Throws NodeError `SqlValue` for one that is no geometry. */
-function checked(text: string): string {
-  geometryOf(text)
-  return text
-}
-
-function textOf(value: JsonValue): string {
-  return decodeUtf8(canonicalBytes(value))
+  return data
 }

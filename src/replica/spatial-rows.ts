@@ -4,13 +4,13 @@
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Bounds } from '../geo/geometry.ts'
-import { eachPoint, indexBytes, rowsNear, type SpatialIndex } from '../geo/spatial-index.ts'
+import { eachPoint, indexBytes, rowsNear } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import type { Hash } from '../model/events.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { WorkPool } from '../work/jobs.ts'
+import type { SliceIndex, WorkPool } from '../work/jobs.ts'
 
 export interface SpatialDeps {
   readonly store: ObjectStore
@@ -21,6 +21,8 @@ export interface SpatialDeps {
 
 /** Indexes kept: about three million points. */
 const keptBytes = 128 * 1024 * 1024
+/** Extents of slices kept: some 30 MiB. */
+const keptExtents = 100_000
 
 /** Where a box may be met. */
 export interface Candidates {
@@ -30,10 +32,15 @@ export interface Candidates {
   readonly areExact: boolean
 }
 
+/** Where and when rows are: bounds of their geometries, first and last event time in milliseconds since 1970. */
+export type Extent = Pick<SliceIndex, 'bounds' | 'times'>
+
 export class SpatialRows {
   readonly #deps: SpatialDeps
-  /** By slice and column, the one that was used last at the end. */
-  readonly #indexes = new Map<string, Promise<SpatialIndex>>()
+  /** By slice and columns, the one that was used last at the end. */
+  readonly #indexes = new Map<string, Promise<SliceIndex>>()
+  /** By the same keys: little enough to be kept longer. */
+  readonly #extents = new Map<string, Extent>()
   readonly #bytes = new Map<string, number>()
   #heldBytes = 0
 
@@ -48,6 +55,7 @@ export class SpatialRows {
     let areExact = true
     let count = 0
     for (let number = 0; number < view.slices.length; number++) {
+      if (this.#isFar(view, { number, column, box })) continue
       const index = await this.#indexOf(view, { number, column, signal })
       const rows = rowsNear(index, box)
       await nextTurn()
@@ -64,7 +72,7 @@ export class SpatialRows {
 
   /**
    * Tells `each` offset and place of the points in the box; false, and nothing was told, where some geometry of the
-   * slices is no point. Throws as `near`.
+   * slices that may meet it is no point. Throws as `near`.
    */
   async points(
     view: DatasetView,
@@ -72,8 +80,9 @@ export class SpatialRows {
     each: (offset: number, x: number, y: number) => void,
   ): Promise<boolean> {
     await this.#deps.objects.checkSlices(view)
-    const indexes: { readonly start: number; readonly index: SpatialIndex }[] = []
+    const indexes: { readonly start: number; readonly index: SliceIndex }[] = []
     for (let number = 0; number < view.slices.length; number++) {
+      if (this.#isFar(view, { number, column, box })) continue
       const index = await this.#indexOf(view, { number, column, signal })
       if (!index.arePoints) return false
       indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
@@ -85,46 +94,76 @@ export class SpatialRows {
     return true
   }
 
-  /** The box around all geometries; undefined where there are none. */
-  async extent(view: DatasetView, column: string, signal: AbortSignal): Promise<Bounds | undefined> {
-    await this.#deps.objects.checkSlices(view)
-    let all: Bounds | undefined
+  /** Rows that must be read before the extent of `view` is known. */
+  unreadRows(view: DatasetView, column: string): number {
+    let rows = 0
     for (let number = 0; number < view.slices.length; number++) {
-      const { bounds } = await this.#indexOf(view, { number, column, signal })
-      if (bounds === undefined) continue
-      const [west, south, east, north] = all ?? bounds
-      all = [
-        Math.min(west, bounds[0]),
-        Math.min(south, bounds[1]),
-        Math.max(east, bounds[2]),
-        Math.max(north, bounds[3]),
-      ]
+      const { hash, start, end } = must(view.slices.at(number), 'a slice of the view')
+      if (!this.#extents.has(keyOf(view, hash, column))) rows += end - start + 1
     }
-    return all
+    return rows
+  }
+
+  /** Where and when all rows are. Throws as `near`. */
+  async extent(view: DatasetView, column: string, signal: AbortSignal): Promise<Extent> {
+    if (this.unreadRows(view, column) > 0) await this.#deps.objects.checkSlices(view)
+    let bounds: Bounds | undefined
+    let times: Extent['times']
+    for (let number = 0; number < view.slices.length; number++) {
+      const { hash } = must(view.slices.at(number), 'a slice of the view')
+      const known = this.#extents.get(keyOf(view, hash, column))
+      const extent = known ?? (await this.#indexOf(view, { number, column, signal }))
+      const [a, b] = [bounds, extent.bounds]
+      bounds =
+        a === undefined || b === undefined
+          ? (a ?? b)
+          : [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
+      const [c, d] = [times, extent.times]
+      times = c === undefined || d === undefined ? (c ?? d) : [Math.min(c[0], d[0]), Math.max(c[1], d[1])]
+    }
+    return { bounds, times }
+  }
+
+  /** No row of the slice meets the box, as its extent tells; false where that is not known. */
+  #isFar(
+    view: DatasetView,
+    { number, column, box }: { readonly number: number; readonly column: string; readonly box: Bounds },
+  ): boolean {
+    const { hash } = must(view.slices.at(number), 'a slice of the view')
+    const extent = this.#extents.get(keyOf(view, hash, column))
+    if (extent?.bounds === undefined) return extent !== undefined
+    const [west, south, east, north] = extent.bounds
+    const isBeside = box[0] <= box[2] ? box[0] > east || box[2] < west : box[0] > east && box[2] < west
+    return isBeside || box[1] > north || box[3] < south
   }
 
   async #indexOf(
-    { id, slices }: DatasetView,
+    view: DatasetView,
     { number, column, signal }: { readonly number: number; readonly column: string; readonly signal: AbortSignal },
-  ): Promise<SpatialIndex> {
+  ): Promise<SliceIndex> {
     signal.throwIfAborted()
-    const next = slices.at(number + 1)
+    const next = view.slices.at(number + 1)
     // The next one is made meanwhile, in another thread; what is wrong with it is told when its turn comes.
-    if (next !== undefined) this.#held(id, next.hash, column).catch(() => undefined)
-    return await this.#held(id, must(slices.at(number), 'a slice of the view').hash, column)
+    if (next !== undefined) this.#held(view, next.hash, column).catch(() => undefined)
+    return await this.#held(view, must(view.slices.at(number), 'a slice of the view').hash, column)
   }
 
   /** The index of a slice, made unless it is kept. */
-  async #held(id: DatasetId, hash: Hash, column: string): Promise<SpatialIndex> {
-    const key = `${hash} ${column}`
+  async #held(view: DatasetView, hash: Hash, column: string): Promise<SliceIndex> {
+    const key = keyOf(view, hash, column)
     const known = this.#indexes.get(key)
-    const index = known ?? this.#make(id, hash, column)
+    const index = known ?? this.#make(view, hash, column)
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
     if (known !== undefined) return await known
     try {
       const made = await index
       this.#keep(key, indexBytes(made))
+      this.#extents.set(key, { bounds: made.bounds, times: made.times })
+      for (const oldest of this.#extents.keys()) {
+        if (this.#extents.size <= keptExtents) break
+        this.#extents.delete(oldest)
+      }
       return made
     } catch (error) {
       this.#indexes.delete(key)
@@ -132,9 +171,10 @@ export class SpatialRows {
     }
   }
 
-  async #make(id: DatasetId, hash: Hash, column: string): Promise<SpatialIndex> {
+  async #make({ id, vocabulary }: DatasetView, hash: Hash, column: string): Promise<SliceIndex> {
     const bytes = must(await this.#deps.store.get(dataKey(id, hash)), 'a slice of the chain')
-    return await this.#deps.work.run('spatialIndex', [bytes], { settings: column })
+    const settings = { geometry: column, time: vocabulary.eventTimeColumn }
+    return await this.#deps.work.run('spatialIndex', [bytes], { settings })
   }
 
   #keep(key: string, bytes: number): void {
@@ -142,9 +182,16 @@ export class SpatialRows {
     this.#heldBytes += bytes
     for (const oldest of this.#indexes.keys()) {
       if (this.#heldBytes <= keptBytes || oldest === key) break
+      const held = this.#bytes.get(oldest)
+      // One that is still made counts when it is done.
+      if (held === undefined) continue
       this.#indexes.delete(oldest)
-      this.#heldBytes -= this.#bytes.get(oldest) ?? 0
       this.#bytes.delete(oldest)
+      this.#heldBytes -= held
     }
   }
+}
+
+function keyOf({ vocabulary }: DatasetView, hash: Hash, column: string): string {
+  return JSON.stringify([hash, column, vocabulary.eventTimeColumn])
 }

@@ -4,7 +4,9 @@
 
 import { zstdDecompressSync } from 'node:zlib'
 import { isPresent } from '../arrow/columns.ts'
+import { type FeatureColumns, featureTexts, tileOfRows } from '../geo/feature-rows.ts'
 import { type SpatialIndex, SpatialIndexer } from '../geo/spatial-index.ts'
+import type { TileAddress } from '../geo/tile.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
@@ -13,6 +15,7 @@ import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
+import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
 
@@ -42,8 +45,12 @@ const jobs = {
     ),
   /** The sha3-256 multihash. */
   hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),
-  /** Where the geometries of a slice lie. Throws NodeError `SqlValue` for a text that is none; DecodeError. */
-  spatialIndex: (bytes: Uint8Array, column: string): Promise<SpatialIndex> => indexSlice(bytes, column),
+  /** Rows as GeoJSON features. Throws as `featureTexts`. */
+  features: (bytes: Uint8Array, columns: FeatureColumns): string[] => featureTexts(bytes, columns),
+  /** Rows of id and geometry as a vector tile. Throws as `tileOfRows`. */
+  tile: (bytes: Uint8Array, tile: TileAddress): Uint8Array => tileOfRows(bytes, tile),
+  /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
+  spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
 } as const
 
 export type JobKind = keyof typeof jobs
@@ -65,17 +72,67 @@ export async function runJob<K extends JobKind>(
 
 const zstd = (page: Uint8Array, length: number): Uint8Array => zstdDecompressSync(page, { maxOutputLength: length })
 
-async function indexSlice(bytes: Uint8Array, column: string): Promise<SpatialIndex> {
+/** Names of columns. */
+export interface IndexedColumns {
+  readonly geometry: string
+  readonly time: string
+}
+
+export interface SliceIndex extends SpatialIndex {
+  /** First and last time, in milliseconds since 1970, rounded outwards; undefined where no row has one. */
+  readonly times: readonly [firstMs: number, lastMs: number] | undefined
+}
+
+async function indexSlice(bytes: Uint8Array, { geometry, time }: IndexedColumns): Promise<SliceIndex> {
   const indexer = new SpatialIndexer()
-  const { batches } = openSlice(bytes, { columns: [column], decompress: zstd })
+  const { fields, batches } = openSlice(bytes, { columns: [geometry, time], decompress: zstd })
+  const place = fields.findIndex(({ name }) => name === geometry)
+  const moment = fields.findIndex(({ name }) => name === time)
+  const timeType = fields[moment]?.type
+  const range = new TimeRange()
   for await (const { rows, columns } of batches) {
-    const [{ values, offsets } = { values: new Uint8Array(), offsets: undefined }] = columns
+    const texts = columns[place]
     for (let row = 0; row < rows; row++) {
-      const isThere = columns[0] !== undefined && isPresent(columns[0], row)
-      indexer.add(isThere ? decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)) : undefined)
+      const isThere = texts !== undefined && isPresent(texts, row)
+      indexer.add(
+        isThere ? decodeUtf8(texts.values.subarray(texts.offsets?.[row], texts.offsets?.[row + 1])) : undefined,
+      )
     }
+    const times = columns[moment]
+    if (times !== undefined && timeType !== undefined) range.addAll(times, innerType(timeType))
   }
-  return indexer.finish()
+  return { ...indexer.finish(), times: range.times }
+}
+
+const perMs = { Second: 0.001, Millisecond: 1, Microsecond: 1000, Nanosecond: 1_000_000 } as const
+const msPerDay = 86_400_000
+
+/** The first and the last of the times that it is told. */
+class TimeRange {
+  #first = Number.POSITIVE_INFINITY
+  #last = Number.NEGATIVE_INFINITY
+
+  addAll(column: Column, type: DataType): void {
+    const { rows, values } = column
+    const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
+    const isDate = type.kind === 'Date'
+    if (!isDate && type.kind !== 'Timestamp') return
+    let [first, last]: [bigint | undefined, bigint | undefined] = [undefined, undefined]
+    for (let row = 0; row < rows; row++) {
+      if (!isPresent(column, row)) continue
+      const value = isDate ? BigInt(view.getInt32(row * 4, true)) : view.getBigInt64(row * 8, true)
+      if (first === undefined || value < first) first = value
+      if (last === undefined || value > last) last = value
+    }
+    if (first === undefined || last === undefined) return
+    const divisor = isDate ? 1 / msPerDay : perMs[(type.kind === 'Timestamp' ? type.unit : undefined) ?? 'Millisecond']
+    this.#first = Math.min(this.#first, Math.floor(Number(first) / divisor))
+    this.#last = Math.max(this.#last, Math.ceil(Number(last) / divisor))
+  }
+
+  get times(): SliceIndex['times'] {
+    return this.#first <= this.#last ? [this.#first, this.#last] : undefined
+  }
 }
 
 /** What a job gave, as it was before it was copied from another thread: number tokens are objects of a class. */

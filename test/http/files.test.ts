@@ -303,7 +303,7 @@ describe('/export', () => {
     ['bbox=0,0,1,1', 'InvalidParameter'],
     ['bbox=0,0,1', 'InvalidParameter'],
     ['datetime=yesterday', 'InvalidParameter'],
-    ['datetime=2024-02-31', 'SqlValue'],
+    ['datetime=2024-02-31', 'InvalidParameter'],
   ])('refuses %s as %s', async (parameters, kind) => {
     const answer = await live.call(`/acme/goods/export?format=Csv&${parameters}`.replace('format=Csv&format', 'format'))
     expect(answer.at('error.kind')).toBe(kind)

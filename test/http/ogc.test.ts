@@ -153,7 +153,8 @@ describe('a page', () => {
     ['?filter=altitude%20%3D%201', 'InvalidParameter'],
     ['?filter=k=1&filter-lang=cql2-json', 'InvalidParameter'],
     ['?sortby=altitude', 'InvalidParameter'],
-    ["?filter=name%20%3D%20DATE('x')", 'SqlValue'],
+    ["?filter=name%20%3D%20DATE('x')", 'InvalidParameter'],
+    ["?filter=name%20%3D%20DATE('2026-01-01')", 'SqlValue'],
   ])('%s is 400', async (query, kind) => {
     expect((await live.call(`${base}/items${query}`)).refusal).toBe(`400 ${kind}`)
   })
@@ -249,6 +250,11 @@ test('a text that is no geometry is an error that says so', async () => {
   await live.ingest('acme/words', [{ geometry: 'here and there' }], '?create=true')
   expect((await live.call('/ogc/collections/acme:words/items')).refusal).toBe('400 SqlValue')
   expect((await live.call('/ogc/collections/acme:words/items?bbox=0,0,1,1')).refusal).toBe('400 SqlValue')
+  expect((await live.call('/ogc/collections/acme:words')).refusal).toBe('400 SqlValue')
+  const { collections } = (await live.call('/ogc/collections')).json as {
+    collections: { id: string; extent?: object }[]
+  }
+  expect(collections.map(({ id, extent }) => [id, extent === undefined])).toContainEqual(['acme:words', true])
 })
 
 test('what may not be read is not there', async () => {

@@ -50,7 +50,8 @@ describe('a fault', () => {
     ['S_INTERSECTS(speed, BBOX(1,2,3,4))', "at 'speed,", 'the column geometry'],
     ['S_INTERSECTS(geometry, BBOX(1,2,3))', '', 'BBOX has 4 numbers'],
     ['S_INTERSECTS(geometry, BBOX(1,9,3,4))', '', 'BBOX has 4 numbers'],
-    ['S_INTERSECTS(geometry, POINT(1 2))', "at 'POINT", 'BBOX(west'],
+    ['S_INTERSECTS(geometry, LINESTRING(1 2,3 4))', "at 'LINESTRING", 'BBOX('],
+    ['S_INTERSECTS(POINT(1 2), BBOX(1,2,3,4))', "at 'BBOX", 'compares the column'],
   ])('%s', (text, place, why) => {
     let message = ''
     try {

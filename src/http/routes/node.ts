@@ -8,6 +8,7 @@ import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
 import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
+import { type Html, html, sendHtml, wantsHtml } from '../html.ts'
 import { addVary } from '../origin-rules.ts'
 import { errorCatalogue, errorListHtml, errorPageHtml } from '../texts.ts'
 
@@ -32,9 +33,9 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
   app.get('/', (request, reply) => {
     const { version } = context.facts
     const links = linksOf(context)
-    const items = Object.entries(links).map(([name, href]) => `<li><a href="${href}">${name}</a></li>`)
-    const html = `<h1>Proofstream ${version}</h1><ul>${items.join('')}</ul>`
-    return sendPage(request, reply, { json: { name: 'proofstream', version, links }, title: 'Proofstream', html })
+    const items = Object.entries(links).map(([name, href]) => html`<li><a href="${href}">${name}</a></li>`)
+    const page = html`<h1>Proofstream ${version}</h1><ul>${items}</ul>`
+    return sendPage(request, reply, { json: { name: 'proofstream', version, links }, title: 'Proofstream', page })
   })
   app.get('/info', () => info(context))
   app.get('/limits', () => limitsOf(context))
@@ -65,7 +66,7 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
 
 function registerErrors(app: FastifyInstance): void {
   app.get('/errors', (request, reply) =>
-    sendPage(request, reply, { json: { errors: errorCatalogue }, title: 'Errors', html: errorListHtml() }),
+    sendPage(request, reply, { json: { errors: errorCatalogue }, title: 'Errors', page: errorListHtml() }),
   )
   app.get(
     '/errors/:kind',
@@ -81,7 +82,7 @@ function registerErrors(app: FastifyInstance): void {
       const found = errorCatalogue.find((entry) => entry.page === `/errors/${kind}`)
       if (found === undefined)
         throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
-      return sendPage(request, reply, { json: found, title: found.kind, html: errorPageHtml(found) })
+      return sendPage(request, reply, { json: found, title: found.kind, page: errorPageHtml(found) })
     },
   )
 }
@@ -147,12 +148,8 @@ function didDocument(did: string, signers: readonly string[]): object {
 function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { json, title, html }: { readonly json: object; readonly title: string; readonly html: string },
+  { json, title, page }: { readonly json: object; readonly title: string; readonly page: Html },
 ): FastifyReply {
   addVary(reply, 'Accept')
-  if (!(request.headers.accept ?? '').includes('text/html')) return reply.send(json)
-  const head = `<meta charset="utf-8"><title>${title}</title>`
-  return reply
-    .type('text/html; charset=utf-8')
-    .send(`<!doctype html><html lang="en"><head>${head}</head><body>${html}</body></html>`)
+  return wantsHtml(request) ? sendHtml(reply, title, page) : reply.send(json)
 }

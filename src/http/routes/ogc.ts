@@ -1,5 +1,6 @@
 // OGC API Features over every dataset that has geometries (docs/spec/http.md §10): landing page, conformance, collections,
-// pages of features of one block, single features. Sources: OGC 17-069r4 (Part 1, Core), 19-079r2 (Part 3, Filtering).
+// pages of features of one block, single features, as JSON and as pages for browsers. Sources: OGC 17-069r4 (Part 1, Core),
+// 19-079r2 (Part 3, Filtering).
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -7,11 +8,10 @@ import { type DatasetView, viewOf } from '../../catalog/dataset-chain.ts'
 import { hashOf } from '../../catalog/objects.ts'
 import { isTile } from '../../geo/tile.ts'
 import { utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
-import { type Field, innerType } from '../../model/schema.ts'
+import { HaltError, NodeError } from '../../model/errors.ts'
+import { foldAscii } from '../../model/names.ts'
 import {
   type FeatureDeps,
-  type FeatureRequest,
   featurePage,
   featureTile,
   geometryColumn,
@@ -20,134 +20,227 @@ import {
 } from '../../replica/features.ts'
 import { Reader, viewAt } from '../../replica/pin.ts'
 import { answerTag } from '../../replica/query.ts'
-import { SpatialRows } from '../../replica/spatial-rows.ts'
+import { type Extent, SpatialRows } from '../../replica/spatial-rows.ts'
 import { mayRead } from '../access.ts'
 import { callerOf, isUnchanged } from '../answer.ts'
-import { BoxAndTime, readBoxAndTime } from '../box-and-time.ts'
 import type { ReplicaContext } from '../context.ts'
-
-import { DecimalText } from '../request-target.ts'
+import type { Html } from '../html.ts'
 import { listable } from './datasets.ts'
+import {
+  baseOf,
+  collectionOf,
+  formOf,
+  geoJson,
+  hostOf,
+  json,
+  jsonSchema,
+  jsonSchemaOf,
+  selfLinks,
+  sendDocument,
+  urlOf,
+} from './ogc-documents.ts'
 import { ogcDescription } from './ogc-description.ts'
+import {
+  type Collection,
+  collectionPage,
+  collectionsPage,
+  conformancePage,
+  itemPage,
+  itemsPage,
+  type LinkText,
+  landingPage,
+  queryablesPage,
+} from './ogc-pages.ts'
+import {
+  type AskedItems,
+  At,
+  CollectionParams,
+  CollectionsQuery,
+  FeatureQuery,
+  FormatQuery,
+  featureRequest,
+  ItemsQuery,
+  limitOf,
+  mostCollections,
+  needCrs84,
+} from './ogc-request.ts'
 
-const crs84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
-const geoJson = 'application/geo+json'
-const defaultItems = 10
-const mostItems = 10_000
+const openApi = 'application/vnd.oai.openapi+json;version=3.0'
 
 /** Conformance classes that hold here. */
 const conformsTo = [
-  'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30',
-  'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson',
+  ...['core', 'oas30', 'geojson', 'html'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/${name}`,
+  ),
   'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/queryables',
-  'http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/filter',
-  'http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/features-filter',
-  'http://www.opengis.net/spec/cql2/1.0/conf/cql2-text',
+  ...['queryables', 'queryables-query-parameters', 'filter', 'features-filter'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/${name}`,
+  ),
+  ...['cql2-text', 'basic-cql2', 'advanced-comparison-operators', 'basic-spatial-functions'].map(
+    (name) => `http://www.opengis.net/spec/cql2/1.0/conf/${name}`,
+  ),
 ]
 
-const Format = Type.Optional(Type.String({ maxLength: 20, description: 'json.' }))
-const CollectionParams = Type.Object({
-  collection: Type.String({ maxLength: 210, description: 'account:dataset.' }),
-})
-const FormatQuery = Type.Object({ f: Format }, { additionalProperties: false })
-const ItemsQuery = Type.Object(
-  {
-    f: Format,
-    limit: Type.Optional(DecimalText('Features of one page, 1 to 10,000; 10 by default.')),
-    offset: Type.Optional(DecimalText('Features left out at the start.')),
-    ...BoxAndTime,
-    filter: Type.Optional(Type.String({ maxLength: 8000, description: 'CQL2 text.' })),
-    'filter-lang': Type.Optional(Type.String({ maxLength: 20, description: 'cql2-text.' })),
-    'filter-crs': Type.Optional(Type.String({ maxLength: 200, description: 'CRS84.' })),
-    sortby: Type.Optional(Type.String({ maxLength: 1000, description: 'Columns, - before one to sort down.' })),
-    at: Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' })),
-  },
-  { additionalProperties: false },
-)
-
-interface LinkText {
-  readonly href: string
-  readonly rel: string
-  readonly type: string
-  readonly title?: string
-  /** The address has variables in braces. */
-  readonly templated?: true
-}
-
+/** Rows that one list of collections reads to find extents; a larger dataset has its own once it was asked for. */
+const mostReadRows = 200_000
+/** Features of one page for a browser. */
+const mostShownItems = 200
 export function registerOgc(app: FastifyInstance, context: ReplicaContext): void {
-  const deps = { ...context.replica, spatial: new SpatialRows(context) }
+  const deps = { ...context.replica, work: context.work, spatial: new SpatialRows(context) }
   registerLanding(app, context)
   registerCollections(app, context, deps)
+  registerCollection(app, context, deps)
   registerItems(app, context, deps)
+  registerItem(app, context, deps)
   registerTiles(app, context, deps)
 }
 
 /** What the routes say of themselves. */
 function registerLanding(app: FastifyInstance, { facts }: ReplicaContext): void {
-  const schema = { querystring: FormatQuery }
-  app.get('/ogc', { config: { right: 'read' }, schema }, async (request, reply) => {
+  const config = { right: 'read' } as const
+  const landing = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { f } = request.query as Static<typeof FormatQuery> // validated
     const base = baseOf(request)
+    const form = formOf(request, reply, f)
     const links: LinkText[] = [
-      { href: `${base}/ogc`, rel: 'self', type: 'application/json', title: 'This page' },
-      { href: `${base}/ogc/api`, rel: 'service-desc', type: openApiType, title: 'The OpenAPI description' },
-      { href: `${base}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
-      { href: `${base}/ogc/conformance`, rel: 'conformance', type: 'application/json', title: 'Conformance classes' },
-      { href: `${base}/ogc/collections`, rel: 'data', type: 'application/json', title: 'Datasets with geometries' },
+      ...selfLinks(base, form, json),
+      { href: `${base}/api`, rel: 'service-desc', type: openApi, title: 'The OpenAPI description' },
+      { href: `${hostOf(request)}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
+      { href: `${base}/conformance`, rel: 'conformance', type: json, title: 'Conformance classes' },
+      { href: `${base}/collections`, rel: 'data', type: json, title: 'Datasets with geometries' },
     ]
+    const title = 'Proofstream'
     const description = 'Datasets of this node that have geometries, as features; each page names the block it is of.'
-    return reply.send({ title: 'Proofstream', description, links })
+    const text = (): string => JSON.stringify({ title, description, links })
+    const page = (): Html => landingPage(title, description, links)
+    return sendDocument(reply, { form, links, type: json, json: text, title, page })
+  }
+  app.get('/ogc', { config, schema: { querystring: FormatQuery } }, landing)
+  // The root of the paths of the description.
+  app.get('/ogc/', { config, schema: { querystring: FormatQuery, hide: true } }, landing)
+  app.get('/ogc/conformance', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
+    const { f } = request.query as Static<typeof FormatQuery> // validated
+    const form = formOf(request, reply, f)
+    const links = selfLinks(`${baseOf(request)}/conformance`, form, json)
+    const text = (): string => JSON.stringify({ conformsTo, links })
+    const page = (): Html => conformancePage(conformsTo, links)
+    return sendDocument(reply, { form, links, type: json, json: text, title: 'Conformance', page })
   })
-  app.get('/ogc/conformance', { config: { right: 'read' }, schema }, async (_request, reply) =>
-    reply.send({ conformsTo }),
-  )
-  app.get('/ogc/api', { config: { right: 'read' }, schema }, async (request, reply) =>
-    reply.type(openApiType).send(utf8(JSON.stringify(ogcDescription(baseOf(request), facts.version)))),
-  )
+  app.get('/ogc/api', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
+    const { f = 'json' } = request.query as Static<typeof FormatQuery> // validated
+    if (f === 'json')
+      return reply.type(openApi).send(utf8(JSON.stringify(ogcDescription(baseOf(request), facts.version))))
+    throw new NodeError('InvalidParameter', 'The description is JSON; f may be json.', {
+      hint: 'Its page is /swagger.',
+    })
+  })
 }
 
-const openApiType = 'application/vnd.oai.openapi+json;version=3.0'
-
 function registerCollections(app: FastifyInstance, context: ReplicaContext, deps: FeatureDeps): void {
-  app.get(
-    '/ogc/collections',
-    { config: { right: 'read' }, schema: { querystring: FormatQuery } },
-    async (request, reply) => {
-      const base = baseOf(request)
-      const names = (await context.catalog.names()).filter((name) => mayRead(request)(name))
-      const collections: object[] = []
-      for (const { alias } of names) {
-        const chain = await listable(context, alias)
-        if (chain === undefined) continue
-        const view = viewOf(chain)
-        if (geometryColumn(view) !== undefined) collections.push(collectionOf(base, view))
+  const schema = { querystring: CollectionsQuery }
+  app.get('/ogc/collections', { config: { right: 'read', runs: true }, schema }, async (request, reply) => {
+    const { f, after, limit: most } = request.query as Static<typeof CollectionsQuery> // validated
+    const form = formOf(request, reply, f)
+    const limit = limitOf(most, { usual: mostCollections, most: mostCollections })
+    const { signal } = callerOf(context, request, reply)
+    const last = after === undefined ? '' : foldAscii(after.replace(':', '/'))
+    const names = (await context.catalog.names()).filter(
+      (name) => mayRead(request)(name) && foldAscii(name.alias) > last,
+    )
+    const collections: Collection[] = []
+    let [next, readable]: [string | undefined, number] = [undefined, mostReadRows]
+    for (const { alias } of names) {
+      const chain = await listable(context, alias)
+      if (chain === undefined) continue
+      const view = viewOf(chain)
+      const column = geometryColumn(view)?.name
+      if (column === undefined) continue
+      if (collections.length === limit) {
+        next = collections.at(-1)?.id
+        break
       }
-      const links = [{ href: `${base}/ogc/collections`, rel: 'self', type: 'application/json' }]
-      return reply.header('cache-control', 'no-cache').send({ links, collections })
-    },
-  )
+      const unread = deps.spatial.unreadRows(view, column)
+      const extent =
+        unread <= readable ? await listedExtent({ ...context, ...deps }, view, { column, signal }) : undefined
+      if (unread <= readable) readable -= unread
+      collections.push(collectionOf(baseOf(request), view, { extent, form: 'json' }))
+    }
+    const url = `${baseOf(request)}/collections`
+    const asked = most === undefined ? {} : { limit: most }
+    const self = new URLSearchParams({ ...asked, ...(after === undefined ? {} : { after }) }).toString()
+    const links: LinkText[] = selfLinks(self === '' ? url : `${url}?${self}`, form, json)
+    if (next !== undefined) {
+      const query = new URLSearchParams({ ...asked, after: next, ...(f === undefined ? {} : { f }) }).toString()
+      links.push({
+        href: `${url}?${query}`,
+        rel: 'next',
+        type: form === 'html' ? 'text/html' : json,
+        title: 'Next page',
+      })
+    }
+    const text = (): string => JSON.stringify({ links, collections })
+    const page = (): Html => collectionsPage(collections, links)
+    void reply.header('cache-control', 'no-cache')
+    return sendDocument(reply, { form, links, type: json, json: text, title: 'Collections', page })
+  })
+}
+
+/** The extent; none for a dataset that is damaged or whose column holds other texts than geometries: it hides no other. */
+async function listedExtent(
+  { spatial, logger }: FeatureDeps & Pick<ReplicaContext, 'logger'>,
+  view: DatasetView,
+  { column, signal }: { readonly column: string; readonly signal: AbortSignal },
+): Promise<Extent | undefined> {
+  try {
+    return await spatial.extent(view, column, signal)
+  } catch (cause) {
+    if (cause instanceof NodeError && cause.kind === 'SqlValue') return undefined
+    if (!(cause instanceof HaltError)) throw cause
+    logger.error({ dataset: view.alias, cause: cause.message }, 'A dataset is listed without its extent')
+    return undefined
+  }
+}
+
+function registerCollection(app: FastifyInstance, context: ReplicaContext, deps: FeatureDeps): void {
   const schema = { params: CollectionParams, querystring: FormatQuery }
   app.get('/ogc/collections/:collection', { config: { right: 'read', runs: true }, schema }, async (request, reply) => {
+    const { f } = request.query as Static<typeof FormatQuery> // validated
+    const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
     const column = geometryColumn(view)?.name ?? ''
-    const bounds = await deps.spatial.extent(view, column, callerOf(context, request, reply).signal)
-    const extent = bounds === undefined ? {} : { extent: { spatial: { bbox: [bounds], crs: crs84 } } }
-    return reply.header('cache-control', 'no-cache').send({ ...collectionOf(baseOf(request), view), ...extent })
+    const extent = await deps.spatial.extent(view, column, callerOf(context, request, reply).signal)
+    const collection = collectionOf(baseOf(request), view, { extent, form })
+    const text = (): string => JSON.stringify(collection)
+    const page = (): Html => collectionPage(collection)
+    void reply.header('cache-control', 'no-cache')
+    return sendDocument(reply, { form, links: collection.links, type: json, json: text, title: view.alias, page })
   })
   app.get('/ogc/collections/:collection/queryables', { config: { right: 'read' }, schema }, async (request, reply) => {
+    const { f } = request.query as Static<typeof FormatQuery> // validated
+    const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
-    const properties = Object.fromEntries(propertyFields(view).map((field) => [field.name, jsonSchemaOf(field)]))
-    return reply.type('application/schema+json').send(
-      JSON.stringify({
-        $schema: 'https://json-schema.org/draft/2020-12/schema',
-        $id: `${baseOf(request)}/ogc/collections/${idOf(view)}/queryables`,
+    const $id = `${urlOf(baseOf(request), view)}/queryables`
+    const links = selfLinks($id, form, jsonSchema)
+    const geometry = {
+      $ref: 'https://geojson.org/schema/Geometry.json',
+      format: 'geometry-any',
+      'x-ogc-role': 'primary-geometry',
+    }
+    const scalars = propertyFields(view).map((field) => [field.name, jsonSchemaOf(field)] as const)
+    const properties = { [geometryColumn(view)?.name ?? '']: geometry, ...Object.fromEntries(scalars) }
+    const text = (): string => {
+      const $schema = 'https://json-schema.org/draft/2020-12/schema'
+      return JSON.stringify({
+        $schema,
+        $id,
         type: 'object',
         title: view.alias,
-        properties: { geometry: { 'x-ogc-role': 'primary-geometry', format: 'geometry-any' }, ...properties },
+        properties,
         additionalProperties: false,
-      }),
-    )
+      })
+    }
+    const page = (): Html => queryablesPage(view.alias, properties, links)
+    return sendDocument(reply, { form, links, type: jsonSchema, json: text, title: view.alias, page })
   })
 }
 
@@ -156,55 +249,63 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
     '/ogc/collections/:collection/items',
     { config: { right: 'read', runs: true }, schema: { params: CollectionParams, querystring: ItemsQuery } },
     async (request, reply) => {
-      const asked = request.query as Static<typeof ItemsQuery> // ItemsQuery validated it
+      const asked = request.query as AskedItems // ItemsQuery validated it
+      const form = formOf(request, reply, asked.f)
+      const base = baseOf(request)
       const view = await collectionView(context, request, asked.at)
-      const wanted = requestOf(view, asked)
+      const wanted = featureRequest(view, asked)
+      const limit = form === 'html' ? Math.min(wanted.limit, mostShownItems) : wanted.limit
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, answerTag(baseOf(request), { items: view.block.hash, ...asked })))
+      if (isUnchanged(request, reply, answerTag(base, { items: view.block.hash, ...asked, f: form })))
         return reply.code(304).send()
-      const { features, hasMore, matched } = await featurePage(deps, wanted, callerOf(context, request, reply))
-      const self = itemsUrl(baseOf(request), view, asked, wanted.skip)
-      const links: LinkText[] = [{ href: self, rel: 'self', type: geoJson }]
+      const caller = callerOf(context, request, reply)
+      const { features, hasMore, matched } = await featurePage(deps, { ...wanted, limit }, caller)
+      const links: LinkText[] = selfLinks(itemsUrl(base, view, asked, { skip: wanted.skip }), form, geoJson)
       if (hasMore) {
-        const href = itemsUrl(baseOf(request), view, asked, wanted.skip + features.length)
-        links.push({ href, rel: 'next', type: geoJson })
+        const href = itemsUrl(base, view, asked, { skip: wanted.skip + features.length, f: asked.f })
+        links.push({ href, rel: 'next', type: form === 'html' ? 'text/html' : geoJson, title: 'Next page' })
       }
-      links.push({
-        href: `${baseOf(request)}/ogc/collections/${idOf(view)}`,
-        rel: 'collection',
-        type: 'application/json',
-      })
-      const members = {
-        ...(matched === undefined ? {} : { numberMatched: matched }),
-        numberReturned: features.length,
-        timeStamp: view.block.systemTime,
-        links,
+      const url = urlOf(base, view)
+      links.push({ href: url, rel: 'collection', type: json, title: view.alias })
+      const text = (): string => {
+        const counts = { ...(matched === undefined ? {} : { numberMatched: matched }), numberReturned: features.length }
+        const members = JSON.stringify({ ...counts, links }).slice(1)
+        return `{"type":"FeatureCollection","features":[${features.join(',')}],${members}`
       }
-      const text = `{"type":"FeatureCollection","features":[${features.join(',')}],${JSON.stringify(members).slice(1)}`
-      return reply.type(geoJson).send(utf8(text))
+      const names = propertyFields(view).map(({ name }) => name)
+      const page = (): Html => itemsPage({ title: view.alias, url: `${url}/items`, names }, features, links)
+      return sendDocument(reply, { form, links, type: geoJson, json: text, title: view.alias, page })
     },
   )
+}
+
+function registerItem(app: FastifyInstance, context: ReplicaContext, deps: FeatureDeps): void {
   const params = Type.Object({
     ...CollectionParams.properties,
     feature: Type.String({ maxLength: 20, description: 'Offset of the row.' }),
   })
   app.get(
     '/ogc/collections/:collection/items/:feature',
-    { config: { right: 'read', runs: true }, schema: { params, querystring: FormatQuery } },
+    { config: { right: 'read', runs: true }, schema: { params, querystring: FeatureQuery } },
     async (request, reply) => {
       const { feature } = request.params as Static<typeof params> // validated
+      const asked = request.query as Static<typeof FeatureQuery> // validated
+      const form = formOf(request, reply, asked.f)
+      needCrs84(asked)
       const view = await collectionView(context, request)
       noteBlock(reply, view)
       const caller = callerOf(context, request, reply)
       const offset = /^\d{1,15}$/.test(feature) ? Number(feature) : Number.POSITIVE_INFINITY
-      const text = await oneFeature(deps, view, { offset, caller })
-      if (text === undefined) throw new NodeError('ObjectNotFound', `There is no feature ${feature} in ${view.alias}.`)
-      const collection = `${baseOf(request)}/ogc/collections/${idOf(view)}`
+      const found = await oneFeature(deps, view, { offset, caller })
+      if (found === undefined) throw new NodeError('ObjectNotFound', `There is no feature ${feature} in ${view.alias}.`)
+      const url = urlOf(baseOf(request), view)
       const links: LinkText[] = [
-        { href: `${collection}/items/${feature}`, rel: 'self', type: geoJson },
-        { href: collection, rel: 'collection', type: 'application/json' },
+        ...selfLinks(`${url}/items/${offset}`, form, geoJson),
+        { href: url, rel: 'collection', type: json, title: view.alias },
       ]
-      return reply.type(geoJson).send(utf8(`${text.slice(0, -1)},"links":${JSON.stringify(links)}}`))
+      const text = (): string => `${found.slice(0, -1)},"links":${JSON.stringify(links)}}`
+      const page = (): Html => itemPage(view.alias, found, links)
+      return sendDocument(reply, { form, links, type: geoJson, json: text, title: `${view.alias} ${feature}`, page })
     },
   )
 }
@@ -217,7 +318,7 @@ function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: Feat
     x: number('Column.'),
     y: number('Row, from the north.'),
   })
-  const query = Type.Object({ at: ItemsQuery.properties.at }, { additionalProperties: false })
+  const query = Type.Object({ at: At }, { additionalProperties: false })
   app.get(
     '/ogc/collections/:collection/tiles/:z/:x/:y.mvt',
     { config: { right: 'read', runs: true }, schema: { params, querystring: query } },
@@ -239,15 +340,6 @@ function noteBlock(reply: FastifyReply, { alias, block }: DatasetView): void {
   void reply.header('dataset-head', `${alias};block="${block.hash}"`).header('cache-control', 'no-cache')
 }
 
-/** Scheme, host and port as the client wrote them; a proxy that ends TLS says the scheme. */
-function baseOf({ protocol, host, headers }: FastifyRequest): string {
-  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : protocol}://${host}`
-}
-
-function idOf({ alias }: DatasetView): string {
-  return alias.replace('/', ':')
-}
-
 /** The dataset behind a collection's id. Throws NodeErrors `DatasetNotFound`, `BlockNotFound`. */
 async function collectionView(context: ReplicaContext, request: FastifyRequest, at?: string): Promise<DatasetView> {
   const { collection } = request.params as Static<typeof CollectionParams> // validated
@@ -263,66 +355,15 @@ async function collectionView(context: ReplicaContext, request: FastifyRequest, 
   )
 }
 
-function collectionOf(base: string, view: DatasetView): object {
-  const url = `${base}/ogc/collections/${idOf(view)}`
-  const links: LinkText[] = [
-    { href: url, rel: 'self', type: 'application/json' },
-    { href: `${url}/items`, rel: 'items', type: geoJson, title: 'Features' },
-    {
-      href: `${url}/queryables`,
-      rel: 'http://www.opengis.net/def/rel/ogc/1.0/queryables',
-      type: 'application/schema+json',
-    },
-    { href: `${base}/${view.alias}`, rel: 'describedby', type: 'application/json', title: 'The dataset' },
-  ]
-  const description = view.info?.description
-  return {
-    id: idOf(view),
-    title: view.alias,
-    ...(description === undefined ? {} : { description }),
-    itemType: 'feature',
-    crs: [crs84],
-    links,
-  }
-}
-
-/** The type of a property as JSON Schema has it. */
-function jsonSchemaOf({ name, type }: Field): object {
-  const { kind } = innerType(type)
-  if (kind === 'Bool') return { title: name, type: 'boolean' }
-  if (/^U?Int/.test(kind)) return { title: name, type: 'integer' }
-  if (kind.startsWith('Float')) return { title: name, type: 'number' }
-  if (kind === 'Timestamp') return { title: name, type: 'string', format: 'date-time' }
-  return kind === 'Date' ? { title: name, type: 'string', format: 'date' } : { title: name, type: 'string' }
-}
-
 /** The URL of a page on the block of `view`. */
-function itemsUrl(base: string, view: DatasetView, asked: Static<typeof ItemsQuery>, skip: number): string {
+function itemsUrl(
+  base: string,
+  view: DatasetView,
+  asked: AskedItems,
+  { skip, f }: { readonly skip: number; readonly f?: string | undefined },
+): string {
   const query = new URLSearchParams({ ...asked, at: view.block.hash })
   if (skip > 0) query.set('offset', String(skip))
-  return `${base}/ogc/collections/${idOf(view)}/items?${query.toString()}`
-}
-
-function invalid(message: string, hint?: string): NodeError {
-  return new NodeError('InvalidParameter', message, hint === undefined ? {} : { hint })
-}
-
-function requestOf(view: DatasetView, asked: Static<typeof ItemsQuery>): FeatureRequest {
-  const limit = Number(asked.limit ?? defaultItems)
-  if (limit < 1) throw invalid('limit is 0; pages hold 1 to 10,000 features.')
-  const language = asked['filter-lang'] ?? 'cql2-text'
-  if (language !== 'cql2-text') throw invalid(`filter-lang is '${language}'; only cql2-text is known here.`)
-  const filterCrs = asked['filter-crs'] ?? crs84
-  if (filterCrs !== crs84) throw invalid('filter-crs: filters are in CRS84.')
-  return {
-    view,
-    limit: Math.min(limit, mostItems),
-    skip: Number(asked.offset ?? 0),
-    ...readBoxAndTime(asked),
-    filter: asked.filter,
-    sortBy: (asked.sortby ?? '')
-      .split(',')
-      .filter((key) => key !== '')
-      .map((key) => ({ column: key.replace(/^[+-]/, '').trim(), isDescending: key.startsWith('-') })),
-  }
+  if (f === undefined) query.delete('f')
+  return `${urlOf(base, view)}/items?${query.toString()}`
 }

@@ -1,0 +1,57 @@
+// Rows of an answer, as the engine wrote them in JSON, as GeoJSON features: texts for a page, or a vector tile. Pure, and heavy
+// for many rows: work/jobs.ts does it beside the event loop.
+
+import { canonicalBytes } from '../json/canonical.ts'
+import { parseJson } from '../json/json.ts'
+import { decodeUtf8 } from '../lib/bytes.ts'
+import type { JsonValue } from '../model/json.ts'
+import { geometryOf } from './geometry.ts'
+import { encodeTile, type TileAddress } from './tile.ts'
+
+/** Names of all columns of the rows, in order, and those that are no properties. */
+export interface FeatureColumns {
+  readonly names: readonly string[]
+  readonly id: string
+  readonly geometry: string
+  readonly hidden: readonly string[]
+}
+
+/** Each row as the text of a feature. Throws NodeError `SqlValue` for a text in the column of geometries that is none. */
+export function featureTexts(rows: Uint8Array, columns: FeatureColumns): string[] {
+  return rowsOf(rows).map((row) => featureText(row, columns))
+}
+
+/** The vector tile of rows of id and geometry. Throws as `featureTexts`. */
+export function tileOfRows(rows: Uint8Array, tile: TileAddress): Uint8Array {
+  const features = rowsOf(rows).flatMap(([id, text]) =>
+    typeof text === 'string' ? [{ id: Number(textOf(id ?? null)), geometry: JSON.parse(checked(text)) }] : [],
+  )
+  return encodeTile(features, tile)
+}
+
+function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {
+  const rows = parseJson(bytes)
+  return Array.isArray(rows) ? rows.map((row) => (Array.isArray(row) ? row : [])) : []
+}
+
+function featureText(row: readonly JsonValue[], columns: FeatureColumns): string {
+  let [id, geometry] = ['null', 'null']
+  const properties: string[] = []
+  for (const [index, name] of columns.names.entries()) {
+    const value = row[index] ?? null
+    if (name === columns.id) id = textOf(value)
+    else if (name === columns.geometry) geometry = typeof value === 'string' ? checked(value) : 'null'
+    else if (!columns.hidden.includes(name)) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
+  }
+  return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
+}
+
+/** The text, which goes out as it is. */
+function checked(text: string): string {
+  geometryOf(text)
+  return text
+}
+
+function textOf(value: JsonValue): string {
+  return decodeUtf8(canonicalBytes(value))
+}
