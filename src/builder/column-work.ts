@@ -28,7 +28,7 @@ export function columnWork(
   payloadBytes: number,
   by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TalkThreads | undefined },
 ): ColumnWork {
-  const talks = by.threads?.begin(fields, payloadBytes) ?? []
+  const talks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most: fields.length }) ?? []
   return talks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, talks)
 }
 
@@ -69,11 +69,11 @@ class OwnColumns implements ColumnWork {
 
 class SharedColumns implements ColumnWork {
   readonly #fields: readonly Field[]
-  readonly #talks: readonly Talk[]
+  readonly #talks: readonly Talk<'columns'>[]
   /** Which conversation has a column, by its place: told once, by the bytes of the first row group. */
   #owners: readonly number[] | undefined
 
-  constructor(fields: readonly Field[], talks: readonly Talk[]) {
+  constructor(fields: readonly Field[], talks: readonly Talk<'columns'>[]) {
     this.#fields = fields
     this.#talks = talks
   }
