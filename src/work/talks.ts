@@ -50,6 +50,8 @@ export interface ThreadsOptions {
   readonly heapMiB: number
 }
 
+const youngMiB = 16
+
 interface Waiting {
   readonly resolve: (message: Talks[TalkKind]['from']) => void
   readonly reject: (error: Error) => void
@@ -117,7 +119,8 @@ export class WorkerThreads implements TalkThreads {
     // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
     const entry = new URL(import.meta.url.endsWith('.ts') ? './talk-thread.ts' : './talk-thread.js', import.meta.url)
     const worker = new Worker(entry, {
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB },
+      // Most of what a thread makes lies outside of its heap.
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB, maxYoungGenerationSizeMb: youngMiB },
       execArgv: [],
       env: {},
     })
