@@ -115,8 +115,8 @@ class SharedColumns implements ColumnWork {
 
 /** For each of the weights which of `count` takes it: the heaviest first, each to the one who has least. */
 function sharedOut(weights: readonly number[], count: number): number[] {
-  const loads = new Array<number>(count).fill(0)
-  const owners = new Array<number>(weights.length).fill(0)
+  const loads = Array.from({ length: count }, () => 0)
+  const owners = weights.map(() => 0)
   const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
   for (const place of order) {
     const owner = loads.indexOf(Math.min(...loads))

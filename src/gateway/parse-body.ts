@@ -30,7 +30,7 @@ import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import { fillEventTime, TypedRows } from './typed-rows.ts'
+import { fillEventTime, type TypedRows, typedRowsOf } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
@@ -276,7 +276,7 @@ class Reading {
     const { shape, inferred, bytes = source.controls.contentLength } = against
     this.#source = source
     this.#shape = shape
-    this.#typed = typedRows(source, shape)
+    this.#typed = typedRowsOf(source, shape.payloadFields)
     this.#reader = bodyReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
   }
 
@@ -319,7 +319,7 @@ interface OpenFile {
 /** All rows of a file against `shape`. */
 async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
-  const typed = typedRows(source, shape, facts.bytes)
+  const typed = typedRowsOf(source, shape.payloadFields, facts.bytes)
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
@@ -331,15 +331,6 @@ async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): P
     await typed.discard()
     throw error
   }
-}
-
-/** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
-const leastTypedBytes = 64 * 1024 * 1024
-
-function typedRows({ spoolDir, limits }: BodySource, { payloadFields }: Shape, fileBytes?: number): TypedRows {
-  const { inflatedBytes, inflatedRatio } = limits
-  const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
-  return new TypedRows({ fields: payloadFields, spoolDir, mostBytes: Math.min(inflatedBytes, ofFile) })
 }
 
 function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {
