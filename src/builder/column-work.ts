@@ -7,7 +7,13 @@ import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import type { Column, Field, RecordBatch } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
-import { type ColumnChunk, encodeColumn, type RowGroupRows } from '../parquet/write-slice.ts'
+import {
+  type ColumnChunk,
+  encodeColumn,
+  rowGroupBytes,
+  rowGroupRows,
+  type RowGroupRows,
+} from '../parquet/write-slice.ts'
 import type { Talk, TalkThreads } from '../work/talks.ts'
 
 /** The columns of one slice. */
@@ -22,13 +28,18 @@ export interface ColumnWork {
   end(): void
 }
 
-/** The work on a slice of `payloadBytes`, with what threads are free. */
+/**
+ * The work on a slice of so many rows and logged bytes, with what threads are free. Row groups that their bytes end are
+ * done here: one takes several times its 64 MiB, and threads would let go of theirs later.
+ */
 export function columnWork(
   fields: readonly Field[],
-  payloadBytes: number,
+  { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
   by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TalkThreads | undefined },
 ): ColumnWork {
-  const talks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most: fields.length }) ?? []
+  const isWide = payloadBytes / rows > rowGroupBytes / rowGroupRows
+  const most = isWide ? 0 : fields.length
+  const talks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
   return talks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, talks)
 }
 

@@ -71,7 +71,7 @@ async function built(
     firstOffset: 10,
     rows,
     sources: [{ positions: [1], ranges: [0, rows] }],
-    payloadBytes: 1e9,
+    payloadBytes: Math.max(2 ** 20, 10 * rows),
     checkpoint: { number: 0, moved: 0, outcomes: [], attempts: [], writers: [], ids: [] },
   }
   const { physicalHash, logicalHash } = await buildSlice(plan, {
