@@ -34,7 +34,7 @@ for (let i = 0; i < slices; i++) {
     i / 3.0::DOUBLE AS temp FROM range(${from}, ${to}) r(i)) TO '${path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)
   files.push(path)
 }
-const listed: EngineFiles = { list: root, from: 0, to: files.length, path: (number) => files[number] ?? '' }
+const listed: EngineFiles = { list: root, to: files.length, path: (number) => files[number] ?? '' }
 const list = files.map((file) => `'${file}'`).join(', ')
 await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])`)
 

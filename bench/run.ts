@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -20,6 +20,7 @@ import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
+import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
@@ -55,6 +56,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   catalog: measureCatalog,
   features: measureFeatures,
   reuse: measureReuse,
+  newest: measureNewest,
 }
 /** Parts that need more than Node.js. */
 const furtherParts: typeof parts = { kafka: measureKafka }

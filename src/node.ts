@@ -30,6 +30,7 @@ import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
+import { SliceTimes } from './replica/slice-times.ts'
 import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
@@ -172,6 +173,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     gateway,
     replica: engine && {
       objects,
+      times: new SliceTimes(store, objects),
       engine,
       nodeKey,
       catalog,

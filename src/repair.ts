@@ -119,13 +119,16 @@ export async function packDatasets(config: Config, alias?: string): Promise<read
       const packed = { dataset: name.alias, packs: 0 }
       try {
         const head = await readHead(store, name.id)
-        if (head !== undefined) await packChain(store, name.id, head.sequence, () => void packed.packs++)
+        const onPack = async (): Promise<void> => {
+          packed.packs++
+          failure.signal.throwIfAborted()
+        }
+        if (head !== undefined) await packChain(store, name.id, head.sequence, { onPack })
         done.push(packed)
       } catch (error) {
         if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
         done.push({ ...packed, fault: error.message })
       }
-      failure.signal.throwIfAborted()
     }
     return done
   } finally {

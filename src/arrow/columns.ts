@@ -222,9 +222,9 @@ function columnBytes(column: Column): number {
 
 /** Parts of a column, some possibly undefined. */
 interface ColumnParts extends Omit<Column, 'validity' | 'offsets' | 'child'> {
-  readonly validity: Uint8Array | undefined
-  readonly offsets: Int32Array | undefined
-  readonly child: Column | undefined
+  readonly validity?: Uint8Array | undefined
+  readonly offsets?: Int32Array | undefined
+  readonly child?: Column | undefined
 }
 
 /** A column of its parts; members that are undefined are left out. */

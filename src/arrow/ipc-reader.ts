@@ -154,11 +154,11 @@ class ColumnCutter {
     const width = fixedWidth(type)
     if (width !== undefined) {
       const values = this.take(rows * width, field.name)
-      return makeColumn({ ...common, values, offsets: undefined, child: undefined })
+      return makeColumn({ ...common, values })
     }
     if (type.kind === 'Bool') {
       const values = this.take((rows + 7) >> 3, field.name)
-      return makeColumn({ ...common, values, offsets: undefined, child: undefined })
+      return makeColumn({ ...common, values })
     }
     const raw = this.offsets(rows, field.name)
     const first = raw[0] ?? 0
@@ -170,7 +170,7 @@ class ColumnCutter {
     }
     const values = this.take(last, field.name).subarray(first, last)
     if (type.kind === 'String' && !isText(values, offsets)) fail(`column "${field.name}" is not UTF-8`)
-    return makeColumn({ ...common, values, offsets, child: undefined })
+    return makeColumn({ ...common, values, offsets })
   }
 
   /** Throws unless every node and buffer has been used. */

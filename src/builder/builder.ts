@@ -8,13 +8,14 @@ import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
 import { BuildTurns, NameIndex } from './committer.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
+import { Packer } from './packer.ts'
 import { Partition, type PartitionDeps } from './partition.ts'
 import { declareLog } from './resume.ts'
 import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
-type OwnParts = 'governor' | 'mayCut' | 'names' | 'rowMemory' | 'turns'
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
@@ -83,7 +84,8 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const budget = new BlockBudget(options.blocksPerSecond)
   const watch = new ClockWatch(clock)
   const hasJumped = (): boolean => watch.hasJumped()
-  const own = { names: new NameIndex(store), turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const packer = new Packer(deps)
+  const own = { names: new NameIndex(store), packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -99,6 +101,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
     async stop() {
       // Handed back when the floors are written: who takes over begins there.
       await held.close()
+      await packer.close()
       leave.abort()
       await sharing
     },

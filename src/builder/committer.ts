@@ -18,6 +18,7 @@ import { listNames, putCommit, putName, readName } from '../store/records.ts'
 import { buildCommit, type BuildDeps, type BuiltCommit } from './build-block.ts'
 import { type BlockPlan, planBytes } from './dataset-state.ts'
 import type { ChainTip } from './load-dataset.ts'
+import type { Packer } from './packer.ts'
 import { type BuildNotes, isFault, noted } from './poison.ts'
 
 /** Commits in flight at the same time; more would only queue in the store. */
@@ -93,6 +94,7 @@ export interface CommitterDeps {
   readonly build: BuildDeps
   /** Shared by all committers of the process. */
   readonly turns: BuildTurns
+  readonly packer: Packer
   /** Where large blocks are noted while they are built; without it nobody learns of builds that end the process. */
   readonly notes?: BuildNotes | undefined
   readonly signal: AbortSignal
@@ -270,6 +272,7 @@ export class Committer {
       names.add(id, built.name.alias)
     }
     const alias = await this.announce(id, { sequence, record: built.record })
+    this.#deps.packer.committed(id, sequence, built.blocks.length)
     if (outcome !== 'refused') this.#observe(alias ?? id, plan, built)
     if (owner.nextPlan === plan) owner.committed(built.tip)
   }

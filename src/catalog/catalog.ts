@@ -22,7 +22,7 @@ import { DatasetChain, HeldChains } from './dataset-chain.ts'
 
 const parallelReads = 64
 /** Blocks of a pack that are taken in within a few milliseconds. */
-const blocksAtOnce = 8_192
+const blocksAtOnce = 2_048
 const addDataKind = eventKinds.indexOf('AddData')
 /** How long a chain is taken for current where another process may have moved it. */
 const currentMs = 1_000
@@ -246,8 +246,8 @@ export class Catalog {
       const summary = await reader.summary(pack)
       const named = new Map<number, MetadataBlock>()
       const last = summary.block.kind.lastIndexOf(addDataKind)
-      for (const [i, kind] of summary.block.kind.entries()) {
-        if (kind === addDataKind && i !== last) continue
+      for (let i = 0; i < summary.blocks; i++) {
+        if (summary.block.kind[i] === addDataKind && i !== last) continue
         const hash = hashIn(summary.block.hash, i)
         named.set(summary.sequence + i, openBlock(chain.name, hash, await reader.object(pack, 'blocks', hash)))
       }

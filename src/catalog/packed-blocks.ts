@@ -119,8 +119,8 @@ export class PackedBlocks {
   addPacked({ block, logs }: PackSummary, i: number): void {
     const [rows, at] = this.#newRow()
     const before = this.#length - 1
-    rows.set(block.hash.subarray(i * digestBytes, (i + 1) * digestBytes), at)
-    rows.set(block.slice.subarray(i * digestBytes, (i + 1) * digestBytes), at + sliceAt)
+    copyDigest(block.hash, i, rows, at)
+    copyDigest(block.slice, i, rows, at + sliceAt)
     rows.writeDoubleLE(block.timeMs[i] ?? 0, at + timeMsAt)
     const log = block.log[i] ?? 0
     const carriedLog = before < 0 ? 0 : this.#chunk(before).readUInt16LE(rowAt(before) + logAt)
@@ -245,8 +245,11 @@ export class PackedBlocks {
     if (digest === undefined || digest.equals(noRow)) return false
     const [chunks, from, step] =
       kind === 'slice' ? [this.#chunks, sliceAt, rowBytes] : [this.#checkpoints, 0, digestBytes]
+    const begin = digest.readUInt32LE(0)
     return chunks.some((chunk) => {
-      for (let at = from; at < chunk.length; at += step) if (isAt(chunk, digest, at)) return true
+      for (let at = from; at < chunk.length; at += step) {
+        if (chunk.readUInt32LE(at) === begin && isAt(chunk, digest, at)) return true
+      }
       return false
     })
   }
@@ -308,6 +311,11 @@ export class PackedBlocks {
 /** Where the row of a block begins in its buffer. */
 function rowAt(sequence: number): number {
   return (sequence & ((1 << chunkLog2) - 1)) * rowBytes
+}
+
+/** Copies the i-th digest of a column; a loop, for views and native calls cost more than 32 bytes do. */
+function copyDigest(column: Uint8Array, i: number, rows: Buffer, at: number): void {
+  for (let byte = 0; byte < digestBytes; byte++) rows[at + byte] = column[i * digestBytes + byte] ?? 0
 }
 
 function isAt(rows: Buffer, digest: Buffer, at: number): boolean {

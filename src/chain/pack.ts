@@ -133,8 +133,11 @@ export function decodeTrailer(bytes: Uint8Array, sizeBytes: number): PackParts {
 /** Entries that are read at once: one page of the disk. */
 const windowEntries = 85
 
+/** So often the next page is guessed from how far off the last one was; then the rest is halved. */
+const guessesMost = 4
+
 /**
- * Where an object lies, or undefined when the pack has no such object; `read` reads bytes of the file. One or two reads:
+ * Where an object lies, or undefined when the pack has no such object; `read` reads bytes of the file. Two reads or so:
  * digests are spread evenly. Throws DecodeError for a place outside the objects.
  */
 export async function findInIndex(
@@ -144,21 +147,30 @@ export async function findInIndex(
 ): Promise<PackedPlace | undefined> {
   const wanted = entryOf(digest, packedKinds.indexOf(kind), { at: 0, length: 0 })
   let [low, high] = [0, entries]
-  let guess = Math.floor((entries * new DataView(wanted.buffer).getUint32(0)) / 2 ** 32)
-  while (low < high) {
+  let guess = Math.floor(entries * spreadOf(wanted))
+  for (let guesses = 1; low < high; guesses++) {
     const from = Math.min(Math.max(low, guess - (windowEntries >> 1)), Math.max(low, high - windowEntries))
     const to = Math.min(high, from + windowEntries)
     const window = await read(indexAt + from * entryBytes, indexAt + to * entryBytes)
     const entry = (i: number): Uint8Array => window.subarray((i - from) * entryBytes, (i - from + 1) * entryBytes)
-    if (compareEntries(wanted, entry(from)) < 0) high = from
-    else if (compareEntries(wanted, entry(to - 1)) > 0) low = to
-    else {
+    if (compareEntries(wanted, entry(from)) < 0) {
+      high = from
+      guess = from - Math.ceil(entries * (spreadOf(entry(from)) - spreadOf(wanted)))
+    } else if (compareEntries(wanted, entry(to - 1)) > 0) {
+      low = to
+      guess = to + Math.floor(entries * (spreadOf(wanted) - spreadOf(entry(to - 1))))
+    } else {
       for (let i = from; i < to; i++) if (compareEntries(wanted, entry(i)) === 0) return placeIn(entry(i), indexAt)
       return undefined
     }
-    guess = (low + high) >>> 1
+    if (guesses >= guessesMost) guess = (low + high) >>> 1
   }
   return undefined
+}
+
+/** Where a digest lies among all that there can be, from 0 to 1. */
+function spreadOf(entry: Uint8Array): number {
+  return new DataView(entry.buffer, entry.byteOffset).getUint32(0) / 2 ** 32
 }
 
 /** The digest of many bytes; others have their turn meanwhile. */

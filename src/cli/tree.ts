@@ -222,7 +222,10 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--skip <rows>', 'rows to skip at the start', wholeNumber)
     .option('--all', 'every row, as they come')
     .option('--param <name=value>', 'value of $name or $1: name=text, or name:=json for numbers (repeat)', collect)
-    .option('--proof <file>', "save the answer with its signed proof ('-': to stdout, without the rows)")
+    .option(
+      '--proof <file>',
+      "save the signed answer, beside the rows or their -o file ('-': to stdout, without the rows)",
+    )
     .action(
       runner<QueryOptions>(async (context, [sql = ''], options) =>
         (await import('./commands/query.ts')).query(context, sql, options),

@@ -5,6 +5,7 @@ import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled } from './cancelled.ts'
+import { SentLists } from './file-lists.ts'
 import {
   type Analysis,
   type AnswerRoom,
@@ -12,7 +13,6 @@ import {
   type EngineAnswer,
   type FromChild,
   type PlainError,
-  SentLists,
   type StreamEnd,
   type StreamStart,
   streamWindowBytes,

@@ -121,8 +121,6 @@ function fixedReader(name: string, type: DataType, values: ValuesReader): Result
       rows,
       ...presence,
       values: bytes,
-      offsets: undefined,
-      child: undefined,
     })
   }
 }
@@ -230,7 +228,7 @@ function bytesReader(name: string, type: DataType): ResultColumn['read'] {
     const { dataView } = raw
     assert(dataView !== undefined, 'text vectors have a view')
     const text: TextVector = { view: dataView, rows, isPresent: (row) => isSet(presence, row) }
-    return makeColumn({ name, type, nullable: true, rows, ...presence, ...textBytes(text), child: undefined })
+    return makeColumn({ name, type, nullable: true, rows, ...presence, ...textBytes(text) })
   }
 }
 
@@ -260,7 +258,7 @@ function printedReader(name: string, print: (value: duckdb.DuckDBValue) => strin
     const nullCount = rows - texts.length
     const type: DataType = { kind: 'String' }
     const presence = { validity: nullCount === 0 ? undefined : validity, nullCount }
-    return makeColumn({ name, type, nullable: true, rows, ...presence, values, offsets, child: undefined })
+    return makeColumn({ name, type, nullable: true, rows, ...presence, values, offsets })
   }
 }
 

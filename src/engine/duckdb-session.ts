@@ -21,19 +21,19 @@ import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts
 import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
+import { HeldLists, type HeldTable } from './file-lists.ts'
 import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
   type ChildSettings,
   engineVersion,
-  HeldLists,
-  type HeldTable,
   type PlainJob,
   type PlainStreamJob,
   type Stability,
   type StreamEnd,
 } from './messages.ts'
+import { narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
@@ -103,13 +103,15 @@ export class DuckDbSession {
 
   /** Parses and gates a statement. Throws NodeError. */
   async analyze(sql: string): Promise<Analysis> {
-    const { tables, volatile, catalogue, listings, parameters } = (await this.#statement(sql)).gate
+    const { node, gate } = await this.#statement(sql)
+    const { tables, volatile, catalogue, listings, parameters, aliases } = gate
     const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
     const placed = parameters.map((name) => {
       const position = places?.get(name)
       return { name, ...(position && { position }) }
     })
-    return { sql, tables, volatile, catalogue, listings, parameters: placed }
+    const narrowing = tables.length === 1 && catalogue === undefined ? narrowingOf(node, aliases) : undefined
+    return { sql, tables, volatile, catalogue, listings, parameters: placed, narrowing }
   }
 
   /** Runs a job to its end. Throws NodeError. */

@@ -5,7 +5,8 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../lib/assert.ts'
 import { foldAscii } from '../model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../model/schema.ts'
-import { type HeldTable, patternOf } from './messages.ts'
+import type { HeldTable } from './file-lists.ts'
+import { patternOf } from './messages.ts'
 import { sqlTypeOf } from './sql-types.ts'
 
 /** Views kept for later queries. */
@@ -66,7 +67,9 @@ export class Views {
     const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
-    return `SELECT ${projections(fields, physical)} FROM ${scan(paths, { unionByName: grew })}`
+    const { leastOffset } = table
+    const rows = leastOffset === undefined ? '' : ` WHERE ${identifier(fields[0]?.name ?? '')} >= ${leastOffset}`
+    return `SELECT ${projections(fields, physical)} FROM ${scan(paths, { unionByName: grew })}${rows}`
   }
 
   async #columnsOf(file: string): Promise<SliceColumns> {

@@ -8,13 +8,13 @@ import { limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled } from './cancelled.ts'
 import { ChildHandle, type Outcome, type StreamReader, type TimeLimit } from './child-handle.ts'
+import type { SentLists } from './file-lists.ts'
 import {
   type Asking,
   type ChildSettings,
   type EngineCaller,
   type EngineOptions,
   patternOf,
-  type SentLists,
   type ToChild,
 } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'

@@ -1,8 +1,6 @@
 // What goes into the engine and comes out of it (statements and what the gate found in them, tables, jobs, answers, who
-// asks), the same as it travels between parent and child (v8 serialisation: bytes travel as bytes), and the lists of
-// slices, which travel once: later jobs send what a list grew by. engine.ts is the door.
+// asks), the same as it travels between parent and child (v8 serialisation: bytes travel as bytes). engine.ts is the door.
 
-import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { ErrorKind } from '../model/error-table.ts'
@@ -58,6 +56,35 @@ export interface Listing {
   readonly tells: readonly string[]
 }
 
+/** A constant of a statement, or the name of the parameter in its place; the digits of a fraction are left out. */
+export interface Given {
+  readonly kind: 'number' | 'text' | 'boolean' | 'time' | 'day' | 'parameter'
+  readonly text: string
+}
+
+/** What a statement over one dataset says of the rows that it needs. Columns are in ASCII lower case. */
+export interface Narrowing {
+  /** Every row that it needs meets all of these. */
+  readonly conditions: readonly {
+    readonly column: string
+    readonly is: '=' | '<' | '<=' | '>' | '>='
+    readonly value: Given
+  }[]
+  /** Comparisons that rows left out would have met. They cannot fail where the types agree. */
+  readonly compared: readonly { readonly column: string; readonly value: Given }[]
+  /** It needs the first rows in the order of a column, or of offsets; all rows where there is none. */
+  readonly first:
+    | {
+        readonly column: string | undefined
+        readonly descending: boolean
+        readonly skip?: Given | undefined
+        readonly limit?: Given | undefined
+      }
+    | undefined
+  /** Rows alone decide its answer; the rows of another statement may be chosen too, but not for a proof. */
+  readonly inProofs: boolean
+}
+
 /** What the gate found in a statement that it let through. Plain data. */
 export interface Analysis {
   /** The statement as sent. */
@@ -70,16 +97,18 @@ export interface Analysis {
   readonly listings: readonly ListingName[]
   /** Each distinct one once. */
   readonly parameters: readonly ParameterName[]
+  /** Absent where every row may matter. */
+  readonly narrowing: Narrowing | undefined
 }
 
-/** A run of slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
+/** Slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
 export interface EngineFiles {
   /** Names the list: under one name, the same number is always the same file. */
   readonly list: string
-  /** Number of the first file. */
-  readonly from: number
   /** Number after that of the last file. */
   readonly to: number
+  /** Numbers of the files that are meant, ascending; all below `to` where there are none. */
+  readonly only?: readonly number[]
   /** Absolute path of the Parquet slice with a number below `to`. */
   path(number: number): string
 }
@@ -92,6 +121,8 @@ export interface EngineTable {
   readonly files: EngineFiles
   /** Latest full schema (system columns included); undefined: the four system columns alone. */
   readonly schema: DataSchema | undefined
+  /** Rows of the files below this offset do not matter. */
+  readonly leastOffset?: number
 }
 
 export interface EngineJob {
@@ -202,17 +233,19 @@ export interface EngineOptions {
   readonly clock: Clock
 }
 
-/** A table whose list of files is sent once to each process (`SentLists`). */
-export interface PlainTable {
-  readonly parts: readonly string[]
-  readonly schema: EngineTable['schema']
+/** A table as it travels (engine/file-lists.ts). */
+export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset'> {
   readonly list: string
-  readonly from: number
-  readonly to: number
-  /** Paths that follow those of the list that the process holds. */
-  readonly more: readonly string[]
-  /** Path of the file `to - 1`, where there is one: both ends agree on it. */
-  readonly last: string | undefined
+  readonly files:
+    | {
+        readonly kind: 'all'
+        readonly to: number
+        /** Paths that follow those of the list that the process holds. */
+        readonly more: readonly string[]
+        /** Path of the file `to - 1`, where there is one: both ends agree on it. */
+        readonly last: string | undefined
+      }
+    | { readonly kind: 'some'; readonly numbers: readonly number[]; readonly paths: readonly string[] }
 }
 
 /** What of a job travels in a form of its own. */
@@ -286,75 +319,7 @@ export type FromChild =
   /** Before an answer: memory did not come back, so the next query should find a fresh process. */
   | { readonly kind: 'worn' }
 
-/** Paths that a process holds before it is told to forget them all: some tens of megabytes. */
-const keptPaths = 200_000
-
-/** The parent's end of the lists, one per process. */
-export class SentLists {
-  /** Name of a list → paths sent. */
-  readonly #sent = new Map<string, number>()
-  #paths = 0
-
-  /** The tables as they travel; `forget` tells the process to drop all lists first. */
-  plain(tables: readonly EngineTable[]): { readonly tables: readonly PlainTable[]; readonly forget: boolean } {
-    const missing = tables.reduce((sum, { files }) => sum + Math.max(0, files.to - this.#count(files.list)), 0)
-    const forget = this.#paths > 0 && this.#paths + missing > keptPaths
-    if (forget) {
-      this.#sent.clear()
-      this.#paths = 0
-    }
-    return { tables: tables.map((table) => this.#plainTable(table)), forget }
-  }
-
-  #count(list: string): number {
-    return this.#sent.get(list) ?? 0
-  }
-
-  #plainTable({ parts, files, schema }: EngineTable): PlainTable {
-    const { list, from, to } = files
-    const known = this.#count(list)
-    const more = pathsOf(files, known, to)
-    this.#sent.set(list, Math.max(known, to))
-    this.#paths += more.length
-    return { parts, schema, list, from, to, more, last: to > from ? files.path(to - 1) : undefined }
-  }
-}
-
-function pathsOf(files: EngineFiles, from: number, to: number): string[] {
-  const paths: string[] = []
-  for (let index = from; index < to; index++) paths.push(files.path(index))
-  return paths
-}
-
 /** The pattern that matches `path` alone: the engine takes every path for one. */
 export function patternOf(path: string): string {
   return path.replaceAll(/[*?[]/g, '[$&]')
-}
-
-/** A table in a child process. */
-export interface HeldTable {
-  readonly parts: readonly string[]
-  readonly schema: EngineTable['schema']
-  /** Differs when the files do. */
-  readonly signature: string
-  /** Absolute paths in chain order. */
-  files(): readonly string[]
-}
-
-/** The lists that a process holds. */
-export class HeldLists {
-  readonly #lists = new Map<string, string[]>()
-
-  /** Takes what a job brings of its lists; the job's tables. */
-  take(job: { readonly tables: readonly PlainTable[]; readonly forget: boolean }): HeldTable[] {
-    if (job.forget) this.#lists.clear()
-    return job.tables.map(({ parts, schema, list, from, to, more, last }) => {
-      const paths = this.#lists.get(list) ?? []
-      this.#lists.set(list, paths)
-      for (const path of more) paths.push(path)
-      assert(paths.length >= to, 'a job brings the files that its process lacks')
-      if (to > from) assert(paths[to - 1] === last, 'a list of files only ever grows')
-      return { parts, schema, signature: `${list} ${from} ${to}`, files: () => paths.slice(from, to) }
-    })
-  }
 }

@@ -2,9 +2,9 @@
 
 import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { bitAt } from '../arrow/buffers.ts'
-import { fixedWidth } from '../arrow/columns.ts'
+import { int128At, longsOf, numbersOf } from '../arrow/numbers.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
-import { type Column, type DataType, innerType, type TimeUnit } from '../model/schema.ts'
+import { type Column, type DataType, innerType, type TimeUnit, unitNanos } from '../model/schema.ts'
 import {
   dateText,
   decimalText,
@@ -14,7 +14,7 @@ import {
   timestampMicrosText,
   timestampNanosText,
 } from '../outputs/value-text.ts'
-import { endSecond, firstSecond, perSecond } from './cast-vectors.ts'
+import { endSecond, firstSecond } from './cast-vectors.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 import { NumberScan, scanNumber } from './number-scan.ts'
 import type { TypedColumns } from './typed-columns.ts'
@@ -22,11 +22,6 @@ import type { TypedColumns } from './typed-columns.ts'
 const dayNanos = 86_400_000_000_000n
 const [minInt64, maxInt64, maxUint64] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 const maxTextChars = 60
-
-/** Nanoseconds of a unit. */
-function nanosOf(type: DataType): bigint {
-  return BigInt(1e9 / perSecond[unitOf(type)])
-}
 
 export function unitOf(type: DataType): TimeUnit {
   return (type.kind === 'Timestamp' || type.kind === 'Time' ? type.unit : undefined) ?? 'Millisecond'
@@ -70,15 +65,15 @@ export class ValueCast {
       case 'Binary':
         return this.#takeBytes(column, row, to)
       case 'Float32':
-        return this.#takeFloat(viewOf(column).getFloat32(4 * row, true), to)
+        return this.#takeFloat(numbersOf(column)?.[row] ?? 0, to)
       case 'Float64':
-        return this.#takeFloat(viewOf(column).getFloat64(8 * row, true), to)
+        return this.#takeFloat(numbersOf(column)?.[row] ?? 0, to)
       case 'Decimal':
-        return this.#takeNumber(int128At(column, row), source.scale, to)
+        return this.#takeNumber(int128At(longsOf(column), row), source.scale, to)
       case 'Date':
-        return this.#takeDate(viewOf(column).getInt32(4 * row, true), to)
+        return this.#takeDate(numbersOf(column)?.[row] ?? 0, to)
       case 'Time':
-        return this.#takeTime(integerAt(column, row) * nanosOf(source), to)
+        return this.#takeTime(integerAt(column, row) * unitNanos(source.unit), to)
       case 'Timestamp':
         return this.#takeInstant(integerAt(column, row), to)
       default:
@@ -213,7 +208,7 @@ export class ValueCast {
 
   #takeInstant(value: bigint, to: ColumnBuilder): ValueFault {
     const { plan, isEventTime } = this.#target
-    const nanos = value * nanosOf(this.#source)
+    const nanos = value * unitNanos(unitOf(this.#source))
     if (nanos < BigInt(firstSecond) * 1_000_000_000n || nanos >= BigInt(endSecond) * 1_000_000_000n)
       return this.#beyondYears()
     if (plan.code === valueCode.string) return this.#takeAscii(`${instantText(nanos)}Z`, to)
@@ -290,29 +285,8 @@ function instantText(nanos: bigint): string {
   return nanos % 1000n === 0n ? timestampMicrosText(nanos / 1000n) : timestampNanosText(nanos)
 }
 
-function viewOf({ values }: Column): DataView {
-  return new DataView(values.buffer, values.byteOffset, values.byteLength)
-}
-
-const readers: Readonly<Partial<Record<DataType['kind'], (view: DataView, row: number) => number | bigint>>> = {
-  Int8: (view, row) => view.getInt8(row),
-  UInt8: (view, row) => view.getUint8(row),
-  Int16: (view, row) => view.getInt16(2 * row, true),
-  UInt16: (view, row) => view.getUint16(2 * row, true),
-  Int32: (view, row) => view.getInt32(4 * row, true),
-  UInt32: (view, row) => view.getUint32(4 * row, true),
-  UInt64: (view, row) => view.getBigUint64(8 * row, true),
-}
-
 /** The integer of a row. */
 function integerAt(column: Column, row: number): bigint {
-  const view = viewOf(column)
-  const read = readers[column.type.kind]
-  if (read !== undefined) return BigInt(read(view, row))
-  return fixedWidth(column.type) === 8 ? view.getBigInt64(8 * row, true) : BigInt(view.getInt32(4 * row, true))
-}
-
-function int128At(column: Column, row: number): bigint {
-  const view = viewOf(column)
-  return (view.getBigInt64(16 * row + 8, true) << 64n) + view.getBigUint64(16 * row, true)
+  const numbers = numbersOf(column)
+  return numbers === undefined ? (longsOf(column)[row] ?? 0n) : BigInt(numbers[row] ?? 0)
 }

@@ -2,16 +2,10 @@
 // (or does not fit the target), nothing is cast here, and cast-values.ts takes the rows one by one and says which.
 
 import { fixedWidth } from '../arrow/columns.ts'
-import type { Column, DataType, TimeUnit } from '../model/schema.ts'
+import { numbersOf } from '../arrow/numbers.ts'
+import { type Column, type DataType, unitsPerSecond } from '../model/schema.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 
-/** Units of a second. */
-export const perSecond: Readonly<Record<TimeUnit, number>> = {
-  Second: 1,
-  Millisecond: 1e3,
-  Microsecond: 1e6,
-  Nanosecond: 1e9,
-}
 /** Seconds from 1970 to the years 0000 and 10000. */
 export const firstSecond = -62_167_219_200
 export const endSecond = 253_402_300_800
@@ -82,7 +76,7 @@ function floats(column: Column, target: ColumnPlan): Uint8Array | undefined {
     target.field.type.kind === 'Option'
       ? target.field.type.inner.kind === 'Float32'
       : target.field.type.kind === 'Float32'
-  const values = numbersOf(column)
+  const values = doublesOf(column)
   if (values === undefined) return undefined
   if (type.kind === 'Decimal') return decimalFloats(values, type.scale, isSingle)
   if (!isSingle) return new Uint8Array(values.buffer)
@@ -103,7 +97,7 @@ function decimalFloats(values: Float64Array, scale: number, isSingle: boolean): 
 function decimals(column: Column, { precision, scale }: ColumnPlan): Uint8Array | undefined {
   const { type } = column
   const from = type.kind === 'Decimal' ? type.scale : 0
-  const values = type.kind === 'Decimal' ? numbersOf(column) : wholeNumbers(column)
+  const values = type.kind === 'Decimal' ? doublesOf(column) : wholeNumbers(column)
   if (values === undefined || scale < from) return undefined
   const factor = 10 ** (scale - from)
   const most = Math.min(exact, 10 ** precision - 1)
@@ -122,9 +116,9 @@ function decimals(column: Column, { precision, scale }: ColumnPlan): Uint8Array 
 
 function timestamps(column: Column, target: ColumnPlan, mayCut: boolean): Uint8Array | undefined {
   const { type } = column
-  const from = perSecond[(type.kind === 'Timestamp' ? type.unit : undefined) ?? 'Millisecond']
+  const from = unitsPerSecond[(type.kind === 'Timestamp' ? type.unit : undefined) ?? 'Millisecond']
   const to = target.perSecond
-  const values = to >= from ? numbersOf(column) : quotients(column, from / to, mayCut)
+  const values = to >= from ? doublesOf(column) : quotients(column, from / to, mayCut)
   if (values === undefined) return undefined
   const factor = to >= from ? to / from : 1
   const [least, end] = [firstSecond * to, endSecond * to]
@@ -155,50 +149,22 @@ function quotients({ rows, values }: Column, divisor: number, mayCut: boolean): 
 /** The values as doubles, all of them whole; undefined where one is not, or is beyond 2^53. */
 function wholeNumbers(column: Column): Float64Array | undefined {
   if (column.type.kind === 'Decimal' && column.type.scale !== 0) return undefined
-  const values = numbersOf(column)
+  const values = doublesOf(column)
   if (values === undefined || !column.type.kind.startsWith('Float')) return values
   for (const value of values) if (!Number.isSafeInteger(value)) return undefined
   return values
 }
 
 /** The values (of decimals: unscaled) as doubles of their own; undefined where one is not exact. */
-function numbersOf({ type, rows, values }: Column): Float64Array | undefined {
-  const { buffer, byteOffset, byteLength } = values
-  const view = new DataView(buffer, byteOffset, byteLength)
-  const out = new Float64Array(rows)
-  switch (type.kind) {
-    case 'Int8':
-      for (let i = 0; i < rows; i++) out[i] = view.getInt8(i)
-      return out
-    case 'UInt8':
-      for (let i = 0; i < rows; i++) out[i] = values[i] ?? 0
-      return out
-    case 'Int16':
-      for (let i = 0; i < rows; i++) out[i] = view.getInt16(2 * i, true)
-      return out
-    case 'UInt16':
-      for (let i = 0; i < rows; i++) out[i] = view.getUint16(2 * i, true)
-      return out
-    case 'Int32':
-      for (let i = 0; i < rows; i++) out[i] = view.getInt32(4 * i, true)
-      return out
-    case 'UInt32':
-      for (let i = 0; i < rows; i++) out[i] = view.getUint32(4 * i, true)
-      return out
-    case 'Float32':
-      for (let i = 0; i < rows; i++) out[i] = view.getFloat32(4 * i, true)
-      return out
-    case 'Float64':
-      for (let i = 0; i < rows; i++) out[i] = view.getFloat64(8 * i, true)
-      return out
-    case 'Int64':
-    case 'UInt64':
-    case 'Timestamp':
-    case 'Decimal':
-      return longNumbers(view, out, { words: (fixedWidth(type) ?? 8) / 4, isSigned: type.kind !== 'UInt64' })
-    default:
-      return undefined
-  }
+function doublesOf(column: Column): Float64Array | undefined {
+  const { type, rows, values } = column
+  if (type.kind === 'Date' || type.kind === 'Time') return undefined
+  const numbers = numbersOf(column)
+  if (numbers !== undefined) return new Float64Array(numbers.subarray(0, rows))
+  const width = fixedWidth(type)
+  if (width !== 8 && width !== 16) return undefined
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
+  return longNumbers(view, new Float64Array(rows), { words: width / 4, isSigned: type.kind !== 'UInt64' })
 }
 
 interface LongForm {

@@ -6,9 +6,18 @@ import { createColumnBuilder } from '../arrow/column-builder.ts'
 import { concatBatches, isPresent, makeColumn, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, copyBytes, utf8 } from '../lib/bytes.ts'
-import { type Column, type DataType, innerType, isOptional, optional, sameType, timestampMs } from '../model/schema.ts'
+import {
+  type Column,
+  type DataType,
+  innerType,
+  isOptional,
+  optional,
+  sameType,
+  timestampMs,
+  unitsPerSecond,
+} from '../model/schema.ts'
 import { unitOf, ValueCast } from './cast-values.ts'
-import { castVector, endSecond, firstSecond, perSecond } from './cast-vectors.ts'
+import { castVector, endSecond, firstSecond } from './cast-vectors.ts'
 import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, RecordPlace } from './fault-log.ts'
 import type { FormatOptions, ReaderOptions } from './format.ts'
@@ -68,14 +77,14 @@ export class ColumnCast {
   #columnOf({ rows, nullCount, validity }: Column, values: Uint8Array, offsets?: Int32Array): Column {
     const { name, field } = this.#target
     const typed = { name, type: this.#type, nullable: isOptional(field.type) }
-    return makeColumn({ ...typed, rows, nullCount, validity, values, offsets, child: undefined })
+    return makeColumn({ ...typed, rows, nullCount, validity, values, offsets })
   }
 
   /** Whether the buffers are those of the target already. */
   #isShared(column: Column): boolean {
     const [source, target] = [this.#source, this.#type]
     if (source.kind === 'Timestamp' && target.kind === 'Timestamp') {
-      return unitOf(source) === unitOf(target) && areStorable(column, perSecond[unitOf(target)])
+      return unitOf(source) === unitOf(target) && areStorable(column, unitsPerSecond[unitOf(target)])
     }
     if (source.kind === 'Date' && target.kind === 'Date') return areStorableDays(column)
     // Times of day have a range of their own.

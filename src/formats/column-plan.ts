@@ -3,7 +3,7 @@
 import { assert } from '../lib/assert.ts'
 import { sameValue } from '../lib/compare.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, type Field, innerType, isOptional, type TimeUnit, type Vocabulary } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, type Vocabulary, unitsPerSecond } from '../model/schema.ts'
 
 /** How a value gets into a column: the switch of `typed-columns.ts`. */
 export const valueCode = {
@@ -64,13 +64,6 @@ const noNames: ReadonlySet<string> = new Set()
 /** The name of the column that a key of the input would have. */
 export function columnNameOf(plan: Pick<TablePlan, 'prefixed'>, key: string): string {
   return plan.prefixed.has(foldAscii(key)) ? propertyPrefix + key : key
-}
-
-const unitsPerSecond: Readonly<Record<TimeUnit, number>> = {
-  Second: 1,
-  Millisecond: 1e3,
-  Microsecond: 1e6,
-  Nanosecond: 1e9,
 }
 
 const smallRanges: Readonly<Record<string, readonly [number, number]>> = {

@@ -8,7 +8,7 @@ import type { HttpContext } from './context.ts'
 import type { FindPath } from './request-target.ts'
 
 const exposedHeaders =
-  'Answer-Stability, ETag, Link, Location, Dataset-Head, Retry-After, Request-Id, Result-Truncated, ' +
+  'Answer-Stability, ETag, Link, Location, Dataset-Head, Query-Scan, Retry-After, Request-Id, Result-Truncated, ' +
   'Idempotent-Replayed, Preference-Applied'
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>

@@ -48,6 +48,8 @@ export interface QueryRequest {
   readonly parameters?: Parameters
   readonly skip: number
   readonly limit: number
+  /** It is to be run, and what was read for it told. No part of the input. */
+  readonly explain?: boolean
 }
 
 /** Canonical names, as candidates of errors list them. */

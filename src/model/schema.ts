@@ -11,6 +11,18 @@ import { foldAscii } from './names.ts'
 
 export type TimeUnit = 'Second' | 'Millisecond' | 'Microsecond' | 'Nanosecond'
 
+export const unitsPerSecond: Readonly<Record<TimeUnit, number>> = {
+  Second: 1,
+  Millisecond: 1e3,
+  Microsecond: 1e6,
+  Nanosecond: 1e9,
+}
+
+/** Nanoseconds of a unit; the default is that of types that name none. */
+export function unitNanos(unit: TimeUnit = 'Millisecond'): bigint {
+  return BigInt(1e9 / unitsPerSecond[unit])
+}
+
 /** An ODF data type. Absent `unit`/`timezone` of Timestamp mean millisecond, UTC. */
 export type DataType =
   | { readonly kind: 'Bool' | 'Date' | 'Float16' | 'Float32' | 'Float64' | 'Null' | 'String' }

@@ -2,12 +2,13 @@
 // and bytes read as value-text.ts prints them (docs/spec/http.md §4); how text is quoted is the format's.
 
 import { isPresent } from '../arrow/columns.ts'
+import { int128At, longsOf, numbersOf, typedView } from '../arrow/numbers.ts'
 import { assert, must } from '../lib/assert.ts'
-import { copyBytes, utf8 } from '../lib/bytes.ts'
-import type { Column, DataType, TimeUnit } from '../model/schema.ts'
+import { utf8 } from '../lib/bytes.ts'
+import { type Column, type DataType, type TimeUnit, unitsPerSecond } from '../model/schema.ts'
 import type { FileColumn } from './file-format.ts'
 import type { TextBuffer } from './text-buffer.ts'
-import { dateText, decimalText, float32Token, float64Token, timestampNanosText } from './value-text.ts'
+import { decimalText, float32Token, float64Token, nearbyDateText, timestampNanosText } from './value-text.ts'
 
 /** How a text format spells what JSON and CSV spell differently. */
 export interface CellStyle {
@@ -46,11 +47,11 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffe
         out.ascii(style.quote)
       })
     case 'Float32': {
-      const values = typed(Float32Array, column)
+      const values = typedView(Float32Array, column.values)
       return (row) => writeFloat(out, float32Token(values[row] ?? 0), style)
     }
     case 'Float64': {
-      const values = typed(Float64Array, column)
+      const values = typedView(Float64Array, column.values)
       return (row) => {
         const value = values[row] ?? 0
         if (!writeShortDecimal(out, value)) writeFloat(out, float64Token(value), style)
@@ -59,7 +60,7 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffe
     case 'Decimal':
       return decimalWriter(column, type.scale, out, means === 'integer' ? '' : style.quote)
     case 'Date': {
-      const days = typed(Int32Array, column)
+      const days = typedView(Int32Array, column.values)
       return quoted(out, style.quote, (row) => out.ascii(nearbyDateText(days[row] ?? 0)))
     }
     case 'Time':
@@ -130,33 +131,15 @@ function writeShortDecimal(out: TextBuffer, value: number): boolean {
 const [minus, point] = [0x2d, 0x2e]
 
 function integerWriter(column: Column, { kind }: DataType, out: TextBuffer): CellWriter {
-  switch (kind) {
-    case 'Int8':
-      return numberWriter(typed(Int8Array, column), out)
-    case 'Int16':
-      return numberWriter(typed(Int16Array, column), out)
-    case 'Int32':
-      return numberWriter(typed(Int32Array, column), out)
-    case 'UInt8':
-      return numberWriter(typed(Uint8Array, column), out)
-    case 'UInt16':
-      return numberWriter(typed(Uint16Array, column), out)
-    case 'UInt32':
-      return numberWriter(typed(Uint32Array, column), out)
-    default: {
-      assert(kind === 'Int64' || kind === 'UInt64', 'a column of text formats has a type that they print')
-      const longs = longsOf(column, kind === 'UInt64')
-      return (row) => {
-        const value = longs.small(row)
-        if (value !== undefined) out.integer(value)
-        else out.ascii(String(longs.big(row)))
-      }
-    }
+  const numbers = numbersOf(column)
+  if (numbers !== undefined) return (row) => out.integer(numbers[row] ?? 0)
+  assert(kind === 'Int64' || kind === 'UInt64', 'a column of text formats has a type that they print')
+  const longs = longWords(column)
+  return (row) => {
+    const value = longs.small(row)
+    if (value !== undefined) out.integer(value)
+    else out.ascii(String(longs.big(row)))
   }
-}
-
-function numberWriter(values: { readonly [row: number]: number }, out: TextBuffer): CellWriter {
-  return (row) => out.integer(values[row] ?? 0)
 }
 
 /** 64-bit integers: as plain numbers where those are exact, which is nearly always and much faster. */
@@ -165,9 +148,10 @@ interface Longs {
   readonly big: (row: number) => bigint
 }
 
-function longsOf(column: Column, isUnsigned = false): Longs {
-  const words = typed(Int32Array, column)
-  const bigs = isUnsigned ? typed(BigUint64Array, column) : typed(BigInt64Array, column)
+function longWords(column: Column): Longs {
+  const isUnsigned = column.type.kind === 'UInt64'
+  const words = typedView(Int32Array, column.values)
+  const bigs = longsOf(column)
   const small = (row: number): number | undefined => {
     const high = words[2 * row + 1] ?? 0
     if (high >= 0x200000 || high < (isUnsigned ? 0 : -0x1fffff)) return undefined
@@ -177,15 +161,15 @@ function longsOf(column: Column, isUnsigned = false): Longs {
 }
 
 function decimalWriter(column: Column, scale: number, out: TextBuffer, quote: string): CellWriter {
-  const words = typed(Int32Array, column)
-  const longs = typed(BigInt64Array, column)
+  const words = typedView(Int32Array, column.values)
+  const longs = longsOf(column)
   return (row) => {
     const at = 4 * row
     const high = words[at + 1] ?? 0
     const isSmall = high < 0x200000 && high >= -0x1fffff && words[at + 2] === high >> 31 && words[at + 3] === high >> 31
     out.ascii(quote)
     if (isSmall) writeScaled(out, high * 2 ** 32 + ((words[at] ?? 0) >>> 0), scale)
-    else out.ascii(decimalText(((longs[2 * row + 1] ?? 0n) << 64n) + BigInt.asUintN(64, longs[2 * row] ?? 0n), scale))
+    else out.ascii(decimalText(int128At(longs, row), scale))
     out.ascii(quote)
   }
 }
@@ -196,24 +180,16 @@ function writeScaled(out: TextBuffer, scaled: number, scale: number): void {
   out.ascii(`${scaled < 0 ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`)
 }
 
-/** Units to a second. */
-const perSecond: Readonly<Record<TimeUnit, number>> = {
-  Second: 1,
-  Millisecond: 1e3,
-  Microsecond: 1e6,
-  Nanosecond: 1e9,
-}
-
 /** Times of day of the engine: in units of which a day has fewer than 2^53. */
 function timeWriter(column: Column, unit: TimeUnit, out: TextBuffer): CellWriter {
-  const longs = longsOf(column)
-  return (row) => writeTime(out, must(longs.small(row), 'a time of day is a safe integer'), perSecond[unit])
+  const longs = longWords(column)
+  return (row) => writeTime(out, must(longs.small(row), 'a time of day is a safe integer'), unitsPerSecond[unit])
 }
 
 function timestampWriter(column: Column, unit: TimeUnit, zone: 'Z' | '', out: TextBuffer): CellWriter {
-  const units = perSecond[unit]
+  const units = unitsPerSecond[unit]
   const perDay = 86_400 * units
-  const longs = longsOf(column)
+  const longs = longWords(column)
   return (row) => {
     const count = longs.small(row)
     if (count === undefined) out.ascii(timestampNanosText(longs.big(row) * BigInt(1e9 / units)))
@@ -242,29 +218,6 @@ function writeTime(out: TextBuffer, inDay: number, units: number): void {
   if (nanos % 1e6 === 0) out.padded(nanos / 1e6, 3)
   else if (nanos % 1e3 === 0) out.padded(nanos / 1e3, 6)
   else out.padded(nanos, 9)
-}
-
-let lastDay = 0
-let lastDate = '1970-01-01'
-
-/** `dateText` that remembers the last day: neighbouring rows share it. */
-function nearbyDateText(days: number): string {
-  if (days !== lastDay) {
-    lastDate = dateText(days)
-    lastDay = days
-  }
-  return lastDate
-}
-
-interface TypedArrayType<T> {
-  readonly BYTES_PER_ELEMENT: number
-  new (buffer: ArrayBufferLike, byteOffset: number, length: number): T
-}
-
-/** The values of a column as numbers; copied where they are not aligned. */
-function typed<T>(ArrayType: TypedArrayType<T>, { values }: Column): T {
-  const aligned = values.byteOffset % ArrayType.BYTES_PER_ELEMENT === 0 ? values : copyBytes(values)
-  return new ArrayType(aligned.buffer, aligned.byteOffset, Math.floor(aligned.length / ArrayType.BYTES_PER_ELEMENT))
 }
 
 const [quote, backslash, space] = [0x22, 0x5c, 0x20]

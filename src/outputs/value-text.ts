@@ -81,7 +81,7 @@ let lastDay = 0
 let lastDate = '1970-01-01'
 
 /** `dateText` that remembers the last day: neighbouring rows share it. */
-function nearbyDateText(days: number): string {
+export function nearbyDateText(days: number): string {
   if (days !== lastDay) {
     lastDate = dateText(days)
     lastDay = days

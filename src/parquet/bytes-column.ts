@@ -70,7 +70,6 @@ export class PendingTexts {
       validity,
       values,
       offsets,
-      child: undefined,
     })
   }
 

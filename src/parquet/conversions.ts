@@ -77,21 +77,9 @@ function firstBeyond(words: Int32Array, count: number, limit: bigint): number {
 
 /** Half floats as floats of 4 bytes. */
 export const halfFloats: Convert = (from, count, out, at) => {
+  const view = new DataView(from.buffer, from.byteOffset, 2 * count)
   const to = new Float32Array(out.buffer, out.byteOffset + at, count)
-  for (let i = 0; i < count; i++) {
-    const bits = (from[2 * i] ?? 0) | ((from[2 * i + 1] ?? 0) << 8)
-    const exponent = (bits >> 10) & 31
-    const fraction = bits & 1023
-    const magnitude =
-      exponent === 31
-        ? fraction === 0
-          ? Number.POSITIVE_INFINITY
-          : Number.NaN
-        : exponent === 0
-          ? fraction * 2 ** -24
-          : (1 + fraction / 1024) * 2 ** (exponent - 15)
-    to[i] = (bits & 0x8000) === 0 ? magnitude : -magnitude
-  }
+  for (let i = 0; i < count; i++) to[i] = view.getFloat16(2 * i, true)
   return -1
 }
 

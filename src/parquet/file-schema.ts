@@ -5,18 +5,8 @@
 import { columnLayout, itemName, noZone } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
+import { physicalTypes } from './footer.ts'
 import type { ThriftWriter } from './thrift.ts'
-
-/** Physical types by their numbers in parquet.thrift. */
-export const physicalTypes = {
-  boolean: 0,
-  int32: 1,
-  int64: 2,
-  float: 4,
-  double: 5,
-  byteArray: 6,
-  fixed: 7,
-} as const
 
 const convertedList = 3
 const repetitions = { required: 0, optional: 1, repeated: 2 } as const

@@ -36,8 +36,6 @@ export async function readFixedColumn(cursor: LeafCursor, field: Field, rows: nu
     nullCount,
     validity,
     values,
-    offsets: undefined,
-    child: undefined,
   })
 }
 

@@ -2,7 +2,20 @@
 // read when their turn comes. Source: Apache Parquet, parquet.thrift, FileMetaData.
 
 import { damaged, unsupported } from './refusals.ts'
+import type { Bounds } from './statistics.ts'
 import { ThriftReader } from './thrift-reader.ts'
+
+/** Physical types by their numbers in parquet.thrift. */
+export const physicalTypes = {
+  boolean: 0,
+  int32: 1,
+  int64: 2,
+  int96: 3,
+  float: 4,
+  double: 5,
+  byteArray: 6,
+  fixed: 7,
+} as const
 
 /** Member of the union LogicalType, by its number, with what stands in it. */
 export interface LogicalType {
@@ -62,6 +75,8 @@ export interface ColumnChunk {
   /** First byte of its first page, the dictionary included. */
   readonly start: number
   readonly storedBytes: number
+  /** Least and greatest value in PLAIN form, where they are told and there are no nulls. */
+  readonly bounds?: Bounds
 }
 
 export interface RowGroup {
@@ -82,6 +97,21 @@ export interface Footer {
   readonly keyValues: ReadonlyMap<string, string>
   /** Reads row group `index`. Throws DecodeError. */
   readonly rowGroup: (index: number) => RowGroup
+}
+
+/** Throws DecodeError for a chunk of a leaf that contradicts its row group or the file, whose pages end at `end`. */
+export function checkChunk(chunk: ColumnChunk, rows: number, leaf: ChunkLeaf, end: number): void {
+  const { start, storedBytes, values } = chunk
+  if (chunk.physical !== leaf.leafType.physical) damaged('has another type than in the schema')
+  // Of a column without values, writers say nothing.
+  if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
+  const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
+  if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
+}
+
+interface ChunkLeaf {
+  readonly maxRepetition: number
+  readonly leafType: { readonly physical: number }
 }
 
 /** Reads a footer, without the length and the magic after it. Throws DecodeError, UnsupportedParquet. */
@@ -181,13 +211,7 @@ function logicalType(thrift: ThriftReader): LogicalType | undefined {
 }
 
 function decimalType(thrift: ThriftReader): LogicalType {
-  let [scale, precision] = [0, 0]
-  thrift.struct((id) => {
-    if (id === 1) scale = thrift.integer()
-    else if (id === 2) precision = thrift.integer()
-    else return false
-    return true
-  })
+  const [scale = 0, precision = 0] = thrift.numbers([1, 2])
   return { member: logicalTypes.decimal, scale, precision }
 }
 
@@ -208,15 +232,8 @@ function timeType(thrift: ThriftReader, member: number): LogicalType {
 }
 
 function integerType(thrift: ThriftReader): LogicalType {
-  let bits = 0
-  let isSigned = false
-  thrift.struct((id) => {
-    if (id === 1) bits = thrift.integer()
-    else if (id === 2) isSigned = thrift.boolean()
-    else return false
-    return true
-  })
-  return { member: logicalTypes.integer, bits, isSigned }
+  const [bits = 0, signed = 0] = thrift.numbers([1], [2])
+  return { member: logicalTypes.integer, bits, isSigned: signed === 1 }
 }
 
 function geometryType(thrift: ThriftReader, member: number): LogicalType {
@@ -259,6 +276,7 @@ function columnChunk(thrift: ThriftReader): ColumnChunk {
 
 function chunkMetadata(thrift: ThriftReader): ColumnChunk {
   let [physical, codec, values, storedBytes, dataAt, dictionaryAt] = [-1, -1, -1, -1, -1, 0]
+  let bounds: Bounds | undefined
   thrift.struct((id) => {
     if (id === 1) physical = thrift.integer()
     else if (id === 4) codec = thrift.integer()
@@ -266,11 +284,25 @@ function chunkMetadata(thrift: ThriftReader): ColumnChunk {
     else if (id === 7) storedBytes = thrift.integer()
     else if (id === 9) dataAt = thrift.integer()
     else if (id === 11) dictionaryAt = thrift.integer()
+    else if (id === 12) bounds = statistics(thrift)
     else return false
     return true
   })
   // Some writers say 0 where there is no dictionary; some, a place behind the data, which then has none either.
   const start = dictionaryAt > 0 && dictionaryAt < dataAt ? dictionaryAt : dataAt
   if (values < 0) return damaged('has a column that does not say how many values it has')
-  return { physical, codec, values, start, storedBytes }
+  return { physical, codec, values, start, storedBytes, ...(bounds && { bounds }) }
+}
+
+function statistics(thrift: ThriftReader): Bounds | undefined {
+  let nulls: number | undefined
+  let [min, max]: (Uint8Array | undefined)[] = []
+  thrift.struct((id) => {
+    if (id === 3) nulls = thrift.integer()
+    else if (id === 5) max = thrift.binary()
+    else if (id === 6) min = thrift.binary()
+    else return false
+    return true
+  })
+  return nulls === 0 && min !== undefined && max !== undefined ? { min, max } : undefined
 }

@@ -3,8 +3,8 @@
 
 import { integerType } from '../arrow/columns.ts'
 import type { DataType, TimeUnit } from '../model/schema.ts'
-import { logicalTypes, type SchemaElement } from './footer.ts'
-import { physical, physicalNames } from './page-values.ts'
+import { logicalTypes, physicalTypes as physical, type SchemaElement } from './footer.ts'
+import { physicalNames } from './page-values.ts'
 import { damaged, unsupported } from './refusals.ts'
 import {
   type Convert,

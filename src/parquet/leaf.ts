@@ -4,7 +4,8 @@
 import { concatColumns, fixedWidth, isPresent, sliceColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import type { Column, DataType } from '../model/schema.ts'
-import { type ParquetLeaf, physicalTypes } from './file-schema.ts'
+import type { ParquetLeaf } from './file-schema.ts'
+import { physicalTypes } from './footer.ts'
 
 /** How bounds of a leaf compare. */
 export type LeafOrder = 'signed' | 'unsigned' | 'float' | 'bits' | 'bytes' | 'bigEndian'

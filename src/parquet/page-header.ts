@@ -16,7 +16,9 @@ export const encodings = {
   byteStreamSplit: 9,
 } as const
 
-const pageTypes = { data: 0, dictionary: 2, dataV2: 3 } as const
+/** Types of pages by their numbers in parquet.thrift. */
+export const pageTypes = { data: 0, dictionary: 2, dataV2: 3 } as const
+const kinds: readonly (PageHeader['kind'] | undefined)[] = ['data', undefined, 'dictionary', 'dataV2']
 
 /**
  * A page's header. `kind` `other` is a page without data, such as an index. Level lengths in bytes: of version 2, else 0;
@@ -56,14 +58,7 @@ export function readPageHeader(bytes: Uint8Array, at: number): PageHeader {
     return true
   })
   if (!(storedBytes >= 0 && inflatedBytes >= 0)) damaged('has a page of impossible size')
-  const kind =
-    type === pageTypes.data
-      ? 'data'
-      : type === pageTypes.dataV2
-        ? 'dataV2'
-        : type === pageTypes.dictionary
-          ? 'dictionary'
-          : 'other'
+  const kind = kinds[type] ?? 'other'
   if (kind !== 'other' && body === undefined) damaged('has a page whose header does not say what it holds')
   return { kind, headerBytes: thrift.at - at, storedBytes, inflatedBytes, crc, ...(body ?? noBody) }
 }
@@ -83,40 +78,19 @@ const noBody: PageBody = {
 }
 
 function dataHeader(thrift: ThriftReader): PageBody {
-  let [entries, encoding, definition, repetition] = [-1, -1, -1, -1]
-  thrift.struct((id) => {
-    if (id === 1) entries = thrift.integer()
-    else if (id === 2) encoding = thrift.integer()
-    else if (id === 3) definition = thrift.integer()
-    else if (id === 4) repetition = thrift.integer()
-    else return false
-    return true
-  })
+  const [entries = -1, encoding = -1, definition = -1, repetition = -1] = thrift.numbers([1, 2, 3, 4])
   return { ...noBody, entries, encoding, levelEncodings: [definition, repetition] }
 }
 
 function dictionaryHeader(thrift: ThriftReader): PageBody {
-  let [entries, encoding] = [-1, -1]
-  thrift.struct((id) => {
-    if (id === 1) entries = thrift.integer()
-    else if (id === 2) encoding = thrift.integer()
-    else return false
-    return true
-  })
+  const [entries = -1, encoding = -1] = thrift.numbers([1, 2])
   return { ...noBody, entries, encoding }
 }
 
 function dataV2Header(thrift: ThriftReader): PageBody {
-  let [entries, encoding, definitionBytes, repetitionBytes] = [-1, -1, -1, -1]
-  let isCompressed = true
-  thrift.struct((id) => {
-    if (id === 1) entries = thrift.integer()
-    else if (id === 4) encoding = thrift.integer()
-    else if (id === 5) definitionBytes = thrift.integer()
-    else if (id === 6) repetitionBytes = thrift.integer()
-    else if (id === 7) isCompressed = thrift.boolean()
-    else return false
-    return true
-  })
-  return { ...noBody, entries, encoding, definitionBytes, repetitionBytes, isCompressed }
+  const [entries = -1, encoding = -1, definitionBytes = -1, repetitionBytes = -1, compressed = 1] = thrift.numbers(
+    [1, 4, 5, 6],
+    [7],
+  )
+  return { ...noBody, entries, encoding, definitionBytes, repetitionBytes, isCompressed: compressed === 1 }
 }

@@ -26,20 +26,9 @@ import {
   RunBooleans,
   SplitFixed,
 } from './fixed-values.ts'
+import { physicalTypes as physical } from './footer.ts'
 import { encodings } from './page-header.ts'
 import { damaged, unsupported } from './refusals.ts'
-
-/** Physical types by their numbers in parquet.thrift. */
-export const physical = {
-  boolean: 0,
-  int32: 1,
-  int64: 2,
-  int96: 3,
-  float: 4,
-  double: 5,
-  byteArray: 6,
-  fixed: 7,
-} as const
 
 /** Names of the physical types, by their numbers. */
 export const physicalNames = [

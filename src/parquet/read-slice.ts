@@ -19,11 +19,10 @@ import { fillTexts, PendingTexts } from './bytes-column.ts'
 import { ChunkPages, type PageSource } from './chunk-pages.ts'
 import { type FileColumn, fileColumns, type SchemaNode } from './file-columns.ts'
 import { fewerValues, readFixedColumn } from './fixed-column.ts'
-import { type ColumnChunk, type Footer, logicalTypes, readFooter, type RowGroup } from './footer.ts'
+import { checkChunk, type Footer, logicalTypes, physicalTypes, readFooter, type RowGroup } from './footer.ts'
 import { type Leaf, LeafCursor } from './leaf-cursor.ts'
 import type { LeafType } from './leaf-types.ts'
 import { type Levels, lists } from './levels.ts'
-import { physical } from './page-values.ts'
 import { damaged, inColumn, unsupported } from './refusals.ts'
 
 /** Values of a column in one row group, items of lists counted; more are not read. */
@@ -107,7 +106,8 @@ function listItem({ element, children }: SchemaNode): SchemaNode {
 function plainType({ element }: SchemaNode, { type, reading, physical: stored }: LeafType): DataType {
   if (element.logical?.member === logicalTypes.enum || element.converted === 4) return { kind: 'Binary' }
   if (type.kind === 'Timestamp' && type.timezone === undefined) return unsupported('is a timestamp without time zone')
-  const isColumn = reading !== 'uuid' && reading !== 'none' && (stored !== physical.fixed || type.kind === 'Decimal')
+  const isColumn =
+    reading !== 'uuid' && reading !== 'none' && (stored !== physicalTypes.fixed || type.kind === 'Decimal')
   return isColumn ? type : unsupported('has a type that no column of a dataset has')
 }
 
@@ -163,7 +163,8 @@ async function* readRowGroups(footer: Footer, slice: OpenSlice): AsyncGenerator<
 async function readColumn({ field, leaf }: SliceColumn, group: RowGroup, slice: OpenSlice): Promise<Column> {
   const chunk = must(group.chunks[leaf.index], 'a chunk')
   try {
-    checkChunk(chunk, leaf, { rows: group.rows, fileBytes: slice.bytes })
+    checkChunk(chunk, group.rows, leaf, slice.bytes)
+    if (chunk.values > maxEntries) unsupported(`has ${chunk.values} values in one row group`)
     const cursor = new LeafCursor(leaf, new ChunkPages(slice.source, chunk, leaf))
     const isList = innerType(field.type).kind === 'List'
     const column = await (isList ? readLists(cursor, field) : readEntries(cursor, field, group.rows))
@@ -171,19 +172,6 @@ async function readColumn({ field, leaf }: SliceColumn, group: RowGroup, slice: 
   } catch (error) {
     throw inColumn(error, field.name)
   }
-}
-
-function checkChunk(
-  { physical: stored, values, start, storedBytes }: ColumnChunk,
-  leaf: Leaf,
-  { rows, fileBytes }: { readonly rows: number; readonly fileBytes: number },
-): void {
-  if (stored !== leaf.leafType.physical) damaged('has another type than in the schema')
-  if (values > maxEntries) unsupported(`has ${values} values in one row group`)
-  const isInside = start >= 4 && storedBytes >= 0 && start + storedBytes <= fileBytes
-  if (values > 0 && !isInside) damaged('lies outside of the file')
-  const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
-  if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
 }
 
 /** The next `rows` entries as rows. */

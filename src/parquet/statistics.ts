@@ -2,6 +2,7 @@
 // Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder TypeDefined).
 
 import { bitAt } from '../arrow/buffers.ts'
+import { typedView } from '../arrow/numbers.ts'
 import { copyBytes } from '../lib/bytes.ts'
 import type { LeafValues } from './leaf.ts'
 
@@ -31,19 +32,6 @@ export function leafBounds(leaf: LeafValues): Bounds | undefined {
     case 'bigEndian':
       return rangeBounds(leaf, true)
   }
-}
-
-interface TypedArrayType<T> {
-  readonly BYTES_PER_ELEMENT: number
-  new (buffer: ArrayBufferLike, byteOffset: number, length: number): T
-}
-
-/** `bytes` as numbers; copied when they are not aligned. */
-function typedView<T>(ArrayType: TypedArrayType<T>, bytes: Uint8Array): T {
-  const size = ArrayType.BYTES_PER_ELEMENT
-  const length = Math.floor(bytes.length / size)
-  if (bytes.byteOffset % size === 0) return new ArrayType(bytes.buffer, bytes.byteOffset, length)
-  return new ArrayType(copyBytes(bytes).buffer, 0, length)
 }
 
 function firstPresent({ validity }: LeafValues): number {
@@ -154,31 +142,37 @@ function rangeBounds(leaf: LeafValues, signed: boolean): Bounds | undefined {
   let minEnd = start(first + 1)
   let maxStart = minStart
   let maxEnd = minEnd
-  // What least and greatest begin with, all between them begin with.
+  // What both begin with, all between them begin with.
   let shared = 0
   for (let row = first + 1; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
     const from = start(row)
     const to = start(row + 1)
-    if (!signed && from + shared < to && minStart + shared < minEnd && maxStart + shared < maxEnd) {
-      let i = 0
-      while (i < shared && values[from + i] === values[minStart + i]) i++
-      const byte = values[from + shared] ?? 0
-      const isInside = byte > (values[minStart + shared] ?? 0) && byte < (values[maxStart + shared] ?? 0)
-      if (i === shared && isInside) continue
-    }
-    if (compare(values, from, to, minStart, minEnd) < 0) {
+    let same = 0
+    while (same < shared && from + same < to && values[from + same] === values[minStart + same]) same++
+    if (compare(values, from + same, to, minStart + same, minEnd) < 0) {
       minStart = from
       minEnd = to
-    } else if (compare(values, from, to, maxStart, maxEnd) > 0) {
+    } else if (compare(values, from + same, to, maxStart + same, maxEnd) > 0) {
       maxStart = from
       maxEnd = to
     } else continue
-    shared = 0
-    while (minStart + shared < minEnd && values[minStart + shared] === values[maxStart + shared]) shared++
+    if (!signed) shared = sharedBytes(values, [minStart, minEnd], [maxStart, maxEnd])
   }
   if (minEnd - minStart > longestBoundBytes || maxEnd - maxStart > longestBoundBytes) return undefined
   return { min: copyBytes(values, minStart, minEnd), max: copyBytes(values, maxStart, maxEnd) }
+}
+
+/** How many bytes two ranges of `values` begin with alike. */
+function sharedBytes(
+  values: Uint8Array,
+  [start, end]: readonly [number, number],
+  [otherStart, otherEnd]: readonly [number, number],
+): number {
+  const most = Math.min(end - start, otherEnd - otherStart)
+  let count = 0
+  while (count < most && values[start + count] === values[otherStart + count]) count++
+  return count
 }
 
 /** Order of two ranges of `values`: below, equal to, or above 0. */

@@ -54,6 +54,18 @@ export class ThriftReader {
     this.depth--
   }
 
+  /** The structure here: its integers at the fields `ids`, then its booleans at `flags`, as 1 and 0. Others are passed over. */
+  numbers(ids: readonly number[], flags: readonly number[] = []): (number | undefined)[] {
+    const found: (number | undefined)[] = []
+    this.struct((id) => {
+      if (ids.includes(id)) found[ids.indexOf(id)] = this.integer()
+      else if (flags.includes(id)) found[ids.length + flags.indexOf(id)] = Number(this.boolean())
+      else return false
+      return true
+    })
+    return found
+  }
+
   /** The field at hand as an integer of up to 2^53. */
   integer(): number {
     const { type } = this

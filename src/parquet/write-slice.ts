@@ -9,6 +9,7 @@ import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
 import { type LeafValues, leafValues } from './leaf.ts'
+import { encodings, pageTypes } from './page-header.ts'
 import { type Bounds, leafBounds } from './statistics.ts'
 import { ThriftWriter } from './thrift.ts'
 import {
@@ -248,9 +249,7 @@ function writeChunkMeta(
 /** Zstandard. */
 type Compress = (bytes: Uint8Array) => Uint8Array
 
-const encodings = { plain: 0, rle: 3, rleDictionary: 8 } as const
 const codecs = { uncompressed: 0, zstd: 6 } as const
-const pageTypes = { data: 0, dictionary: 2 } as const
 
 /** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
 export interface ColumnChunk {

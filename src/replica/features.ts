@@ -13,9 +13,10 @@ import type { JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import { type Box, sqlName, sqlOfCql2, sqlText } from './cql2.ts'
-import { askingOf, type Caller, viewFiles } from './pin.ts'
+import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
+import { numbersOf, viewFiles } from './view-files.ts'
 
 export interface FeatureDeps extends ReplicaDeps {
   readonly spatial: SpatialRows
@@ -247,17 +248,15 @@ async function valuesOf(
   caller: Caller,
 ): Promise<readonly (readonly JsonValue[])[]> {
   const { slices } = view
-  const run =
-    range === undefined
-      ? { from: 0, to: slices.length }
-      : { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
+  const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
   await deps.objects.checkSlices(view, run)
+  const files = viewFiles(deps.store, view, run && numbersOf(run))
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
   const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
   const job = {
     analysis: await deps.engine.analyze(sql, by),
-    tables: [{ parts: [table], dataset: view.id, files: viewFiles(deps.store, view, run), schema: view.schema }],
+    tables: [{ parts: [table], dataset: view.id, files, schema: view.schema }],
     reproducible: order === '',
     dataFormat: 'JsonAoa',
     wantSchema: false,

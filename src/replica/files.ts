@@ -8,7 +8,7 @@ import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
-import { answerTag, bindQuery, type ReplicaDeps } from './query.ts'
+import { answerTag, bindQuery, type ReplicaDeps, type Scan } from './query.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
 
 /** Raised when a format writes the same rows as other bytes. */
@@ -42,6 +42,8 @@ export interface OpenFile {
   readonly rowsAtMost: number | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
+  /** Absent for a tail. */
+  readonly scan?: Scan
   /** Aborts when the caller has gone. */
   readonly signal: AbortSignal
   /** Resolves with the first bytes. With `keeping` nobody sees them before the last one, and that signal ends the query. */
@@ -56,7 +58,7 @@ export async function openFileQuery(
 ): Promise<OpenFile> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const { analysis, tables, views, pinned, listings } = await bindQuery(deps, request, caller)
+  const { analysis, tables, views, pinned, listings, scan } = await bindQuery(deps, request, caller)
   const { query, format, options, skip, limit, inOffsetOrder = false } = request
   const parameters = request.parameters && parametersJson(request.parameters)
   const job = {
@@ -86,6 +88,7 @@ export async function openFileQuery(
     tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
     isOfCaller: analysis.catalogue !== undefined,
     rowsAtMost: limit,
+    scan,
     signal: caller.signal,
     start: async (keeping) => await startFile(deps, job, { views, caller, keeping }),
   }

@@ -3,13 +3,11 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
-import type { AnswerRoom, Asking, EngineFiles } from '../engine/messages.ts'
+import type { AnswerRoom, Asking } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
 import type { DatasetPin, NamePin, PinnedDataset } from '../model/query.ts'
-import { dataKey } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
 
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
@@ -233,22 +231,4 @@ export async function pinnedList(
 export function inOrder(pins: readonly PinnedDataset[]): PinnedDataset[] {
   const distinct = new Map(pins.map((pinned) => [`${pinned.id} ${pinned.alias} ${pinned.blockHash}`, pinned]))
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pinned]) => pinned)
-}
-
-/** The file of a stored object: the engine reads files alone. */
-function fileOf(store: ObjectStore, key: string): string {
-  return must(store.localPath(key), 'objects of the store are local files')
-}
-
-/** The files of a view: the slices of `view` in chain order, or those of them with the numbers `[from, to)`. */
-export function viewFiles(
-  store: ObjectStore,
-  { id, slices }: DatasetView,
-  { from, to }: { readonly from: number; readonly to: number } = { from: 0, to: slices.length },
-): EngineFiles {
-  const path = (number: number): string => {
-    const slice = must(slices.at(number), 'a view has the slices of its chain up to its block')
-    return fileOf(store, dataKey(id, slice.hash))
-  }
-  return { list: id, from, to, path }
 }

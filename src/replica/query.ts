@@ -22,16 +22,9 @@ import { commit, type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listingsFor, statementOf } from './catalog-statements.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
-import {
-  askingOf,
-  type Caller,
-  checkPinAliases,
-  datasetsOfPins,
-  pinNames,
-  pinnedList,
-  Reader,
-  viewFiles,
-} from './pin.ts'
+import { askingOf, type Caller, checkPinAliases, datasetsOfPins, pinNames, pinnedList, Reader } from './pin.ts'
+import type { SliceTimes } from './slice-times.ts'
+import { chooseSlices, runsOf, viewFiles } from './view-files.ts'
 
 export interface ReplicaDeps {
   readonly catalog: Catalog
@@ -39,6 +32,7 @@ export interface ReplicaDeps {
   readonly engine: Engine
   /** Checks slices before they are read. */
   readonly objects: Objects
+  readonly times: SliceTimes
   readonly nodeKey: NodeKey
   readonly answers: KeptAnswers
   readonly limits: Limits
@@ -53,6 +47,15 @@ interface BoundQuery {
   /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
   readonly pinned: readonly PinnedDataset[]
   readonly listings: readonly Listing[]
+  readonly scan: Scan
+}
+
+/** How much of the datasets the engine is given, and how much there is up to the blocks. */
+export interface Scan {
+  readonly files: number
+  readonly filesRead: number
+  readonly rows: number
+  readonly rowsRead: number
 }
 
 /** A query that is bound and not yet run. */
@@ -61,6 +64,7 @@ export interface OpenQuery {
   readonly tag: string | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
+  readonly scan: Scan
   answer(): Promise<QueryAnswer>
 }
 
@@ -68,22 +72,24 @@ export interface OpenQuery {
 export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<OpenQuery> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const bound = await bindQuery(deps, request, caller)
+  const bound = await bindQuery(deps, { ...request, isProven: request.include.includes('Proof') }, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   const { volatile, catalogue } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller: by })
+  const { scan } = bound
   if (volatile !== undefined || catalogue !== undefined) {
-    return { tag: undefined, isOfCaller: catalogue !== undefined, answer: async () => await find(caller) }
+    return { tag: undefined, isOfCaller: catalogue !== undefined, scan, answer: async () => await find(caller) }
   }
   // mutant: an answer is reused at another head
   const key = answerKey(deps.engine.dialect, asked)
   return {
     tag: tagOf(key),
     isOfCaller: false,
-    answer: async () => await deps.answers.of(key, caller, find),
+    scan,
+    answer: async () => await (request.explain === true ? find(caller) : deps.answers.of(key, caller, find)),
   }
 }
 
@@ -112,12 +118,15 @@ async function answerBound(
   return { body: jsonMembers(members), mediaType: mediaTypeOf(request.dataFormat), ...rest }
 }
 
-/** Gates a statement and pins its names. */
-export async function bindQuery(
-  deps: ReplicaDeps,
-  request: Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins'>,
-  caller: Caller,
-): Promise<BoundQuery> {
+/** What is bound: a statement, and which rows of its answer are wanted, all of them where there is no limit. */
+type Bindable = Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins' | 'skip'> & {
+  readonly limit: number | undefined
+  /** For a proof, made or checked. */
+  readonly isProven?: boolean
+}
+
+/** Gates a statement, pins its names and chooses the slices that it needs. */
+export async function bindQuery(deps: ReplicaDeps, request: Bindable, caller: Caller): Promise<BoundQuery> {
   demandSqlSize(request, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
   matchParameters(analysis.parameters, request.parameters)
@@ -127,16 +136,48 @@ export async function bindQuery(
   const bindings = await pinNames(reader, analysis.tables, datasets)
   const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
-  for (const view of views) await deps.objects.checkSlices(view)
-  const tables = bindings.map(({ parts, view }) => {
-    return { parts, dataset: view.id, files: viewFiles(deps.store, view), schema: view.schema }
-  })
+  const tables: EngineTable[] = []
+  for (const { parts, view } of bindings) tables.push({ parts, ...(await tableOf(deps, view, { analysis, request })) })
   const listings = await listingsFor(reader, {
     names: analysis.listings,
     arePinned: datasets !== undefined,
     listingRows: deps.limits.listingRows,
   })
-  return { analysis, tables, views, pinned, listings }
+  return { analysis, tables, views, pinned, listings, scan: scanOf(tables, views) }
+}
+
+/** The data behind a name: slices that were checked. */
+async function tableOf(
+  deps: ReplicaDeps,
+  view: DatasetView,
+  { analysis: { narrowing }, request }: { readonly analysis: Analysis; readonly request: Bindable },
+): Promise<Omit<EngineTable, 'parts'>> {
+  const { skip, limit, parameters, isProven = false } = request
+  // mutant: a proof is of fewer rows than decide its answer
+  const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
+  const wanted = isAllowed && { narrowing, parameters: parameters?.values ?? [], skip, limit }
+  const chosen = wanted ? await chooseSlices(deps.times, view, wanted) : undefined
+  const runs = chosen === undefined ? [{ from: 0, to: view.slices.length }] : runsOf(chosen.numbers)
+  for (const run of runs) await deps.objects.checkSlices(view, run)
+  return {
+    dataset: view.id,
+    files: viewFiles(deps.store, view, chosen?.numbers),
+    schema: view.schema,
+    ...(chosen?.leastOffset !== undefined && { leastOffset: chosen.leastOffset }),
+  }
+}
+
+function scanOf(tables: readonly EngineTable[], views: readonly DatasetView[]): Scan {
+  const scan = { files: 0, filesRead: 0, rows: 0, rowsRead: 0 }
+  for (const [index, { slices, rows }] of views.entries()) {
+    const only = tables[index]?.files.only
+    scan.files += slices.length
+    scan.rows += rows
+    scan.filesRead += only?.length ?? slices.length
+    const rowsIn = (number: number): number => (slices.at(number)?.end ?? -1) - (slices.at(number)?.start ?? 0) + 1
+    scan.rowsRead += only?.reduce((sum, number) => sum + rowsIn(number), 0) ?? rows
+  }
+  return scan
 }
 
 /** How a bound statement is run and its output spelled. */

@@ -7,8 +7,9 @@ import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { QueryAnswer } from './kept-answers.ts'
-import { askingOf, type Caller, Reader, viewAt, viewFiles } from './pin.ts'
+import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
+import { numbersOf, type SliceRun, viewFiles } from './view-files.ts'
 
 interface TailRequest {
   readonly alias: string
@@ -25,14 +26,11 @@ interface TailRequest {
 /** The statement behind every tail: a scan of one dataset keeps the order of offsets (docs/decisions/query-output.md). */
 export const tailStatement = 'SELECT * FROM "tail"'
 
-/** Numbers of slices `[from, to)`. */
-type SliceRun = Parameters<typeof viewFiles>[2]
-
 /** Rows `[start, end)` of a dataset, the slices that hold them, and how many rows of those slices stand before them. */
 export function tailWindow(
   { rows, slices }: DatasetView,
   { skip, limit }: { readonly skip: number; readonly limit: number },
-): { readonly start: number; readonly end: number; readonly run: NonNullable<SliceRun>; readonly skipped: number } {
+): { readonly start: number; readonly end: number; readonly run: SliceRun; readonly skipped: number } {
   const end = Math.max(0, rows - skip)
   const start = Math.max(0, end - limit)
   const run = start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
@@ -40,8 +38,8 @@ export function tailWindow(
 }
 
 /** The table of the statement of every tail. */
-export function tailTable(store: ObjectStore, view: DatasetView, run: NonNullable<SliceRun>): EngineTable {
-  return { parts: ['tail'], dataset: view.id, files: viewFiles(store, view, run), schema: view.schema }
+export function tailTable(store: ObjectStore, view: DatasetView, run: SliceRun): EngineTable {
+  return { parts: ['tail'], dataset: view.id, files: viewFiles(store, view, numbersOf(run)), schema: view.schema }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */

@@ -142,7 +142,7 @@ async function executeAgain(
   try {
     if (analysis.catalogue !== undefined) throw notProvable(analysis.catalogue)
     return await execute(deps, request, {
-      bound: await bindQuery(deps, request, caller),
+      bound: await bindQuery(deps, { ...request, isProven: true }, caller),
       caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText,

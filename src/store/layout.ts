@@ -108,6 +108,11 @@ export function packKey(id: DatasetId, level: number, place: number): string {
 /** `…/packs/files/<hash>`: one pack. */
 export const packFileKey = objectIn('packs/files')
 
+/** True for the key of a pack: a large file of which readers take a few bytes here and there. */
+export function isPackFile(key: string): boolean {
+  return key.includes('/packs/files/')
+}
+
 /** An object of a chain that packs hold too, as its key says; undefined for any other key. */
 export type PackableKey =
   | { readonly id: DatasetId; readonly kind: 'blocks' | 'data' | 'checkpoints'; readonly hash: Hash }

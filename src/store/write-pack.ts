@@ -7,7 +7,6 @@ import { digestOf, endOfPack, type PackStart, packLevelMost, spanOf, SummaryBuil
 import { packCodec, type PackRecord } from '../chain/records.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
-import { assert } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
@@ -28,16 +27,23 @@ interface PackRange {
   readonly number: number
 }
 
+export interface PackOptions {
+  /** Called after each pack; the next one waits for it. */
+  readonly onPack?: () => Promise<void>
+  /** Ends the packing: nothing is stored of a pack that is not whole, and the reason is thrown. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Packs what is full and not packed of a chain whose last block is number `headSequence`: ranges of 256 first sequences, and
- * sixteen packs of a level into one of the next. `store` is one that finds packed objects too. Returns the packs that it
+ * sixteen packs of a level into one of the next. `store` is one that finds packed objects too. Returns how many it
  * has put; durable when it resolves. Throws HaltError `ChainBroken`, and what the store throws.
  */
 export async function packChain(
   store: ObjectStore,
   id: DatasetId,
   headSequence: number,
-  onPack: (range: PackRange, record: PackRecord) => void = () => {},
+  { onPack = async () => {}, signal }: PackOptions = {},
 ): Promise<number> {
   const reader = new PackReader(store)
   let count = 0
@@ -47,8 +53,9 @@ export async function packChain(
     if (range === undefined) return count
     const { at, before } = range
     const start = before === undefined ? { sequence: 0, offset: 0 } : endOfPack(await reader.summary(before))
-    onPack({ id, ...at }, await writePack(store, { id, ...at }, start))
+    await writePack(store, { id, ...at }, start, signal)
     count++
+    await onPack()
   }
 }
 
@@ -68,15 +75,17 @@ function rangeToPack(
   return { at: { level: 0, number: from / spanOf(0) }, before: packs.at(-1) }
 }
 
-async function writePack(store: ObjectStore, range: PackRange, start: PackStart): Promise<PackRecord> {
+async function writePack(store: ObjectStore, range: PackRange, start: PackStart, signal?: AbortSignal): Promise<void> {
   const { id, level, number } = range
   const file = packFile(store, range, start)
-  await store.putStream(file.chunks(), () => packFileKey(id, file.record().hash))
-  const record = file.record()
-  if ((await store.put(packKey(id, level, number), packCodec.encode(record))) === 'stored') return record
-  const there = await store.get(packKey(id, level, number))
-  assert(there !== undefined, 'a record that exists can be read')
-  return packCodec.decode(there)
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of file.chunks()) {
+      signal?.throwIfAborted()
+      yield chunk
+    }
+  }
+  await store.putStream(chunks(), () => packFileKey(id, file.record().hash))
+  await store.put(packKey(id, level, number), packCodec.encode(file.record()))
 }
 
 /**

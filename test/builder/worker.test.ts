@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { BuildTurns, Committer, NameIndex } from '../../src/builder/committer.ts'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { Packer } from '../../src/builder/packer.ts'
 import { LowWaterMarks } from '../../src/builder/resume.ts'
 import { KeptRows, readBatches, RowMemory } from '../../src/builder/rows.ts'
 import { DatasetWorker, type Run } from '../../src/builder/worker.ts'
@@ -45,6 +46,7 @@ function runOver(memory: RowMemory): Run {
     },
     signal: stop.signal,
     turns: new BuildTurns(),
+    packer: new Packer(shared),
     culpritOf: async () => 0,
     earliestNextCutInMs: () => 0,
   })

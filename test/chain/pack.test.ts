@@ -146,7 +146,7 @@ describe('a pack', () => {
       })
     }
     expect(most).toBeLessThanOrEqual(4096)
-    expect(reads / 500).toBeLessThan(12)
+    expect(reads / 500).toBeLessThan(2.5)
   })
 
   test('does not take an object twice', async () => {

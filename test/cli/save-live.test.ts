@@ -99,6 +99,30 @@ describe('query', () => {
     expect(whole).not.toContain('cut')
   })
 
+  test('saves the signed answer of the same blocks beside the file', async () => {
+    const sql = 'select k, name from acme.many where k < $most order by k'
+    const both = await run('query', sql, '--param', 'most:=1000', '-o', 'both.parquet', '--proof', 'both.json')
+    expect([both.code, both.stdout]).toEqual([0, ''])
+    expect(both.stderr).toMatch(/^saved both\.parquet: .*\nproof saved to both\.json/)
+    expect(await ask(`SELECT count(*)::VARCHAR, sum(k)::VARCHAR FROM '${join(folder, 'both.parquet')}'`)).toEqual([
+      '1000',
+      '499500',
+    ])
+    const signed = JSON.parse(await text('both.json'))
+    expect([signed.output.data.length, signed.input.limit]).toEqual([1000, 100_000])
+    expect((await run('verify', 'both.json')).code).toBe(0)
+    const some = await run('query', sql, '--param', 'most:=9', '-n', '5', '-o', 'some.csv', '--proof', '-')
+    expect([JSON.parse(some.stdout).output.data.length, (await text('some.csv')).split('\r\n').length]).toEqual([5, 7])
+  })
+
+  test('saves nothing where a signed answer cannot hold the rows', async () => {
+    const large = await run('query', 'select i from range(100001) r(i)', '-o', 'large.csv', '--proof', 'large.json')
+    expect([large.code, large.stderr]).toEqual([5, expect.stringContaining('more rows than a signed answer holds')])
+    for (const name of ['large.csv', 'large.json']) {
+      expect(await stat(join(folder, name)).catch(() => 'no file')).toBe('no file')
+    }
+  })
+
   test('tells what there is', async () => {
     expect((await run('query', 'show tables')).stdout).toContain('{"name":"acme/many"}\n')
   })

@@ -59,7 +59,7 @@ describe.concurrent('query', () => {
 
   test.each([
     ['--all', '--proof', 'p.json'],
-    ['--proof', 'p.json', '-o', 'x.csv'],
+    ['--limit', '1', '--all', '-o', 'x.csv'],
     ['--all', '-n', '5'],
     ['--all', '-o', 'table'],
     ['-o', 'rows.xlsx'],

@@ -30,7 +30,15 @@ function run(sql: string): () => ToChild {
   return () => ({
     kind: 'run',
     job: {
-      analysis: { sql, tables: [], volatile: undefined, catalogue: undefined, listings: [], parameters: [] },
+      analysis: {
+        sql,
+        tables: [],
+        volatile: undefined,
+        catalogue: undefined,
+        listings: [],
+        parameters: [],
+        narrowing: undefined,
+      },
       tables: [],
       forget: false,
       reproducible: false,

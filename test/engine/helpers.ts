@@ -178,7 +178,7 @@ export async function askWhole(
 
 /** Files as a list of their own. */
 export function listOf(paths: readonly string[]): EngineFiles {
-  return { list: JSON.stringify(paths), from: 0, to: paths.length, path: (number) => paths[number] ?? '' }
+  return { list: JSON.stringify(paths), to: paths.length, path: (number) => paths[number] ?? '' }
 }
 
 /** The NodeError that `action` ends with. */

@@ -197,4 +197,10 @@ export const mutants: readonly Mutant[] = [
     to: 'true',
     unit: 'test/http/reuse.test.ts',
   },
+  {
+    name: 'a proof is of fewer rows than decide its answer',
+    from: 'narrowing.inProofs || !isProven',
+    to: 'narrowing.inProofs || true',
+    unit: 'test/http/explain.test.ts',
+  },
 ]

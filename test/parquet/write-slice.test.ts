@@ -204,6 +204,33 @@ describe('slice writer', () => {
     connection.closeSync()
   })
 
+  test('bounds of texts are the least and the greatest, whatever they begin with', async () => {
+    const field: Field = { name: 's', type: { kind: 'Option', inner: { kind: 'String' } } }
+    const arbText = fc.oneof(
+      fc.string({ maxLength: 3, unit: fc.constantFrom('a', 'b') }),
+      fc.string({ maxLength: 4, unit: fc.constantFrom('a', 'z') }).map((end) => `user-${end}`),
+      fc.constant(null),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(arbText, { minLength: 1, maxLength: 60 }), async (texts) => {
+        const bytes = writeSlice(
+          [field],
+          [
+            batchOf(
+              [field],
+              texts.map((text) => [text]),
+            ),
+          ],
+        )
+        const { statistics } = parquetMetadata(new Uint8Array(bytes).buffer).row_groups[0]!.columns[0]!.meta_data!
+        const present = texts.filter((text) => text !== null).sort()
+        const [least, greatest] = [statistics?.min_value ?? null, statistics?.max_value ?? null]
+        expect([least, greatest]).toEqual([present[0] ?? null, present.at(-1) ?? null])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   test('values under nulls are left out', async () => {
     const type: DataType = { kind: 'List', itemType: { kind: 'String' } }
     const field: Field = { name: 'l', type: { kind: 'Option', inner: type } }

@@ -20,6 +20,7 @@ import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simulated-threads.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { withPacks } from '../../src/store/packed-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { compressor } from '../builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
@@ -74,7 +75,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   let running: Builder | undefined
   const openBytes = (): number => running?.openBytes() ?? 0
   const log = await openLog(parts, openBytes)
-  const store = await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process))
+  const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process)))
   const local = openLocalAnnouncements(logger)
   const announcements: Announcements = {
     announce: async (message) => {

@@ -5,10 +5,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
 import { extentText, type OfflineFailure, type OfflineSuccess, verifyOffline } from '../../verify.ts'
-import { type Answer, datasetPath, openClient } from '../client.ts'
+import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
+import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printRows, type Rows } from '../output.ts'
 import { parametersOf } from '../parameters.ts'
 import { save } from '../save.ts'
@@ -21,7 +21,7 @@ export interface QueryOptions {
   readonly param?: readonly string[]
   /** Every row, as they come. */
   readonly all?: boolean
-  /** File for the answer with its proof; `-`: stdout, in place of the rows. */
+  /** File for the answer with its proof; `-`: stdout, in place of rows that no file takes. */
   readonly proof?: string
 }
 
@@ -50,23 +50,49 @@ export async function query(context: CommandContext, sqlOrDash: string, options:
   return exitCodes.done
 }
 
-/** All rows, or those of `--limit`, to a file or stdout while they come. */
+/** All rows, or those of `--limit`, to a file or stdout while they come; with `--proof` the signed answer beside the file. */
 async function saveQuery(
   context: CommandContext,
   asked: { readonly query: string; readonly limit: number | undefined } & Parameters<typeof objectOf>[0],
   { proof, all, limit }: QueryOptions,
 ): Promise<number> {
-  if (proof !== undefined || (all === true && limit !== undefined)) {
-    const both = proof === undefined ? '--all and --limit' : `--proof and ${all === true ? '--all' : '-o FILE'}`
-    const hint = proof === undefined ? {} : { hint: 'A proof has the rows in it: ask for the file by itself.' }
-    throw new CommandFailure(exitCodes.usage, `${both} do not go together.`, hint)
+  if (all === true && (limit !== undefined || (proof !== undefined && context.file === undefined))) {
+    const other = limit === undefined ? '--proof' : '--limit'
+    const hint = limit === undefined ? { hint: 'Name a file for the rows: -o rows.parquet --proof proof.json.' } : {}
+    throw new CommandFailure(exitCodes.usage, `--all and ${other} do not go together.`, hint)
   }
   const target = targetOf(context)
-  const json = objectOf({ ...asked, dataFormat: target.form.dataFormat })
   const client = await openClient(context)
+  const signed = proof === undefined ? undefined : await signedAnswer(client, asked)
+  const datasets = memberAt(signed?.json(), 'input', 'datasets')
+  const json = objectOf({ ...asked, dataFormat: target.form.dataFormat, datasets })
   const { headers } = await save(client, { method: 'POST', path: '/query', sql: asked.query, json }, target)
   if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show others`)
+  if (signed !== undefined) {
+    if (proof === '-') process.stdout.write(signed.bytes)
+    else await saveProof(proof ?? '', signed)
+  }
   return exitCodes.done
+}
+
+/** The answer with its proof, of all rows where no limit is given. Throws CommandFailure where it cannot hold them. */
+async function signedAnswer(
+  client: NodeClient,
+  asked: { readonly query: string; readonly limit: number | undefined } & Parameters<typeof objectOf>[0],
+): Promise<Answer> {
+  const most = asked.limit ?? numberAt((await client.call({ path: '/limits' })).json(), 'limits', 'resultRows', 'value')
+  const include = ['Input', 'Proof', 'Schema']
+  const json = objectOf({ ...asked, limit: most, dataFormat: 'JsonAoa', include })
+  const answer = await client.call({ method: 'POST', path: '/query', sql: asked.query, json })
+  const isCut = memberAt(answer.json(), 'output', 'truncated') === true
+  if (!isCut || asked.limit !== undefined) return answer
+  throw new CommandFailure(
+    exitCodes.refused,
+    `There are more rows than a signed answer holds, which is ${most ?? ''}.`,
+    {
+      hint: 'Ask for fewer with --limit, or for the file without --proof.',
+    },
+  )
 }
 
 /** The bytes as the node sent them: they are what the hashes are of. */

@@ -4,6 +4,7 @@
 
 import { countBits } from '../../arrow/buffers.ts'
 import { fixedWidth } from '../../arrow/columns.ts'
+import { longsOf, numbersOf } from '../../arrow/numbers.ts'
 import { nextTurn } from '../../lib/clock.ts'
 import type { DataType } from '../../model/schema.ts'
 import type { Body } from './bodies.ts'
@@ -218,24 +219,7 @@ function childrenOf(type: ArrowType): readonly ArrowField[] {
 }
 
 /** Reads integers of `type`; those beyond 2^53 come out as others, which are beyond any number of rows. */
-function integerAt(type: DataType, bytes: Uint8Array): IntegerAt {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  switch (type.kind) {
-    case 'Int8':
-      return (row) => view.getInt8(row)
-    case 'UInt8':
-      return (row) => view.getUint8(row)
-    case 'Int16':
-      return (row) => view.getInt16(2 * row, true)
-    case 'UInt16':
-      return (row) => view.getUint16(2 * row, true)
-    case 'Int32':
-      return (row) => view.getInt32(4 * row, true)
-    case 'UInt32':
-      return (row) => view.getUint32(4 * row, true)
-    case 'Int64':
-      return (row) => Number(view.getBigInt64(8 * row, true))
-    default:
-      return (row) => Number(view.getBigUint64(8 * row, true))
-  }
+function integerAt(type: DataType, values: Uint8Array): IntegerAt {
+  const integers = numbersOf({ type, values }) ?? longsOf({ type, values })
+  return (row) => Number(integers[row] ?? -1)
 }

@@ -21,20 +21,12 @@ export class HalfValues extends OwnValues {
   }
 
   append(row: number, to: ColumnBuilder): void {
-    to.appendFloat64(halfFloat(this.#view.getUint16(2 * row, true)))
+    to.appendFloat64(this.#view.getFloat16(2 * row, true))
   }
 
   writeJson(row: number, out: JsonText): void {
-    out.ascii(float32Token(halfFloat(this.#view.getUint16(2 * row, true))))
+    out.ascii(float32Token(this.#view.getFloat16(2 * row, true)))
   }
-}
-
-function halfFloat(bits: number): number {
-  const sign = bits >= 0x8000 ? -1 : 1
-  const exponent = (bits >> 10) & 31
-  const fraction = bits & 1023
-  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25))
 }
 
 const dayMs = 86_400_000

@@ -82,10 +82,10 @@ async function pieceEnd(
 function flatColumn(field: Field, values: ArrowValues, start: number, end: number): Column {
   const type = innerType(field.type)
   const rows = end - start
-  const common = { name: field.name, type, nullable: true, rows, child: undefined }
+  const common = { name: field.name, type, nullable: true, rows }
   if (type.kind === 'Null') {
     const validity = new Uint8Array((rows + 7) >> 3)
-    return makeColumn({ ...common, nullCount: rows, validity, values: new Uint8Array(0), offsets: undefined })
+    return makeColumn({ ...common, nullCount: rows, validity, values: new Uint8Array(0) })
   }
   const shared = values.share(start, end)
   if (shared !== undefined) {
@@ -137,7 +137,6 @@ async function jsonColumn(
     validity: nullCount === 0 ? undefined : validity.subarray(0, (rows + 7) >> 3),
     values: text.bytes.subarray(0, text.length),
     offsets: offsets.subarray(0, rows + 1),
-    child: undefined,
   })
 }
 

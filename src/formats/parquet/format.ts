@@ -7,7 +7,7 @@ import type { Limits } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { optional } from '../../model/schema.ts'
 import { type FileColumn, fileColumns } from '../../parquet/file-columns.ts'
-import { type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
+import { checkChunk, type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
 import { damaged, unsupported } from '../../parquet/refusals.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
@@ -138,7 +138,9 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
     for (const column of columns) {
       for (const leaf of column.leaves) {
         try {
-          checkChunk(group, at++, leaf, end)
+          const chunk = group.chunks[at++] ?? damaged('is missing')
+          checkChunk(chunk, group.rows, leaf, end)
+          checkCodec(chunk.codec)
         } catch (error) {
           throw located(error, { column: leaf.path, rowGroup: index })
         }
@@ -157,17 +159,6 @@ function rowGroupAt(footer: Footer, index: number): RowGroup {
   } catch (error) {
     throw located(error, { rowGroup: index })
   }
-}
-
-function checkChunk({ rows, chunks }: RowGroup, at: number, leaf: FileColumn['leaves'][number], end: number): void {
-  const chunk = chunks[at] ?? damaged('is missing')
-  const { start, storedBytes, values } = chunk
-  if (chunk.physical !== leaf.leafType.physical) damaged('has another type than in the schema')
-  checkCodec(chunk.codec)
-  // Of a column without values, writers say nothing.
-  if (values > 0 && !(start >= 4 && storedBytes >= 0 && start + storedBytes <= end)) damaged('lies outside of the file')
-  const fits = leaf.maxRepetition === 0 ? values === rows : values >= rows
-  if (!fits) damaged(`has ${values} values in a row group of ${rows} rows`)
 }
 
 export const parquet: FileFormat = {

@@ -13,69 +13,36 @@ export interface CodePage {
   readonly decode: (bytes: Uint8Array) => string | undefined
 }
 
-/** Language byte of a .dbf → code page. The rest of the values says nothing. */
-const languagePages: Readonly<Record<number, number>> = {
-  1: 437,
-  2: 850,
-  3: 1252,
-  4: 10000,
-  8: 865,
-  10: 850,
-  11: 437,
-  13: 437,
-  14: 850,
-  15: 437,
-  16: 850,
-  17: 437,
-  18: 850,
-  19: 932,
-  20: 850,
-  21: 437,
-  22: 850,
-  23: 865,
-  24: 437,
-  25: 437,
-  26: 850,
-  27: 437,
-  28: 863,
-  29: 850,
-  31: 852,
-  34: 852,
-  35: 852,
-  36: 860,
-  37: 850,
-  38: 866,
-  55: 850,
-  64: 852,
-  77: 936,
-  78: 949,
-  79: 950,
-  80: 874,
-  87: 1252,
-  88: 1252,
-  89: 1252,
-  100: 852,
-  101: 866,
-  102: 865,
-  103: 861,
-  106: 737,
-  107: 857,
-  108: 863,
-  120: 950,
-  121: 949,
-  122: 936,
-  123: 932,
-  124: 874,
-  134: 737,
-  135: 852,
-  136: 857,
-  150: 10007,
-  200: 1250,
-  201: 1251,
-  202: 1254,
-  203: 1253,
-  204: 1257,
-}
+/** Code pages, each with the language bytes of a .dbf that mean it. The rest of the values says nothing. */
+const pagesOfLanguages: readonly (readonly [page: number, ...languages: number[]])[] = [
+  [437, 1, 11, 13, 15, 17, 21, 24, 25, 27],
+  [850, 2, 10, 14, 16, 18, 20, 22, 26, 29, 37, 55],
+  [1252, 3, 87, 88, 89],
+  [10000, 4],
+  [865, 8, 23, 102],
+  [932, 19, 123],
+  [863, 28, 108],
+  [852, 31, 34, 35, 64, 100, 135],
+  [860, 36],
+  [866, 38, 101],
+  [936, 77, 122],
+  [949, 78, 121],
+  [950, 79, 120],
+  [874, 80, 124],
+  [861, 103],
+  [737, 106, 134],
+  [857, 107, 136],
+  [10007, 150],
+  [1250, 200],
+  [1251, 201],
+  [1254, 202],
+  [1253, 203],
+  [1257, 204],
+]
+/** Language byte → code page. */
+const languagePages: ReadonlyMap<number, number> = new Map(
+  pagesOfLanguages.flatMap(([page, ...languages]) => languages.map((language) => [language, page])),
+)
 
 /** Numbers of code pages → labels of the Encoding Standard. */
 const webLabels: Readonly<Record<number, string>> = {
@@ -145,7 +112,7 @@ export function codePageOf({ asked, cpg, language }: CharsetSources): CodePage {
     const message = `The .cpg names the character set '${shown(label)}', which is not known. Nothing was stored.`
     throw new NodeError('UnsupportedEncoding', message, { hint })
   }
-  return codePage(languagePages[language] ?? 65001)
+  return codePage(languagePages.get(language) ?? 65001)
 }
 
 const hint = 'Say charset=utf-8, charset=windows-1252 or another name or number of a code page.'
@@ -154,7 +121,7 @@ const hint = 'Say charset=utf-8, charset=windows-1252 or another name or number 
 function pageNamed(label: string): number | undefined {
   const name = label.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   const language = /^ldid(\d{1,3})$/.exec(name)?.[1]
-  if (language !== undefined) return languagePages[Number(language)]
+  if (language !== undefined) return languagePages.get(Number(language))
   const iso = /^(?:iso)?8859(\d{1,2})$/.exec(name)?.[1]
   if (iso !== undefined) return isoPage(Number(iso))
   const digits = /^(?:cp|windows|win|ibm|oem|ansi|ms|dos|codepage)?(\d{3,5})$/.exec(name)?.[1]

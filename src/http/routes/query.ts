@@ -19,7 +19,7 @@ import { outputFormatNames } from '../../outputs/formats.ts'
 import { jsonLayoutOf } from '../../outputs/layouts.ts'
 import type { ReadProof } from '../../proof/read-proof.ts'
 import { openFileQuery } from '../../replica/files.ts'
-import { openQuery } from '../../replica/query.ts'
+import { openQuery, type Scan } from '../../replica/query.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
@@ -50,6 +50,8 @@ const Pin = Type.Object(
   },
   { additionalProperties: false },
 )
+
+const ExplainText = '`true`: the statement is run in any case, and Query-Scan tells what of its datasets was read.'
 
 const DialectText = Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' })
 
@@ -87,6 +89,7 @@ const QueryBody = Type.Object(
         description: 'Rows at most; 100 by default, all of them in a file.',
       }),
     ),
+    explain: Type.Optional(Type.Boolean({ description: ExplainText })),
     escapeFormulas: Type.Optional(Type.Boolean({ description: EscapeText })),
     geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
   },
@@ -103,6 +106,7 @@ const QueryString = Type.Object(
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
     limit: Type.Optional(DecimalText('Rows at most; 100 by default, all of them in a file.')),
+    explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
     ...FileParameters,
     pin: PinText,
   },
@@ -174,6 +178,7 @@ interface AskedQuery extends AskedWindow, AskedFile {
   readonly schemaFormat?: string | null | undefined
   readonly include?: readonly string[] | undefined
   readonly datasets?: readonly Static<typeof Pin>[] | null | undefined
+  readonly explain?: boolean | string | undefined
 }
 
 interface Asked {
@@ -201,9 +206,20 @@ async function respond(
   const conditional = request.method !== 'POST' && query.tag !== undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
+  if (isExplained(asked)) tellScan(reply, query.scan)
   if (answer.truncated) void reply.header('result-truncated', 'true')
   void reply.header('answer-stability', answer.stability)
   return sendAnswer(context, reply, answer)
+}
+
+function isExplained({ explain }: AskedQuery): boolean {
+  return explain === true || explain === 'true'
+}
+
+/** A dictionary of RFC 9651. */
+function tellScan(reply: FastifyReply, { files, filesRead, rows, rowsRead }: Scan): void {
+  const members = [`files-read=${filesRead}`, `files=${files}`, `rows-read=${rowsRead}`, `rows=${rows}`]
+  void reply.header('query-scan', members.join(', '))
 }
 
 function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
@@ -245,9 +261,14 @@ async function respondFile(
   const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
   void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
   const truncated = limit === undefined ? false : 'at end'
+  const start: typeof file.start = async (keeping) => {
+    const started = await file.start(keeping)
+    if (isExplained(asked) && file.scan !== undefined) tellScan(reply, file.scan)
+    return started
+  }
   return await sendFile(context, request, reply, {
     format,
-    file,
+    file: { ...file, start },
     name: fileNameOf(heads),
     query: file.isOfCaller ? undefined : { sql, skip, parameters },
     truncated,
@@ -282,6 +303,7 @@ function normalise(asked: AskedQuery, { defaultDataFormat, limits }: ReplicaCont
     include: normaliseInclude(asked.include ?? [], schemaFormat !== undefined),
     includeAbsent: asked.include === undefined,
     datasets: asked.datasets?.map(pinOf),
+    explain: isExplained(asked),
   }
 }
 

@@ -49,7 +49,6 @@ export class GeometryColumn {
         validity: facts.nullCount === 0 ? undefined : bits,
         values,
         offsets: facts.type.kind === 'Binary' ? offsets : undefined,
-        child: undefined,
       })
     return {
       geometry: of(this.#wkb.take(), { name, type: { kind: 'Binary' }, nullCount: missing }, validity),

@@ -14,14 +14,17 @@ import {
   nodeFileSystem,
 } from '../../disk/files.ts'
 import { NodeError } from '../../model/errors.ts'
-import { checkKey, isSegment } from '../layout.ts'
+import { checkKey, isPackFile, isSegment } from '../layout.ts'
 import { checkRange, type ObjectStore } from '../object-store.ts'
+import { OpenFiles } from './open-files.ts'
 
 const temporaryFolder = '.tmp'
 /** How file systems say that they have no hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 /** No write takes this long: an older temporary file is what a stopped process left behind. */
 const leftoverAgeMs = 60 * 60 * 1000
+/** Packs that stay open. */
+const openPacksMost = 64
 
 /**
  * Opens the store in `dir`, creating it (0700) if it is missing, and deletes temporary files that a stopped process
@@ -107,10 +110,15 @@ function readingStore({
   root,
   files,
 }: Place): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'makeDurable' | 'delete'> {
+  const packs = new OpenFiles(files, openPacksMost)
   return {
     get: async (key) => present(files.readFile(pathOf(root, key))),
-    getRange: async (key, start, end) =>
-      present(files.readRange(pathOf(root, key), [start, end], (size) => checkRange(start, end, size))),
+    async getRange(key, start, end) {
+      const path = pathOf(root, key)
+      const check = (size: number): void => checkRange(start, end, size)
+      if (isPackFile(key)) return present(packs.readRange(path, start, end, check))
+      return present(files.readRange(path, [start, end], check))
+    },
     async size(key) {
       const found = await present(files.stat(pathOf(root, key)))
       return found?.isFile === true ? found.size : undefined
@@ -121,7 +129,7 @@ function readingStore({
     },
     localPath: (key) => pathOf(root, key),
     freeSpace: () => files.freeSpace(root),
-    close: async () => {},
+    close: () => packs.close(),
   }
 }
 

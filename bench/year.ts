@@ -1,0 +1,140 @@
+// A year of a stream in packs: 500,000 blocks of a dataset, as a builder and `proofstream pack` leave them. Makes the store
+// where it is not there yet, then opens it as a node does and measures what a chain of that length costs.
+// Run: node bench/year.ts DIR [BLOCKS]
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { blockPage, Objects } from '../src/catalog/objects.ts'
+import { Catalog } from '../src/catalog/catalog.ts'
+import { Outcomes } from '../src/catalog/outcomes.ts'
+import { endOfPack, packLevelMost, type PackStart, spanOf } from '../src/chain/pack-summary.ts'
+import { packCodec } from '../src/chain/records.ts'
+import { loadDataset } from '../src/builder/load-dataset.ts'
+import { sha3Hash } from '../src/ids/identifiers.ts'
+import { must } from '../src/lib/assert.ts'
+import { utf8 } from '../src/lib/bytes.ts'
+import { silentLogger } from '../src/lib/logger.ts'
+import { openLocalAnnouncements } from '../src/log/announcements.ts'
+import { NodeError } from '../src/model/errors.ts'
+import { isThere, openStore } from '../src/open-storage.ts'
+import { dataKey, headKey, logsPrefix, packableOf, packFileKey, packKey } from '../src/store/layout.ts'
+import type { ObjectStore } from '../src/store/object-store.ts'
+import { listPacks, PackReader } from '../src/store/packs.ts'
+import { putLog } from '../src/store/records.ts'
+import { packFile } from '../src/store/write-pack.ts'
+import { openMemoryStore } from '../test/adapters/memory-store.ts'
+import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
+
+const [dir = '', count = '500000'] = process.argv.slice(2)
+const blocks = Number(count)
+const creationBlocks = 3
+const dataset = `did:odf:fed01${'1'.repeat(64)}`
+const blockEveryMs = 60_000
+
+/** Packs are made at once as those that repacking leads to: a pack is the same whoever makes it, and from what. */
+async function makeYear(store: ObjectStore): Promise<void> {
+  let start: PackStart = { sequence: 0, offset: 0 }
+  let range = nextRange(0)
+  let held = openMemoryStore()
+  let waiting: { key: string; bytes: Uint8Array }[] = []
+  let head = ''
+  let number = 0
+  let sequence = 0
+  for (const object of chainObjects({ dataset, blocks, atMs: (block) => (block + 1) * blockEveryMs })) {
+    const asked = packableOf(object.key)
+    waiting.push(object)
+    await held.put(object.key, object.bytes)
+    if (asked?.kind === 'blocks') head = asked.hash
+    if (asked?.kind === 'checkpoints') {
+      const bytes = utf8(`slice ${number++}`)
+      const slice = { key: dataKey(dataset, sha3Hash(bytes)), bytes }
+      waiting.push(slice)
+      await held.put(slice.key, bytes)
+    }
+    if (asked?.kind === 'commits') sequence = Math.max(asked.sequence + 1, creationBlocks)
+    // The creation yields its commit before its blocks.
+    if (range === undefined || asked?.kind !== 'commits' || sequence < (range.number + 1) * spanOf(range.level))
+      continue
+    const file = packFile(held, { id: dataset, ...range }, start)
+    await store.putStream(file.chunks(), () => packFileKey(dataset, file.record().hash))
+    await store.put(packKey(dataset, range.level, range.number), packCodec.encode(file.record()))
+    const pack = must((await listPacks(store, dataset)).at(-1), 'the pack that was put')
+    start = endOfPack(await new PackReader(store).summary(pack))
+    console.error(`pack ${range.level}/${range.number}: ${(file.record().sizeBytes / 2 ** 20).toFixed(1)} MiB`)
+    range = nextRange(pack.to)
+    held = openMemoryStore()
+    waiting = []
+  }
+  const name = nameObject(dataset, 'acme/year')
+  for (const { key, bytes } of [...waiting, name]) await store.put(key, bytes)
+  await store.replace(headKey(dataset), utf8(head))
+  await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
+}
+
+/** The largest pack that begins at `from` and is full at the end. */
+function nextRange(from: number): { readonly level: number; readonly number: number } | undefined {
+  for (let level = packLevelMost; level >= 0; level--) {
+    const span = spanOf(level)
+    if (from % span === 0 && from + span <= blocks + creationBlocks) return { level, number: from / span }
+  }
+  return undefined
+}
+
+interface Measured {
+  readonly what: string
+  readonly ms: number
+  readonly cpuMs: number
+}
+
+async function measured<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const cpu = process.cpuUsage()
+  const beganMs = performance.now()
+  const result = await work()
+  const { user, system } = process.cpuUsage(cpu)
+  const line: Measured = { what, ms: performance.now() - beganMs, cpuMs: (user + system) / 1000 }
+  console.log(
+    `${line.what.padEnd(44)} ${line.ms.toFixed(1).padStart(9)} ms  ${line.cpuMs.toFixed(1).padStart(9)} ms CPU`,
+  )
+  return result
+}
+
+if (!(await isThere(join(dir, logsPrefix)))) {
+  const store = await openStore(dir, 'write')
+  await measured(`make ${blocks} blocks`, () => makeYear(store))
+  await store.close()
+}
+const store = await openStore(dir, 'read')
+console.log(`files: ${readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length}`)
+const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
+const delay = monitorEventLoopDelay({ resolution: 1 })
+delay.enable()
+const chain = must(await measured('open the chain', () => catalog.byAlias('acme/year')), 'the dataset')
+delay.disable()
+console.log(`longest turn of the loop: ${(delay.max / 1e6).toFixed(1)} ms`)
+console.log(
+  `catalog: ${(catalog.bytes / 2 ** 20).toFixed(1)} MiB of ${chain.blocks.length} blocks, ${chain.head.rows} rows`,
+)
+await measured('a builder resumes', () => loadDataset(store, dataset))
+await measured('ask for new commits', () => catalog.refresh(chain))
+await measured('newest 100 blocks', () => blockPage(store, chain, { limit: 100, before: undefined }))
+const before = must(chain.blocks.at(100_000 % chain.blocks.length), 'a block').hash
+await measured('100 blocks from the middle', () => blockPage(store, chain, { limit: 100, before }))
+const objects = new Objects(store)
+const find = (text: string, kind: 'blocks' | 'data' = 'data'): Promise<unknown> =>
+  objects.find(chain.name, { kind, text, chainOf: async () => chain })
+await measured('100 slices by hash, anywhere', async () => {
+  for (let i = 0; i < 100; i++) await find(must(chain.slices.at((i * 7_919) % chain.slices.length), 'a slice').hash)
+})
+await measured('100 hashes that are in no pack', async () => {
+  for (let i = 0; i < 100; i++)
+    await find(sha3Hash(utf8(`none ${i}`))).catch((error: unknown) => {
+      if (!(error instanceof NodeError)) throw error
+    })
+})
+const outcomes = new Outcomes(store)
+await measured('100 receipts, anywhere', async () => {
+  for (let i = 0; i < 100; i++) await outcomes.at(chain, { id: 'x', position: 1 + ((i * 7_919) % blocks) })
+})
+catalog.close()
+await store.close()
