@@ -25,5 +25,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Without a shell or npm in between, so that the node itself gets the signal to stop.
-ENTRYPOINT ["node", "--v8-pool-size=1", "--external-memory-accounted-in-global-limit", "dist/main.js"]
+ENTRYPOINT ["node", "--v8-pool-size=1", "dist/main.js"]
 CMD ["serve", "--data", "/data", "--listen", "0.0.0.0:8080"]

@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { constants, cpus } from 'node:os'
+import { constants, cpus, totalmem } from 'node:os'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -14,12 +14,14 @@ const canRun = major > 22 || (major === 22 && minor >= 18)
 const program = ['../dist/main.js', '../src/main.ts'].map(pathOf).find(existsSync)
 const otherNode = pathOf('../node_modules/.bin/node')
 // What V8 is told for a node (docs/decisions/threads.md), which can be said only where a process begins: a few helper
-// threads, where four stand in the way of what they help; and, while it knows the flag, to collect garbage by the sum of
-// its memory and not at each 32 MiB of arrays.
+// threads, where four stand in the way of what they help; and, while it knows the flag and there is memory, to collect
+// garbage by the sum of its memory and not at each 32 MiB of arrays.
 const poolFlag = '--v8-pool-size'
 const isServing = process.argv[2] === 'serve'
 const isPoolSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((text) => text.includes(poolFlag))
-const arrayFlags = process.versions.v8.startsWith('13.6.') ? ['--external-memory-accounted-in-global-limit'] : []
+const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY)
+const isKnown = process.versions.v8.startsWith('13.6.') && memory >= 2 * 1024 ** 3
+const arrayFlags = isKnown ? ['--external-memory-accounted-in-global-limit'] : []
 const poolSize = Math.min(4, Math.max(1, cpus().length >> 1))
 const nodeFlags = isServing && !isPoolSet ? [`${poolFlag}=${poolSize}`, ...arrayFlags] : []
 

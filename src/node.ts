@@ -34,6 +34,7 @@ import { SliceTimes } from './replica/slice-times.ts'
 import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
+import { WorkerThreads } from './work/talks.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
 export interface RunningNode {
@@ -118,6 +119,9 @@ async function openShared(
   const clock = hearsAll ? undefined : systemClock
   const catalog = new Catalog({ store, announcements, logger, clock, bytesMost: config.limits.catalogBytes })
   opened.push(async () => catalog.close())
+  // A long body while others are read, or all columns of a slice.
+  const threads = new WorkerThreads({ threads: Math.min(8, availableParallelism() + 1), heapMiB: 256 })
+  opened.push(() => threads.close())
   const metrics = new Metrics()
   measureCatalog(metrics, catalog, () => systemClock.nowMs())
   return {
@@ -129,6 +133,7 @@ async function openShared(
     announcements,
     catalog,
     metrics,
+    threads,
     openBytes: () => open.bytes,
     opened,
   }

@@ -23,7 +23,7 @@ import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { WorkerThreads } from './work/talks.ts'
+import type { TalkThreads } from './work/talks.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -35,6 +35,8 @@ export interface Shared {
   readonly announcements: Announcements
   readonly catalog: Catalog
   readonly metrics: Metrics
+  /** For long bodies and large slices. */
+  readonly threads: TalkThreads
   /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
   readonly openBytes: () => number
   /** Closes what was opened, in reverse order. */
@@ -43,11 +45,9 @@ export interface Shared {
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  { config, paths, clock, logger, store, announcements, metrics, opened }: Shared,
+  { config, paths, clock, logger, store, announcements, metrics, threads, opened }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
-  const threads = new WorkerThreads({ threads: Math.min(8, availableParallelism()), heapMiB: 256 })
-  opened.push(() => threads.close())
   const builder = await startBuilder({
     log,
     store,
@@ -79,7 +79,7 @@ export interface GatewayParts {
 
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, openBytes, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, threads, openBytes, opened } = shared
   const { log, builder, hasOtherBuilders, watch, receiptSecret } = parts
   await declareLog(store, log)
   const others = await otherLogs(store, log)
@@ -96,6 +96,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     clock,
     logger,
     limits: config.limits,
+    threads,
     memoryBytes: memoryBytes(),
     metrics,
     spoolDir: paths.cache,

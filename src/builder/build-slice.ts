@@ -28,7 +28,7 @@ import {
   sameType,
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import { type ColumnChunk, RowGroupCut, type RowGroupRows, SliceFile } from '../parquet/write-slice.ts'
+import { type ColumnChunk, RowGroupCut, type RowGroupRows, rowGroupRows, SliceFile } from '../parquet/write-slice.ts'
 import type { TalkThreads } from '../work/talks.ts'
 import { type ColumnWork, columnWork } from './column-work.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
@@ -205,7 +205,7 @@ class SliceStream {
     this.#fields = fields
     this.#file = new SliceFile({ fields })
     const compress = (bytes: Uint8Array): Uint8Array => compressor.compress(bytes)
-    this.#columns = columnWork(fields, plan.payloadBytes, { compress, threads })
+    this.#columns = columnWork(fields, plan, { compress, threads })
   }
 
   /** Gives threads back. */
@@ -301,6 +301,8 @@ class SliceStream {
     // Its failure is met when it is waited for.
     chunks.catch(() => {})
     this.#underWay = { rows: group.rows, chunks }
+    // A group that its bytes have ended is large: it is not held beside the next one.
+    if (group.rows < rowGroupRows) await this.#settle()
   }
 
   async #settle(): Promise<void> {

@@ -7,7 +7,13 @@ import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import type { Column, Field, RecordBatch } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
-import { type ColumnChunk, encodeColumn, type RowGroupRows } from '../parquet/write-slice.ts'
+import {
+  type ColumnChunk,
+  encodeColumn,
+  rowGroupBytes,
+  rowGroupRows,
+  type RowGroupRows,
+} from '../parquet/write-slice.ts'
 import type { Talk, TalkThreads } from '../work/talks.ts'
 
 /** The columns of one slice. */
@@ -22,13 +28,18 @@ export interface ColumnWork {
   end(): void
 }
 
-/** The work on a slice of `payloadBytes`, with what threads are free. */
+/**
+ * The work on a slice of so many rows and logged bytes, with what threads are free. Row groups that their bytes end are
+ * done here: one takes several times its 64 MiB, and threads would let go of theirs later.
+ */
 export function columnWork(
   fields: readonly Field[],
-  payloadBytes: number,
+  { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
   by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TalkThreads | undefined },
 ): ColumnWork {
-  const talks = by.threads?.begin(fields, payloadBytes) ?? []
+  const isWide = payloadBytes / rows > rowGroupBytes / rowGroupRows
+  const most = isWide ? 0 : fields.length
+  const talks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
   return talks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, talks)
 }
 
@@ -69,11 +80,11 @@ class OwnColumns implements ColumnWork {
 
 class SharedColumns implements ColumnWork {
   readonly #fields: readonly Field[]
-  readonly #talks: readonly Talk[]
+  readonly #talks: readonly Talk<'columns'>[]
   /** Which conversation has a column, by its place: told once, by the bytes of the first row group. */
   #owners: readonly number[] | undefined
 
-  constructor(fields: readonly Field[], talks: readonly Talk[]) {
+  constructor(fields: readonly Field[], talks: readonly Talk<'columns'>[]) {
     this.#fields = fields
     this.#talks = talks
   }
@@ -115,8 +126,8 @@ class SharedColumns implements ColumnWork {
 
 /** For each of the weights which of `count` takes it: the heaviest first, each to the one who has least. */
 function sharedOut(weights: readonly number[], count: number): number[] {
-  const loads = new Array<number>(count).fill(0)
-  const owners = new Array<number>(weights.length).fill(0)
+  const loads = Array.from({ length: count }, () => 0)
+  const owners = weights.map(() => 0)
   const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
   for (const place of order) {
     const owner = loads.indexOf(Math.min(...loads))

@@ -16,7 +16,7 @@ import { rejectionOf, type Rejects } from '../store/records.ts'
 import { attemptKey, type DatasetState, type PayloadSummary, type WholeRows } from './dataset-state.ts'
 import { foldAbort, type FoldResult, foldRows, needsRows } from './fold.ts'
 
-const keptBytesMost = 64 * 1024 * 1024
+const keptBytesMost = 32 * 1024 * 1024
 /** What a batch and each of its columns cost beside their bytes, roughly. */
 const batchOverheadBytes = 500
 const columnOverheadBytes = 500

@@ -19,6 +19,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
 import { type Field, schemaEquals } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
+import type { TalkThreads } from '../work/talks.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
@@ -52,6 +53,8 @@ export interface GatewayDeps {
   readonly memoryBytes?: number
   readonly metrics?: Metrics | undefined
   readonly spoolDir: string
+  /** Threads that read long bodies. */
+  readonly threads?: TalkThreads | undefined
   /** Seals receipt ids; the same in every process of the installation. */
   readonly receiptSecret: Uint8Array
   /** Why a dataset takes no rows, or undefined. */
@@ -199,12 +202,12 @@ export class Gateway {
   /** Reads a batch and finds it its place. */
   async #take(request: IngestRequest, admitted: Admitted): Promise<PlacedBatch | DryRunAnswer> {
     const { controls, tokenId } = request
-    const { limits, spoolDir, clock } = this.#deps
+    const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
-    const source = { stream: request.body, format, controls, limits, spoolDir, fallbackMs, onBytes }
+    const source = { stream: request.body, format, controls, limits, spoolDir, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)

@@ -13,7 +13,6 @@ import type {
   Inferred,
   Inferrer,
   ReaderOptions,
-  RecordReader,
   StreamFormat,
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
@@ -23,13 +22,15 @@ import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
+import type { TalkThreads } from '../work/talks.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
+import { type BodyReader, bodyReader } from './body-reader.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import { fillEventTime, TypedRows } from './typed-rows.ts'
+import { fillEventTime, type TypedRows, typedRowsOf } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
@@ -43,6 +44,8 @@ export interface BodySource {
   readonly spoolDir: string
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
+  /** Threads that read long bodies. */
+  readonly threads?: TalkThreads | undefined
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }
@@ -98,13 +101,13 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const { contentEncoding, contentLength } = source.controls
   const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
   const body = isSmall ? await wholeBody(source.stream) : undefined
-  const reading = new Reading(source, format, shape)
+  const reading = new Reading(source, format, { shape })
   try {
     if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)
-    if (body.length > 0) reading.reader.push(body)
+    if (body.length > 0) await reading.push(body)
     const typed = await reading.end({ bodyHash: sha2HashText(sha256(body)), bytes: body.length })
     return { ...typed, earlierHash: () => sha3Hash(body) }
   } catch (error) {
@@ -132,7 +135,8 @@ async function readInferred(source: HeadedSource, format: StreamFormat, target: 
   const { shape } = target
   const spool = new Spool(source.spoolDir)
   // Without user columns, a first line of CSV is judged otherwise.
-  let attempt = shape === undefined || shape.payloadFields.length < 2 ? undefined : new Reading(source, format, shape)
+  let attempt =
+    shape === undefined || shape.payloadFields.length < 2 ? undefined : new Reading(source, format, { shape })
   try {
     const facts = await readThrough(source, async (chunk) => {
       await spool.append(chunk)
@@ -167,7 +171,7 @@ async function readFile(source: HeadedSource, target: Target): Promise<TypedBody
 async function whileItFits<T>(reading: Reading, work: Promise<T>): Promise<T | undefined> {
   try {
     const done = await work
-    if (reading.reader.fits) return done
+    if (reading.fits) return done
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
   }
@@ -208,7 +212,11 @@ export class KeptBody {
     const { shape: against, inferred } = isKnown
       ? { shape, inferred: undefined }
       : inferredShape(await infer(format.createInferrer(options), this.#spool), target)
-    const reading = new Reading(this.#source, format, against, inferred)
+    const reading = new Reading(this.#source, format, {
+      shape: against,
+      bytes: this.#facts.bytes,
+      ...(inferred === undefined ? {} : { inferred }),
+    })
     try {
       for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
       return await reading.end(this.#facts)
@@ -254,34 +262,44 @@ async function readThrough(
 
 /** A body being read into rows. */
 class Reading {
-  readonly reader: RecordReader
+  readonly #reader: BodyReader
   readonly #source: BodySource
   readonly #shape: Shape
   readonly #typed: TypedRows
 
-  /** Against `shape`, which `inferred` has made, if anything. */
-  constructor(source: BodySource, format: StreamFormat, shape: Shape, inferred?: Inferred) {
+  /** Against `shape`, which `inferred` has made, if anything; of `bytes`, where that is known. */
+  constructor(
+    source: BodySource,
+    format: StreamFormat,
+    against: { shape: Shape; inferred?: Inferred; bytes?: number },
+  ) {
+    const { shape, inferred, bytes = source.controls.contentLength } = against
     this.#source = source
     this.#shape = shape
-    this.#typed = typedRows(source, shape)
-    this.reader = format.createReader(readerOptions(source, shape, inferred))
+    this.#typed = typedRowsOf(source, shape.payloadFields)
+    this.#reader = bodyReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
+  }
+
+  get fits(): boolean {
+    return this.#reader.fits
   }
 
   /** Takes the next bytes, and lets go of the rows that are complete. */
   async push(chunk: Uint8Array): Promise<true> {
-    this.reader.push(chunk)
-    await this.#add(this.reader.take())
+    await this.#add(await this.#reader.push(chunk))
     return true
   }
 
   /** Takes the end of the body. */
   async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
-    const { records, batches, csvHeader } = this.reader.finish()
+    const { records, batches, csvHeader } = await this.#reader.finish()
+    this.#reader.end()
     await this.#add(batches)
     return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
   }
 
   async discard(): Promise<void> {
+    this.#reader.end()
     await this.#typed.discard()
   }
 
@@ -301,7 +319,7 @@ interface OpenFile {
 /** All rows of a file against `shape`. */
 async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
-  const typed = typedRows(source, shape, facts.bytes)
+  const typed = typedRowsOf(source, shape.payloadFields, facts.bytes)
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
@@ -313,15 +331,6 @@ async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): P
     await typed.discard()
     throw error
   }
-}
-
-/** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
-const leastTypedBytes = 64 * 1024 * 1024
-
-function typedRows({ spoolDir, limits }: BodySource, { payloadFields }: Shape, fileBytes?: number): TypedRows {
-  const { inflatedBytes, inflatedRatio } = limits
-  const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
-  return new TypedRows({ fields: payloadFields, spoolDir, mostBytes: Math.min(inflatedBytes, ofFile) })
 }
 
 function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {

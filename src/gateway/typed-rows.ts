@@ -6,6 +6,7 @@ import { batchBytes, concatBatches } from '../arrow/columns.ts'
 import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert, must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
+import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, DataType, Field, RecordBatch } from '../model/schema.ts'
 import { partBytes } from './publish.ts'
@@ -23,6 +24,20 @@ export interface TypedRowsOptions {
 export type RowsForLog =
   | { readonly kind: 'few'; readonly columns: RecordBatch; readonly bytes: number }
   | { readonly kind: 'many'; readonly spool: Spool }
+
+/** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
+const leastTypedBytes = 64 * 1024 * 1024
+
+/** Rows of `fields`, within the limits of a body, or of a file of `fileBytes`. */
+export function typedRowsOf(
+  { spoolDir, limits }: { readonly spoolDir: string; readonly limits: Limits },
+  fields: readonly Field[],
+  fileBytes?: number,
+): TypedRows {
+  const { inflatedBytes, inflatedRatio } = limits
+  const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
+  return new TypedRows({ fields, spoolDir, mostBytes: Math.min(inflatedBytes, ofFile) })
+}
 
 export class TypedRows {
   readonly #options: TypedRowsOptions

@@ -4,15 +4,16 @@
 import { parentPort } from 'node:worker_threads'
 import { zstdCompressSync } from 'node:zlib'
 import { must } from '../lib/assert.ts'
-import { SliceColumns } from './slice-columns.ts'
+import { NodeError } from '../model/errors.ts'
 import { type FromTalkThread, handedOver, type ToTalkThread } from './talks.ts'
+import { beginWork, type TalkWork } from './talk-work.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
-let columns: SliceColumns | undefined
+let work: TalkWork | undefined
 
 port.on('message', (message: ToTalkThread) => {
   if (message.kind === 'begin') {
-    columns = new SliceColumns(message.fields, (bytes) => zstdCompressSync(bytes))
+    work = beginWork(message.beginning, (bytes) => zstdCompressSync(bytes))
     return
   }
   const { value, buffers } = handedOver(answerTo(message))
@@ -21,8 +22,10 @@ port.on('message', (message: ToTalkThread) => {
 
 function answerTo({ message }: Extract<ToTalkThread, { kind: 'say' }>): FromTalkThread {
   try {
-    return { kind: 'said', message: must(columns, 'a conversation is begun').take(message) }
+    return { kind: 'said', message: must(work, 'a conversation is begun').take(message) }
   } catch (error) {
-    return { kind: 'broken', reason: String(error) }
+    if (!(error instanceof NodeError)) return { kind: 'broken', reason: String(error) }
+    const { cause: _, ...details } = error.details
+    return { kind: 'failed', error: { kind: error.kind, message: error.message, details } }
   }
 }

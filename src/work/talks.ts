@@ -5,31 +5,43 @@
 import { Worker } from 'node:worker_threads'
 import { AssertionFailed } from '../lib/assert.ts'
 import { copyBytes } from '../lib/bytes.ts'
-import type { Field } from '../model/schema.ts'
-import type { FromSliceColumns, ToSliceColumns } from './slice-columns.ts'
+import type { ErrorKind } from '../model/error-table.ts'
+import { type ErrorDetails, NodeError } from '../model/errors.ts'
+import type { Beginning, TalkKind, Talks } from './talk-work.ts'
 
-/** A conversation about the columns of one slice. */
-export interface Talk {
+export interface Talk<K extends TalkKind> {
   /**
    * The answer to `message`, whose arrays are gone from the caller's hands afterwards. Messages are answered in order.
-   * Throws AssertionFailed when the work breaks, or its thread: it can be done again, elsewhere.
+   * Throws the NodeErrors of the work, AssertionFailed when it breaks, ThreadLost when its thread does: what is lost can
+   * be done again, elsewhere.
    */
-  say(message: ToSliceColumns): Promise<FromSliceColumns>
+  say(message: Talks[K]['to']): Promise<Talks[K]['from']>
   /** Gives the thread back. To be called once; answers that are still due are never given. */
   end(): void
 }
 
+/** A thread ended in the midst of a conversation. */
+export class ThreadLost extends AssertionFailed {}
+
 export interface TalkThreads {
-  /** Conversations about a slice of `fields` made of so many logged bytes: one a column at most, or none. */
-  begin(fields: readonly Field[], payloadBytes: number): Talk[]
+  /** Conversations about so many bytes, at most `most`: as many as there are threads free, none for few bytes. */
+  begin<K extends TalkKind>(
+    kind: K,
+    settings: Talks[K]['settings'],
+    about: { readonly bytes: number; readonly most: number },
+  ): Talk<K>[]
 }
 
 export type ToTalkThread =
-  | { readonly kind: 'begin'; readonly fields: readonly Field[] }
-  | { readonly kind: 'say'; readonly message: ToSliceColumns }
+  | { readonly kind: 'begin'; readonly beginning: Beginning }
+  | { readonly kind: 'say'; readonly message: Talks[TalkKind]['to'] }
 
 export type FromTalkThread =
-  | { readonly kind: 'said'; readonly message: FromSliceColumns }
+  | { readonly kind: 'said'; readonly message: Talks[TalkKind]['from'] }
+  | {
+      readonly kind: 'failed'
+      readonly error: { readonly kind: ErrorKind; readonly message: string; readonly details: ErrorDetails }
+    }
   | { readonly kind: 'broken'; readonly reason: string }
 
 export interface ThreadsOptions {
@@ -38,12 +50,14 @@ export interface ThreadsOptions {
   readonly heapMiB: number
 }
 
+const youngMiB = 16
+
 interface Waiting {
-  readonly resolve: (message: FromSliceColumns) => void
-  readonly reject: (error: AssertionFailed) => void
+  readonly resolve: (message: Talks[TalkKind]['from']) => void
+  readonly reject: (error: Error) => void
 }
 
-/** Logged bytes from which on a slice is worth the threads: one starts in a tenth of a second. */
+/** Bytes from which on work is worth a thread: one starts in a tenth of a second. */
 const sharedBytesLeast = 1024 * 1024
 
 /** Threads that are started when they are needed, and stay for the next conversation. */
@@ -58,10 +72,14 @@ export class WorkerThreads implements TalkThreads {
     this.#options = options
   }
 
-  begin(fields: readonly Field[], payloadBytes: number): Talk[] {
-    if (this.#isClosed || payloadBytes < sharedBytesLeast) return []
-    const free = Math.min(fields.length, this.#options.threads - this.#busy.size)
-    return Array.from({ length: free }, () => this.#begin(fields))
+  begin<K extends TalkKind>(
+    kind: K,
+    settings: Talks[K]['settings'],
+    { bytes, most }: { readonly bytes: number; readonly most: number },
+  ): Talk<K>[] {
+    if (this.#isClosed || bytes < sharedBytesLeast) return []
+    const free = Math.min(most, this.#options.threads - this.#busy.size)
+    return Array.from({ length: free }, () => this.#begin<K>({ talk: kind, settings } as Beginning)) // of one kind
   }
 
   /** Ends all threads, with conversations that go on. */
@@ -70,15 +88,15 @@ export class WorkerThreads implements TalkThreads {
     await Promise.all([...this.#busy.keys(), ...this.#idle.splice(0)].map((worker) => worker.terminate()))
   }
 
-  #begin(fields: readonly Field[]): Talk {
+  #begin<K extends TalkKind>(beginning: Beginning): Talk<K> {
     const worker = this.#idle.pop() ?? this.#start()
     this.#busy.set(worker, [])
-    this.#send(worker, { kind: 'begin', fields })
+    this.#send(worker, { kind: 'begin', beginning })
     return {
       say: (message) =>
         new Promise((resolve, reject) => {
           const waiting = this.#busy.get(worker)
-          if (waiting === undefined) return reject(new AssertionFailed('the thread of the conversation has ended'))
+          if (waiting === undefined) return reject(new ThreadLost('the thread of the conversation has ended'))
           waiting.push({ resolve, reject })
           this.#send(worker, { kind: 'say', message })
         }),
@@ -101,7 +119,8 @@ export class WorkerThreads implements TalkThreads {
     // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
     const entry = new URL(import.meta.url.endsWith('.ts') ? './talk-thread.ts' : './talk-thread.js', import.meta.url)
     const worker = new Worker(entry, {
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB },
+      // Most of what a thread makes lies outside of its heap.
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB, maxYoungGenerationSizeMb: youngMiB },
       execArgv: [],
       env: {},
     })
@@ -110,7 +129,10 @@ export class WorkerThreads implements TalkThreads {
     worker.on('message', (message: FromTalkThread) => {
       const first = this.#busy.get(worker)?.shift()
       if (message.kind === 'said') first?.resolve(message.message)
-      else first?.reject(new AssertionFailed(`a thread broke: ${message.reason}`))
+      else if (message.kind === 'failed') {
+        const { kind, message: text, details } = message.error
+        first?.reject(new NodeError(kind, text, details))
+      } else first?.reject(new AssertionFailed(`a thread broke: ${message.reason}`))
     })
     worker.on('error', (error) => this.#lose(worker, String(error)))
     worker.on('exit', () => this.#lose(worker, 'it ended'))
@@ -122,7 +144,7 @@ export class WorkerThreads implements TalkThreads {
     if (at >= 0) this.#idle.splice(at, 1)
     const waiting = this.#busy.get(worker) ?? []
     this.#busy.delete(worker)
-    for (const { reject } of waiting) reject(new AssertionFailed(`a thread was lost: ${reason}`))
+    for (const { reject } of waiting) reject(new ThreadLost(`a thread was lost: ${reason}`))
   }
 }
 

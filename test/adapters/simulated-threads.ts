@@ -1,10 +1,8 @@
 // Threads of a simulated process: they work in the caller's thread and answer late, in an order that chance decides; some
 // are lost. What they are sent is copied, as it would be for a thread.
 
-import { AssertionFailed } from '../../src/lib/assert.ts'
-import type { Field } from '../../src/model/schema.ts'
-import { SliceColumns, type FromSliceColumns, type ToSliceColumns } from '../../src/work/slice-columns.ts'
-import { handedOver, type Talk, type TalkThreads } from '../../src/work/talks.ts'
+import { type Beginning, beginWork, type TalkKind, type Talks } from '../../src/work/talk-work.ts'
+import { handedOver, type Talk, ThreadLost, type TalkThreads } from '../../src/work/talks.ts'
 
 export interface SimulatedThreadsOptions {
   readonly threads: number
@@ -29,22 +27,22 @@ export class SimulatedThreads implements TalkThreads {
     return this.#free
   }
 
-  begin(fields: readonly Field[]): Talk[] {
-    const count = Math.min(this.#free, fields.length)
+  begin<K extends TalkKind>(kind: K, settings: Talks[K]['settings'], { most }: { readonly most: number }): Talk<K>[] {
+    const count = Math.min(this.#free, most)
     this.#free -= count
-    return Array.from({ length: count }, () => this.#begin(fields))
+    return Array.from({ length: count }, () => this.#begin<K>({ talk: kind, settings } as Beginning)) // of one kind
   }
 
-  #begin(fields: readonly Field[]): Talk {
+  #begin<K extends TalkKind>(beginning: Beginning): Talk<K> {
     const { compress, wait, isLost } = this.#options
-    const columns = new SliceColumns(fields, compress)
+    const work = beginWork(copied(beginning), compress)
     let last: Promise<unknown> = Promise.resolve()
     let lost = false
-    const answer = async (message: ToSliceColumns): Promise<FromSliceColumns> => {
+    const answer = async (message: Talks[K]['to']): Promise<Talks[K]['from']> => {
       await wait()
       lost ||= isLost()
-      if (lost) throw new AssertionFailed('a thread was lost: by chance')
-      return copied(columns.take(message))
+      if (lost) throw new ThreadLost('a thread was lost: by chance')
+      return copied(work.take(message)) as Talks[K]['from'] // it answers what was begun
     }
     return {
       say: (message) => {

@@ -11,7 +11,7 @@ import { toHex } from '../../src/lib/bytes.ts'
 import { type DataSchema, defaultVocabulary, optional, type RecordBatch, systemFields } from '../../src/model/schema.ts'
 import { compressor } from '../../src/open-storage.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { handedOver, WorkerThreads } from '../../src/work/talks.ts'
+import { handedOver, type Talk, WorkerThreads } from '../../src/work/talks.ts'
 import { appendText } from '../helpers/slices.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -71,7 +71,7 @@ async function built(
     firstOffset: 10,
     rows,
     sources: [{ positions: [1], ranges: [0, rows] }],
-    payloadBytes: 1e9,
+    payloadBytes: Math.max(2 ** 20, 10 * rows),
     checkpoint: { number: 0, moved: 0, outcomes: [], attempts: [], writers: [], ids: [] },
   }
   const { physicalHash, logicalHash } = await buildSlice(plan, {
@@ -86,6 +86,9 @@ async function built(
   })
   return { physicalHash, logicalHash }
 }
+
+const begin = (pool: WorkerThreads, bytes: number): Talk<'columns'>[] =>
+  pool.begin('columns', schema.fields, { bytes, most: 9 })
 
 const pools = [1, 2, 4].map((threads) => new WorkerThreads({ threads, heapMiB: 128 }))
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
@@ -131,27 +134,27 @@ describe('a slice', () => {
 
   test('is built without threads where none is free, or the pool is closed', async () => {
     const pool = new WorkerThreads({ threads: 1, heapMiB: 128 })
-    const [talk] = pool.begin(schema.fields, 1e9)
-    expect(pool.begin(schema.fields, 1e9)).toEqual([])
+    const [talk] = begin(pool, 1e9)
+    expect(begin(pool, 1e9)).toEqual([])
     const batches = [batchOf(5000, 8)]
     expect(await built(batches, { threads: pool })).toEqual(await built(batches, {}))
     talk?.end()
-    expect(pool.begin(schema.fields, 1000)).toEqual([])
-    const going = pool.begin(schema.fields, 1e9)
+    expect(begin(pool, 1000)).toEqual([])
+    const going = begin(pool, 1e9)
     expect(going).toHaveLength(1)
     const said = going[0]?.say({ kind: 'end' })
     await Promise.all([expect(said).rejects.toThrow('a thread was lost'), pool.close()])
-    expect(pool.begin(schema.fields, 1e9)).toEqual([])
+    expect(begin(pool, 1e9)).toEqual([])
   })
 })
 
 test('work that breaks fails with what broke it', async () => {
   const pool = new WorkerThreads({ threads: 1, heapMiB: 128 })
-  const [talk] = pool.begin(schema.fields, 1e9)
+  const [talk] = begin(pool, 1e9)
   const [column = never()] = batchOf(1, 1).columns
   await expect(talk?.say({ kind: 'rows', columns: new Map([[99, column]]) })).rejects.toThrow('a field for each column')
   talk?.end()
-  expect(pool.begin(schema.fields, 1e9)).toHaveLength(1)
+  expect(begin(pool, 1e9)).toHaveLength(1)
   await pool.close()
 })
 

@@ -85,11 +85,11 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
     subscribe: (listener) => local.subscribe(listener),
   }
   const catalog = new Catalog({ store, announcements, logger })
+  const own = compressorOf(parts.level)
+  const { delayMs, ...some } = parts.threads
+  const wait = (): Promise<void> => clock.sleep(delayMs())
+  const threads = new SimulatedThreads({ ...some, compress: own.compress, wait })
   if (roles.builder) {
-    const own = compressorOf(parts.level)
-    const { delayMs, ...some } = parts.threads
-    const wait = (): Promise<void> => clock.sleep(delayMs())
-    const threads = new SimulatedThreads({ ...some, compress: own.compress, wait })
     running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, threads, options: cut })
   }
   const builder = running
@@ -104,6 +104,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
         logger,
         limits: defaultLimits(),
         spoolDir: '/nowhere',
+        threads,
         receiptSecret: utf8('a secret that all processes share'),
         haltOf: (dataset) => builder?.status().halted.find((halt) => halt.dataset === dataset)?.reason,
         hasRoom: (bytes) => space.hasRoom(2 * bytes),

@@ -1,0 +1,124 @@
+// Who turns the bytes of a body into rows: this thread, or one that is free for a long body, so that posts and queries
+// beside it do not wait. Two blocks are under way at most; the rows are the same, and so is what is refused.
+
+import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../formats/format.ts'
+import { must } from '../lib/assert.ts'
+import { concatBytes } from '../lib/bytes.ts'
+import { NodeError } from '../model/errors.ts'
+import type { RecordBatch } from '../model/schema.ts'
+import type { FromBodyRows, ToBodyRows } from '../work/talk-work.ts'
+import { type Talk, type TalkThreads, ThreadLost } from '../work/talks.ts'
+
+/** Reads one body, as a `RecordReader`. One that has thrown is used up. */
+export interface BodyReader {
+  readonly fits: boolean
+  /** Takes the next bytes; the rows that have become complete, of these or of earlier ones. */
+  push(chunk: Uint8Array): Promise<readonly RecordBatch[]>
+  finish(): Promise<ParsedBody>
+  /** Lets go of a thread, however it went. Idempotent. */
+  end(): void
+}
+
+const blockBytes = 256 * 1024
+const blocksUnderWay = 2
+
+/** A reader of a body of so many bytes, as far as that is known. */
+export function bodyReader(
+  format: StreamFormat,
+  options: ReaderOptions,
+  by: { readonly threads: TalkThreads | undefined; readonly bytes: number | undefined },
+): BodyReader {
+  const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
+  const [talk] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
+  return talk === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(talk)
+}
+
+class OwnReader implements BodyReader {
+  readonly #reader: RecordReader
+
+  constructor(reader: RecordReader) {
+    this.#reader = reader
+  }
+
+  get fits(): boolean {
+    return this.#reader.fits
+  }
+
+  async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
+    this.#reader.push(chunk)
+    return this.#reader.take()
+  }
+
+  async finish(): Promise<ParsedBody> {
+    return this.#reader.finish()
+  }
+
+  end(): void {
+    // Holds nothing.
+  }
+}
+
+class ThreadReader implements BodyReader {
+  #talk: Talk<'body'> | undefined
+  /** Chunks that are no block yet. */
+  #chunks: Uint8Array[] = []
+  #bytes = 0
+  #underWay: Promise<FromBodyRows>[] = []
+  fits = true
+
+  constructor(talk: Talk<'body'>) {
+    this.#talk = talk
+  }
+
+  async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes < blockBytes) return []
+    const batches = this.#underWay.length < blocksUnderWay ? [] : await this.#next()
+    this.#send()
+    return batches
+  }
+
+  async finish(): Promise<ParsedBody> {
+    if (this.#bytes > 0) this.#send()
+    const batches: RecordBatch[] = []
+    while (this.#underWay.length > 0) batches.push(...(await this.#next()))
+    const last = await this.#say({ kind: 'end' })
+    this.fits &&= last.fits
+    return { records: 0, ...last.ended, batches: [...batches, ...last.batches] }
+  }
+
+  end(): void {
+    this.#talk?.end()
+    this.#talk = undefined
+  }
+
+  #say(message: ToBodyRows): Promise<FromBodyRows> {
+    return must(this.#talk, 'a conversation goes on').say(message).catch(told)
+  }
+
+  #send(): void {
+    const block = this.#say({ kind: 'bytes', bytes: concatBytes(this.#chunks) })
+    // Its failure is met when its turn comes.
+    block.catch(() => {})
+    this.#underWay.push(block)
+    this.#chunks = []
+    this.#bytes = 0
+  }
+
+  async #next(): Promise<readonly RecordBatch[]> {
+    const answer = await this.#underWay.shift()
+    this.fits &&= answer?.fits === true
+    return answer?.batches ?? []
+  }
+}
+
+/** A lost thread is no fault of the body. */
+function told(error: unknown): never {
+  if (!(error instanceof ThreadLost)) throw error
+  throw new NodeError('Saturated', 'The thread that read the body was lost; nothing was stored.', {
+    hint: 'Send it again in a moment, or in smaller batches.',
+    retryAfterSeconds: 1,
+    cause: error,
+  })
+}
