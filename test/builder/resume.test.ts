@@ -131,7 +131,7 @@ describe('a log that does not fit the store halts the partition', () => {
 
   test('NewerLog and LogDamaged: a message of a later version, or with a wrong checksum', async () => {
     const newer = writer.rows(a, [{}])
-    newer[7] = '2'.charCodeAt(0)
+    newer[7] = '3'.charCodeAt(0)
     expect(await reasons(await logOf([...beginning(), newer]))).toEqual([[undefined, 'NewerLog']])
     const damaged = writer.rows(a, [{}])
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1

@@ -43,10 +43,7 @@ interface SplitRecord {
 const nulMessage = 'A NUL byte is no text, unless its cell is quoted.'
 
 /** A format of cells. */
-interface Dialect {
-  readonly separator: Separator
-  readonly mediaType: string
-}
+type Dialect = Readonly<{ separator: Separator; mediaType: string }>
 
 class CsvInferrer extends BodyInferrer {
   private readonly options: InferOptions
@@ -372,33 +369,35 @@ class CsvReader extends BodyReader {
 
 const unclosedMessage = 'The quote that opens this cell is never closed.'
 
-const csvDialect: Dialect = { separator: commas, mediaType: 'text/csv' }
-const tsvDialect: Dialect = { separator: tabs, mediaType: 'text/tab-separated-values' }
-
-export const csv: StreamFormat = {
-  kind: 'stream',
+export const csv = separatedBy(commas, {
   name: 'csv',
   title: 'CSV',
   mediaTypes: ['text/csv'],
   extensions: ['csv'],
   about: 'RFC 4180',
   example: 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
-  isLines: true,
-  hasHeader: true,
-  createReader: (options) => new CsvReader(options, csvDialect),
-  createInferrer: (options) => new CsvInferrer(options, csvDialect),
-}
+})
 
-export const tsv: StreamFormat = {
-  kind: 'stream',
+export const tsv = separatedBy(tabs, {
   name: 'tsv',
   title: 'TSV',
   mediaTypes: ['text/tab-separated-values'],
   extensions: ['tsv', 'tab'],
   about: 'as CSV, with tabs between cells',
   example: 'event_time\tsensor\tcelsius\n2026-01-31T12:00:00Z\ts1\t21.5\n',
-  isLines: true,
-  hasHeader: true,
-  createReader: (options) => new CsvReader(options, tsvDialect),
-  createInferrer: (options) => new CsvInferrer(options, tsvDialect),
+})
+
+function separatedBy(
+  separator: Separator,
+  words: Pick<StreamFormat, 'name' | 'title' | 'mediaTypes' | 'extensions' | 'about' | 'example'>,
+): StreamFormat {
+  const dialect = { separator, mediaType: words.mediaTypes[0] ?? '' }
+  return {
+    kind: 'stream',
+    ...words,
+    isLines: true,
+    hasHeader: true,
+    createReader: (options) => new CsvReader(options, dialect),
+    createInferrer: (options) => new CsvInferrer(options, dialect),
+  }
 }
