@@ -34,11 +34,7 @@ import {
 } from './cells.ts'
 
 /** A record, and whether its cells could be told apart. */
-interface SplitRecord {
-  readonly start: number
-  readonly end: number
-  readonly isSplit: boolean
-}
+type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
 
 const nulMessage = 'A NUL byte is no text, unless its cell is quoted.'
 
