@@ -9,7 +9,7 @@ import { timeUnits } from '../odf/tables.ts'
 import { columnLayout, integerType, itemName, noZone } from './columns.ts'
 
 export const metadataV5 = 4
-const metadataV4 = 3
+export const metadataV4 = 3
 /** Members of the union MessageHeader. */
 export const messageHeaders = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const
 
@@ -213,26 +213,27 @@ function plainType(reader: FlatBufferReader, table: TableCursor, member: number)
 
 const durationType = 18
 
-/** The first column, at any depth, that is a duration, in the schema message `bytes`. Throws DecodeError. */
-export function firstDuration(bytes: Uint8Array): string | undefined {
+/** The columns that are durations, or have some inside, in the schema message `bytes`. Throws DecodeError. */
+export function durationColumns(bytes: Uint8Array): string[] {
   // The mark and the length before a message, which some writers left out.
   const isFramed = bytes.length >= 8 && bytes.subarray(0, 4).every((byte) => byte === 255)
   const reader = new FlatBufferReader(isFramed ? bytes.subarray(8) : bytes, 'Arrow schema')
-  return amongFields(reader, decodeIpcMessage(reader).header, 1)
-}
-
-/** The fields stand in `slot` of a schema (1) or of a field (5). */
-function amongFields(reader: FlatBufferReader, table: TableCursor, slot: number): string | undefined {
-  const at = reader.offset(table, slot)
-  if (at === 0) return undefined
-  for (const position of reader.offsetVector(at)) {
-    const field = reader.table(table, position)
-    if (reader.u8Field(field, 2) === durationType) {
+  const { header } = decodeIpcMessage(reader)
+  return fieldsIn(reader, header, 1)
+    .filter((field) => hasDuration(reader, field))
+    .map((field) => {
       const nameAt = reader.offset(field, 0)
       return nameAt === 0 ? '' : reader.string(nameAt)
-    }
-    const inside = amongFields(reader, field, 5)
-    if (inside !== undefined) return inside
-  }
-  return undefined
+    })
+}
+
+function hasDuration(reader: FlatBufferReader, field: TableCursor): boolean {
+  if (reader.u8Field(field, 2) === durationType) return true
+  return fieldsIn(reader, field, 5).some((child) => hasDuration(reader, child))
+}
+
+/** The fields that stand in `slot` of a schema (1) or of a field (5). */
+function fieldsIn(reader: FlatBufferReader, table: TableCursor, slot: number): TableCursor[] {
+  const at = reader.offset(table, slot)
+  return at === 0 ? [] : reader.offsetVector(at).map((position) => reader.table(table, position))
 }

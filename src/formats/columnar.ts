@@ -30,6 +30,8 @@ export interface ColumnarFile {
    */
   readonly fields: readonly Field[]
   readonly rows: number
+  /** Why columns cannot be read, by their places in `fields`, whose types then mean nothing. Nobody asks for these. */
+  readonly refused: ReadonlyMap<number, NodeError>
   /** The column that holds the features' geometries as GeoJSON text, where the file names one. */
   readonly geometry?: number
   /**
@@ -79,10 +81,12 @@ export class ColumnarReader implements FileReader {
       const type = datasetType(innerType(field.type))
       if (isZoneless(field) && options.timeZone === undefined) throw zoneless(name)
       if (folded === eventTimeName) {
+        this.#demand(index)
         eventTimePosition ??= known.length + added.length
         if (type?.kind === 'Date') eventTime = type
       } else if (!knownNames.has(folded)) {
         checkColumnName(name)
+        this.#demand(index)
         knownNames.add(folded)
         if (type === undefined) valueless.push(name)
         else added.push({ name, type: optional(type) })
@@ -149,12 +153,19 @@ export class ColumnarReader implements FileReader {
       } else if (taken.has(column)) {
         faults.addBare({ column: name, kind: 'DuplicateField', message: `The file has two columns '${name}'.` })
       } else {
+        this.#demand(source)
         taken.add(column)
         const to = must(plan.columns[column], 'a column of the plan')
         targets.push({ source, column, cast: new ColumnCast(innerType(field.type), to, { plan, options, faults }) })
       }
     }
     return targets
+  }
+
+  /** Throws where a column that is used cannot be read; nobody minds one that is not used. */
+  #demand(source: number): void {
+    const refusal = this.#file.refused.get(source)
+    if (refusal !== undefined) throw refusal
   }
 }
 

@@ -41,7 +41,8 @@ export class LeafCursor {
   constructor(leaf: Leaf, pages: ChunkPages) {
     this.leaf = leaf
     this.pages = pages
-    const { physical, width } = leaf.leafType
+    const { physical, width, refusal } = leaf.leafType
+    if (refusal !== undefined) throw refusal
     this.values = new ChunkValues({ physical, width })
     this.definition = new Uint8Array(leaf.maxDefinition > 0 ? pieceEntries : 0)
     this.repetition = new Uint8Array(leaf.maxRepetition > 0 ? pieceEntries : 0)

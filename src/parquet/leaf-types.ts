@@ -6,7 +6,7 @@ import type { DataType, TimeUnit } from '../model/schema.ts'
 import { logicalTypes, type SchemaElement } from './footer.ts'
 import { physicalTypes as physical } from './page-header.ts'
 import { physicalNames } from './page-values.ts'
-import { damaged, unsupported } from './refusals.ts'
+import { damaged, unsupported, UnsupportedParquet } from './refusals.ts'
 import {
   type Convert,
   fixedDecimals,
@@ -28,12 +28,14 @@ export interface LeafType {
   readonly width: number
   readonly reading: 'fixed' | 'bytes' | 'uuid' | 'decimalBytes' | 'none'
   readonly convert?: Convert
+  /** Why values are not read; then the rest means nothing. */
+  readonly refusal?: UnsupportedParquet
 }
 
 const widths = [1, 4, 8, 12, 4, 8, 0]
 const mostFixedBytes = 2 ** 20
 
-/** The type of a leaf. Throws DecodeError for a schema that is none, UnsupportedParquet for what is not read here. */
+/** The type of a leaf, with a refusal where it is not read here. Throws DecodeError for a schema that is none. */
 export function leafType(element: SchemaElement): LeafType {
   const type = element.physical ?? damaged('has neither a type nor columns in it')
   const width = type === physical.fixed ? element.typeLength : widths[type]
@@ -42,7 +44,12 @@ export function leafType(element: SchemaElement): LeafType {
     return damaged(`has values of ${width} bytes`)
   }
   const read: Reading = { element, physical: type, width }
-  return byLogicalType(read) ?? byConvertedType(read) ?? plainType(read)
+  try {
+    return byLogicalType(read) ?? byConvertedType(read) ?? plainType(read)
+  } catch (refusal) {
+    if (!(refusal instanceof UnsupportedParquet)) throw refusal
+    return { type: { kind: 'String' }, physical: type, width, reading: 'none', refusal }
+  }
 }
 
 interface Reading {

@@ -79,6 +79,7 @@ function footerOf(bytes: Uint8Array): Footer {
 
 function sliceColumn({ node, leaves }: FileColumn): SliceColumn {
   try {
+    for (const { leafType } of leaves) if (leafType.refusal !== undefined) throw leafType.refusal
     return { field: { name: node.name, type: columnType(node) }, leaf: must(leaves[0], 'a leaf') }
   } catch (error) {
     throw inColumn(error, node.name)

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { type ColumnarFile, ColumnarReader } from '../../src/formats/columnar.ts'
 import type { InferOptions, Inferred, ReaderOptions } from '../../src/formats/format.ts'
+import { NodeError } from '../../src/model/errors.ts'
 import { type Column, type DataType, type Field, optional, type RecordBatch, typeText } from '../../src/model/schema.ts'
 import { base, collected, failureOf, optionalField, readerOptions, rowsOf } from './reading.ts'
 
@@ -48,6 +49,7 @@ function fileOf(batches: readonly (readonly Column[])[], geometry?: number): Col
   return {
     asked,
     fields: first.map(({ name, type }) => ({ name, type: optional(type) })),
+    refused: new Map(),
     rows: batches.reduce((sum, columns) => sum + (columns[0]?.rows ?? 0), 0),
     ...(geometry === undefined ? {} : { geometry }),
     async *batches(columns) {
@@ -86,6 +88,31 @@ function infer(file: ColumnarFile, more: Partial<InferOptions> = {}): Promise<In
 }
 
 const columnsOf = ({ fields }: Inferred): string[] => fields.map(({ name, type }) => `${name} ${typeText(type)}`)
+
+describe('a column that cannot be read', () => {
+  const error = new NodeError('UnsupportedEncoding', 'The column "odd" is odd. Nothing was stored.')
+  const file = (): ReturnType<typeof fileOf> => ({
+    ...oneBatch(textColumn('odd', ['?']), integerColumn('n', [1])),
+    refused: new Map([[0, error]]),
+  })
+  const n = optionalField('n', int64)
+
+  test('is left out where it is ignored and the dataset does not have it', async () => {
+    const odd = file()
+    expect(await rows(odd, [n], { unknownFields: 'ignore' })).toEqual([[null, 1n]])
+    expect(odd.asked).toEqual([[1]])
+    expect(await faultsOf(odd, [n])).toEqual([['UnknownField', 'file', 'odd']])
+  })
+
+  test('refuses the file where it is used: as a column of the dataset, as one that is added, as its event time', async () => {
+    const withOdd = [n, optionalField('ODD', string)]
+    expect(await failureOf(rows(file(), withOdd, { unknownFields: 'ignore' }))).toBe(error)
+    expect(await failureOf(infer(file()))).toBe(error)
+    expect(columnsOf(await infer(file(), { known: withOdd }))).toEqual(['n Int64?', 'ODD String?'])
+    const vocabulary = { ...base.vocabulary, eventTimeColumn: 'odd' }
+    expect(await failureOf(infer(file(), { vocabulary }))).toBe(error)
+  })
+})
 
 describe('columns of a file', () => {
   test('go where their names say, in any order and case; only these are read, others are null', async () => {
@@ -209,7 +236,7 @@ describe('the columns of a new dataset', () => {
       { kind: 'Binary' },
     ]
     const fields = types.map((type, i) => optionalField(`c${i}`, type))
-    const inferred = await infer({ fields, rows: 7, batches: () => fileOf([]).batches([]) })
+    const inferred = await infer({ fields, rows: 7, refused: new Map(), batches: () => fileOf([]).batches([]) })
     expect(inferred.records).toBe(7)
     expect(columnsOf(inferred)).toEqual([
       'c0 Int64?',

@@ -39,7 +39,8 @@ test('another coordinate system is refused with the command that reprojects', as
     ['geo-3857.parquet', 'EPSG:3857'],
     ['geo-no-crs.parquet', 'null'],
   ] as const) {
-    const error = await open(fixture(name)).catch((thrown: unknown) => thrown)
+    const file = await open(fixture(name))
+    const error = file.refused.get(file.geometry ?? -1)
     expect(error).toBeInstanceOf(NodeError)
     expect(error).toMatchObject({
       kind: 'UnsupportedCrs',

@@ -34,6 +34,7 @@ export function open(bytes: Uint8Array): Promise<ColumnarFile> {
 /** All columns of a file. */
 export async function readAll(bytes: Uint8Array): Promise<ReadColumn[]> {
   const file = await open(bytes)
+  for (const error of file.refused.values()) throw error
   const values: (string | boolean | null)[][] = file.fields.map(() => [])
   for await (const batch of file.batches(file.fields.map((_, i) => i))) {
     for (const [i, column] of batch.columns.entries()) {

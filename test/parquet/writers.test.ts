@@ -4,7 +4,8 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { fixture, open, type ReadColumn, readAll, refusal } from './parquet-helper.ts'
+import { collected } from '../formats/reading.ts'
+import { columnTexts, fixture, open, type ReadColumn, readAll, refusal } from './parquet-helper.ts'
 
 const folder = fileURLToPath(new URL('../fixtures/parquet', import.meta.url))
 const expected = JSON.parse(new TextDecoder().decode(fixture('writers.json'))) as ReadColumn[]
@@ -77,5 +78,22 @@ describe('single things', () => {
       kind: 'UnsupportedEncoding',
       message: expect.stringContaining('"d" is a duration'),
     })
+  })
+
+  test('columns that are refused stop only who asks for them', async () => {
+    const file = await open(fixture('refused-columns.parquet'))
+    const names = file.fields.map(({ name }) => name)
+    expect([...file.refused.keys()].map((place) => names[place])).toEqual(['digits', 'spans', 'inside'])
+    const values: unknown[] = []
+    for await (const { columns } of file.batches([names.indexOf('first'), names.indexOf('last')])) {
+      values.push(columns.map(columnTexts))
+    }
+    expect(values).toEqual([
+      [
+        ['1', null],
+        ['a', 'b'],
+      ],
+    ])
+    await expect(collected(file.batches([names.indexOf('digits')]))).rejects.toThrow('60 digits')
   })
 })

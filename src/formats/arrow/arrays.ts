@@ -22,7 +22,7 @@ import {
   StructValues,
   viewRanges,
 } from './nested-values.ts'
-import type { ArrowField, ArrowType } from './types.ts'
+import { type ArrowField, type ArrowType, childrenOf, type StoredType, storageOf } from './types.ts'
 import {
   type ArrowValues,
   BoolValues,
@@ -67,21 +67,22 @@ export class ArrayReader {
   }
 
   /** Passes over the next array. */
-  skip({ type: said, dictionary }: ArrowField): void {
+  skip({ type, dictionary }: ArrowField): void {
     const body = this.#body
-    const type = said.kind === 'geometry' ? said.storage : said
     body.node()
     if (dictionary !== undefined) {
       body.skipBuffers(2)
       return
     }
-    body.skipBuffers(buffersOf(type))
-    if (type.kind === 'views') body.skipBuffers(body.viewBuffers())
+    const stored = storageOf(type)
+    body.skipBuffers(buffersOf(stored, body.isOld))
+    if (stored.kind === 'views') body.skipBuffers(body.viewBuffers())
     for (const child of childrenOf(type)) this.skip(child)
   }
 
   async #values(type: ArrowType, node: Node): Promise<ArrowValues> {
     const { rows } = node
+    if (type.kind === 'refused') throw type.error
     // Neither has a bitmap, whatever its node says.
     if (type.kind === 'null') return new NullValues(rows, undefined)
     if (type.kind === 'runs') return this.#runs(type, rows)
@@ -186,8 +187,8 @@ interface Node {
 type NestedType = Extract<ArrowType, { readonly kind: 'struct' | 'list' | 'fixedList' }>
 type RunsType = Extract<ArrowType, { readonly kind: 'runs' }>
 
-/** Buffers of an array itself: without those of its children, and without what views point to. */
-function buffersOf(type: ArrowType): number {
+/** Buffers of an array itself: without those of its children, and without what views point to. Old unions have a bitmap. */
+function buffersOf(type: StoredType, isOld: boolean): number {
   switch (type.kind) {
     case 'null':
     case 'runs':
@@ -199,22 +200,10 @@ function buffersOf(type: ArrowType): number {
       return type.areViews ? 3 : 2
     case 'bytes':
       return 3
+    case 'union':
+      return (isOld ? 1 : 0) + (type.isDense ? 2 : 1)
     default:
       return 2
-  }
-}
-
-function childrenOf(type: ArrowType): readonly ArrowField[] {
-  switch (type.kind) {
-    case 'struct':
-      return type.fields
-    case 'list':
-    case 'fixedList':
-      return [type.item]
-    case 'runs':
-      return [type.ends, type.values]
-    default:
-      return []
   }
 }
 

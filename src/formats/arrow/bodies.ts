@@ -3,7 +3,7 @@
 
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import { longVector } from '../../arrow/ipc-schema.ts'
+import { longVector, metadataV4 } from '../../arrow/ipc-schema.ts'
 import { copyBytes } from '../../lib/bytes.ts'
 import { readLz4Frame } from '../../lib/lz4.ts'
 import type { TableCursor } from '../../odf/flatbuffer-reader.ts'
@@ -24,6 +24,8 @@ const codecs: readonly Codec[] = ['lz4', 'zstd']
 /** Hands out nodes and buffers one after the other, as the fields need them. Methods throw DecodeError. */
 export class Body {
   readonly rows: number
+  /** Whether its metadata are of version V4. */
+  readonly isOld: boolean
   /** Bytes of the buffers that were taken. */
   heldBytes = 0
   readonly #window: Window
@@ -44,6 +46,7 @@ export class Body {
       longVector(metadata, reader, reader.offset(batch, slot), each)
     const rows = reader.u64Field(batch, 0)
     this.rows = typeof rows === 'bigint' || rows > maxRows ? damaged('has impossibly many rows') : rows
+    this.isOld = reader.i16Field(reader.root(), 0) === metadataV4
     this.#window = window
     this.#message = message
     this.#nodes = longs(1, 2)

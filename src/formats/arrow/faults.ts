@@ -8,8 +8,12 @@ export const messageTables = 'Arrow message'
 export const footerTables = 'Arrow footer'
 
 /** Data that are well-formed as far as one can see, and have something that is not read. */
-class UnsupportedArrow extends DecodeError {
+export class UnsupportedArrow extends DecodeError {
   override readonly name = 'UnsupportedArrow'
+
+  constructor(reason: string) {
+    super(what, reason)
+  }
 }
 
 /** The data are damaged, or say of themselves what is not so. `reason` follows "The body" or "The column …". */
@@ -19,7 +23,7 @@ export function damaged(reason: string): never {
 
 /** The data have what is not read here. `reason` follows "The body" or "The column …". */
 export function unsupported(reason: string): never {
-  throw new UnsupportedArrow(what, reason)
+  throw new UnsupportedArrow(reason)
 }
 
 /** Where a fault is. Batches count from 0, dictionaries apart. */
@@ -29,8 +33,12 @@ export interface Place {
 }
 
 /** The error for what was thrown at `place`; errors that are complete are handed through. */
-export function located(error: unknown, { column, batch }: Place): unknown {
-  if (!(error instanceof DecodeError)) return error
+export function located(error: unknown, place: Place): unknown {
+  return error instanceof DecodeError ? told(error, place) : error
+}
+
+/** What a caller is told of an error at its place. */
+export function told(error: DecodeError, { column, batch }: Place): NodeError {
   const of = batch === undefined ? '' : ` of record batch ${batch}`
   const subject =
     column !== undefined

@@ -12,12 +12,12 @@ import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
 import { ArrayReader } from './arrays.ts'
 import { Body } from './bodies.ts'
-import { at, damaged, shown, unsupported } from './faults.ts'
+import { at, damaged, shown, told, unsupported } from './faults.ts'
 import { type ArrowSource, type IpcMessage, openArrowSource, Window } from './messages.ts'
 import { Dictionary } from './nested-values.ts'
 import { type BatchColumn, pieces } from './pieces.ts'
 import { readSchema } from './schema.ts'
-import { type ArrowField, columnField, isNested } from './types.ts'
+import { type ArrowField, childrenOf, columnField, isNested, refusalOf } from './types.ts'
 
 const MiB = 1024 * 1024
 /** Most bytes that the dictionaries of the columns that are read may take together. */
@@ -56,9 +56,21 @@ export async function openArrow(
   return {
     fields: fields.map(columnField),
     rows,
+    refused: refusedColumns(fields),
     ...(geometry < 0 ? {} : { geometry }),
     batches: (columns) => readBatches({ window, source, fields, types, recordBytes }, columns),
   }
+}
+
+function refusedColumns(fields: readonly ArrowField[]): Map<number, NodeError> {
+  const refused = new Map<number, NodeError>()
+  for (const [index, { name, type }] of fields.entries()) {
+    const refusal = refusalOf(type)
+    if (refusal !== undefined) {
+      refused.set(index, refusal instanceof NodeError ? refusal : told(refusal, { column: name }))
+    }
+  }
+  return refused
 }
 
 /** The fields whose values are in the dictionary of an id, by id. */
@@ -75,9 +87,7 @@ function dictionaryTypes(fields: readonly ArrowField[]): DictionaryTypes {
       }
       types.set(dictionary.id, { name, type })
     }
-    if (type.kind === 'struct') for (const field of type.fields) visit(field, column)
-    if (type.kind === 'list' || type.kind === 'fixedList') visit(type.item, column)
-    if (type.kind === 'runs') visit(type.values, column)
+    for (const child of childrenOf(type)) visit(child, column)
   }
   for (const field of fields) visit(field, field.name)
   return types

@@ -4,7 +4,7 @@
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { parseJson, toPlain } from '../../json/json.ts'
 import { must } from '../../lib/assert.ts'
-import { DecodeError } from '../../model/errors.ts'
+import { DecodeError, NodeError } from '../../model/errors.ts'
 import {
   GeometryFault,
   geometryText,
@@ -16,7 +16,7 @@ import {
 } from '../geometry-text.ts'
 import type { JsonText } from '../json-text.ts'
 import { wkbToGeoJson } from '../wkb.ts'
-import { damaged, unsupported } from './faults.ts'
+import { damaged, unsupported, UnsupportedArrow } from './faults.ts'
 import { ListValues, StructValues } from './nested-values.ts'
 import type { ArrowField, ArrowType, GeometryForm } from './types.ts'
 import { type ArrowValues, FixedValues, type SharedRows, VariableValues } from './values.ts'
@@ -43,20 +43,26 @@ export interface Extension {
 }
 
 /**
- * The type of a field of an extension: a geometry where it is one, else `storage`. Throws NodeError `UnsupportedCrs`,
- * DecodeError where the storage is not that of the geometry.
+ * The type of a field of an extension: a geometry where it is one, else `storage`. A geometry whose coordinates are not read
+ * is one all the same: its storage is refused. Throws DecodeError where the storage is not that of the geometry.
  */
 export function geometryType(column: string, { name, metadata }: Extension, storage: ArrowType): ArrowType {
   const form = name.startsWith(extensionPrefix) ? nativeForms.get(name.slice(extensionPrefix.length)) : undefined
   const isWkb = name === 'geoarrow.wkb' || name === 'ogc.wkb'
-  if (form === undefined && !isWkb) return storage
-  checkCrs(column, metadata)
-  if (form !== undefined) {
-    checkStorage(storage, form.lists)
-    return { kind: 'geometry', form, storage }
+  if (form === undefined && !isWkb) {
+    const isRefused = storage.kind === 'refused' && name.startsWith(extensionPrefix)
+    return isRefused ? { kind: 'geometry', form: 'wkb', storage } : storage
+  }
+  const geometry = { kind: 'geometry', form: form ?? 'wkb' } as const
+  try {
+    checkCrs(column, metadata)
+    if (form !== undefined) checkStorage(storage, form.lists)
+  } catch (error) {
+    if (!(error instanceof UnsupportedArrow || error instanceof NodeError)) throw error
+    return { ...geometry, storage: { kind: 'refused', error, storage } }
   }
   const isBinary = (storage.kind === 'bytes' || storage.kind === 'views') && !storage.isText
-  return isBinary ? { kind: 'geometry', form: 'wkb', storage } : damaged('is well-known binary, but holds no bytes')
+  return form !== undefined || isBinary ? { ...geometry, storage } : damaged('is well-known binary, but holds no bytes')
 }
 
 /** A coordinate system that is not named is taken at its positions, which are judged one by one. */

@@ -10,12 +10,14 @@ import type { DataType } from '../../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../../odf/flatbuffer-reader.ts'
 import { timeUnits } from '../../odf/tables.ts'
 import { type Extension, geometryType } from './geometry.ts'
-import { located, damaged, shown, unsupported } from './faults.ts'
-import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex } from './types.ts'
+import { located, damaged, shown, unsupported, UnsupportedArrow } from './faults.ts'
+import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex, storageOf } from './types.ts'
 
 /** Most levels of fields inside of fields. */
 const maxDepth = 16
 const maxPrecision = 38
+/** Values of one width, which are not looked at. */
+const plain: ArrowType = { kind: 'fixedBytes', width: 0, isUuid: false }
 /** The columns that a node adds, which a file may have besides those of the dataset. */
 const systemColumns = 4
 
@@ -40,8 +42,9 @@ const members = {
 } as const
 
 /**
- * The fields of a schema table. Throws NodeError `UnsupportedEncoding` for what cannot be a column, `RecordsDoNotFit` for
- * more than `columns` of them and the system columns; DecodeError where the table is damaged.
+ * The fields of a schema table; those that cannot be columns are, or hold, `refused` ones. Throws NodeError
+ * `UnsupportedEncoding` for fields whose buffers cannot be counted, `RecordsDoNotFit` for more than `columns` of them and the
+ * system columns; DecodeError where the table is damaged.
  */
 export function readSchema(reader: FlatBufferReader, schema: TableCursor, columns: number): ArrowField[] {
   if (reader.i16Field(schema, 0) !== 0) unsupported('has big-endian data; write it on a little-endian machine')
@@ -149,12 +152,10 @@ class FieldTables {
     const width = reader.i32Field(table, 2, 128) / 8
     if (width !== 4 && width !== 8 && width !== 16 && width !== 32) return damaged('has decimals of an unknown width')
     if (precision < 1 || precision > 76 || Math.abs(scale) > 1000) return damaged('has decimals without digits')
-    if (decimalForm({ precision, scale }).precision > maxPrecision) {
-      return unsupported(
-        `has decimals of ${precision} digits and scale ${scale}; a column holds ${maxPrecision} digits at most`,
-      )
-    }
-    return { kind: 'decimal', width, precision, scale }
+    const type: ArrowType = { kind: 'decimal', width, precision, scale }
+    if (decimalForm({ precision, scale }).precision <= maxPrecision) return type
+    const reason = `has decimals of ${precision} digits and scale ${scale}; a column holds ${maxPrecision} digits at most`
+    return refused(type, reason)
   }
 
   #timeType(table: TableCursor, member: number): ArrowType | undefined {
@@ -179,11 +180,9 @@ class FieldTables {
         return fixed(hasZone ? { kind: 'Timestamp', unit, timezone: 'UTC' } : { kind: 'Timestamp', unit })
       }
       case members.duration:
-        return unsupported('holds durations, which no dataset has; cast them to integers')
+        return refused(plain, 'holds durations, which no dataset has; cast them to integers')
       case members.interval:
-        return unsupported('holds intervals, which no dataset has; cast them to text')
-      case members.union:
-        return unsupported('is a union, which no dataset has; split it into columns')
+        return refused(plain, 'holds intervals, which no dataset has; cast them to text')
       default:
         return undefined
     }
@@ -196,6 +195,12 @@ class FieldTables {
       this.field(reader.table(field, position), depth + 1),
     )
     if (member === members.struct) return structOf(children)
+    if (member === members.union) {
+      const mode = reader.i16Field(table, 0)
+      if (mode !== 0 && mode !== 1) return damaged('is a union of an unknown mode')
+      const union = { kind: 'union', isDense: mode === 1, fields: children } as const
+      return refused(union, 'is a union, which no dataset has; split it into columns')
+    }
     const [item, other] = children
     if (member === members.runEndEncoded) {
       if (item === undefined || other === undefined || children.length !== 2)
@@ -205,7 +210,7 @@ class FieldTables {
     if (item === undefined || children.length !== 1) {
       return listNames.has(member)
         ? damaged('is a list without an item')
-        : unsupported(`has an unknown type (${member})`)
+        : unsupported(`has an unknown type (${member}), whose buffers cannot be counted`)
     }
     switch (member) {
       case typeMembers.list:
@@ -221,7 +226,7 @@ class FieldTables {
         return length < 0 ? damaged('has lists of a negative length') : { kind: 'fixedList', length, item }
       }
       default:
-        return unsupported(`has an unknown type (${member})`)
+        return unsupported(`has an unknown type (${member}), whose buffers cannot be counted`)
     }
   }
 
@@ -262,6 +267,10 @@ const listNames: ReadonlySet<number> = new Set([
   members.fixedSizeList,
 ])
 
+function refused(storage: Extract<ArrowType, { kind: 'refused' }>['storage'], reason: string): ArrowType {
+  return { kind: 'refused', error: new UnsupportedArrow(reason), storage }
+}
+
 function fixed(column: DataType | undefined): ArrowType {
   return column === undefined ? damaged('has a type of unknown width or unit') : { kind: 'fixed', column }
 }
@@ -270,7 +279,7 @@ function fixed(column: DataType | undefined): ArrowType {
 function structOf(fields: readonly ArrowField[]): ArrowType {
   const names = new Set<string>()
   for (const { name } of fields) {
-    if (names.has(name)) unsupported(`holds structs with two fields ${shown(name)}`)
+    if (names.has(name)) return refused({ kind: 'struct', fields }, `holds structs with two fields ${shown(name)}`)
     names.add(name)
   }
   return { kind: 'struct', fields }
@@ -279,7 +288,8 @@ function structOf(fields: readonly ArrowField[]): ArrowType {
 /** The entries of a map, whatever its writer called them. */
 function entryOf(entries: ArrowField): ArrowField {
   const { type } = entries
-  const [key, value] = type.kind === 'struct' ? type.fields : []
+  const stored = storageOf(type)
+  const [key, value] = stored.kind === 'struct' ? stored.fields : []
   if (key === undefined || value === undefined) return damaged('is a map without keys and values')
   return {
     ...entries,

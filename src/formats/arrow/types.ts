@@ -1,6 +1,8 @@
 // The fields of an Arrow schema as they lie in record batches, and the type of the column that each becomes.
 
+import type { NodeError } from '../../model/errors.ts'
 import type { DataType, Field } from '../../model/schema.ts'
+import type { UnsupportedArrow } from './faults.ts'
 
 export interface ArrowField {
   readonly name: string
@@ -19,7 +21,7 @@ export interface DictionaryIndex {
  * How the values of a field lie in buffers.
  * `fixed`: as in a column of `column`. `decimal`: integers of `width` bytes, of `scale` digits (below 0: tens, hundreds …).
  * `bytes`: cut by offsets. `views`: 16 bytes a value, which hold or find it. `runs`: values, each with the row at which the
- * next begins.
+ * next begins. `refused`: values that are not read, whose column can still be passed over.
  */
 export type ArrowType =
   | { readonly kind: 'null' }
@@ -36,6 +38,52 @@ export type ArrowType =
   | { readonly kind: 'fixedList'; readonly length: number; readonly item: ArrowField }
   | { readonly kind: 'runs'; readonly ends: ArrowField; readonly values: ArrowField }
   | { readonly kind: 'geometry'; readonly form: GeometryForm | 'wkb'; readonly storage: ArrowType }
+  | { readonly kind: 'refused'; readonly error: Refusal; readonly storage: ArrowType | UnionType }
+
+/** Why values are not read. */
+export type Refusal = UnsupportedArrow | NodeError
+
+interface UnionType {
+  readonly kind: 'union'
+  readonly isDense: boolean
+  readonly fields: readonly ArrowField[]
+}
+
+/** What lies in buffers. */
+export type StoredType = Exclude<ArrowType, { readonly kind: 'geometry' | 'refused' }> | UnionType
+
+/** How values lie, whatever they mean. */
+export function storageOf(type: ArrowType | UnionType): StoredType {
+  return type.kind === 'geometry' || type.kind === 'refused' ? storageOf(type.storage) : type
+}
+
+/** The fields inside of one. */
+export function childrenOf(type: ArrowType): readonly ArrowField[] {
+  const stored = storageOf(type)
+  switch (stored.kind) {
+    case 'struct':
+    case 'union':
+      return stored.fields
+    case 'list':
+    case 'fixedList':
+      return [stored.item]
+    case 'runs':
+      return [stored.ends, stored.values]
+    default:
+      return []
+  }
+}
+
+/** Why a field cannot become a column, where it, or what is inside of it, cannot. */
+export function refusalOf(type: ArrowType): Refusal | undefined {
+  if (type.kind === 'refused') return type.error
+  if (type.kind === 'geometry') return refusalOf(type.storage)
+  for (const child of childrenOf(type)) {
+    const found = refusalOf(child.type)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
 
 /** A geometry of positions: its type in GeoJSON, how many lists are around a position, what the innermost lists are. */
 export interface GeometryForm {

@@ -2,19 +2,19 @@
 // footer is judged before anything else is read; then rows come in batches, one page per column in memory, whatever the
 // size of row groups. Source: https://parquet.apache.org/docs/file-format/
 
-import { firstDuration } from '../../arrow/ipc-schema.ts'
+import { durationColumns } from '../../arrow/ipc-schema.ts'
 import type { Limits } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { optional } from '../../model/schema.ts'
 import { type FileColumn, fileColumns } from '../../parquet/file-columns.ts'
 import { checkChunk, type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
-import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
 import { readBatches } from './batches.ts'
 import { located, malformed, notRead } from './faults.ts'
-import { geoColumns, geoKey } from './geo-columns.ts'
-import { checkCodec, pageSource } from './page-source.ts'
+import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
+import { codecFault, pageSource } from './page-source.ts'
 
 /** Key of the metadata of the file that holds the Arrow schema it was written from. */
 const arrowKey = 'ARROW:schema'
@@ -28,10 +28,10 @@ export interface ParquetOptions {
 }
 
 /**
- * Opens the Parquet file `file`. Throws NodeError: `MalformedBody` for a file that is damaged or lies about itself,
- * `UnsupportedEncoding` for what is sound and not read here (encryption, unknown codecs and types), both with column and
- * row group; `RecordsDoNotFit` for more columns than a dataset can have. Batches throw these too, and `RecordsDoNotFit`
- * for a value that its own column cannot hold, `BodyTooLarge` for pages beyond the memory that is set apart.
+ * Opens the Parquet file `file`; columns of codecs and types that are not read here are refused. Throws NodeError:
+ * `MalformedBody` for a file that is damaged or lies about itself, `UnsupportedEncoding` for what is sound and not read here
+ * (encryption), both with column and row group; `RecordsDoNotFit` for more columns than a dataset can have. Batches throw
+ * these too, and `RecordsDoNotFit` for a value that its own column cannot hold, `BodyTooLarge` for pages beyond the memory that is set apart.
  */
 export async function openParquet(file: BodyFile, { limits }: ParquetOptions): Promise<ColumnarFile> {
   try {
@@ -40,8 +40,8 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     let leaves = 0
     for (const column of columns) leaves += column.leaves.length
     if (leaves > limits.columns) throw tooManyColumns(limits.columns)
-    checkRowGroups(footer, columns, start)
-    refuseDurations(footer.keyValues.get(arrowKey))
+    const codecs = checkRowGroups(footer, columns, start)
+    const durations = durationsOf(footer.keyValues.get(arrowKey))
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
     const typed = columns
       .filter(({ field }) => !geo.bounds.has(field.name))
@@ -50,6 +50,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     return {
       fields: typed.map(({ field }) => field),
       rows: footer.rows,
+      refused: refusedColumns(typed, { codecs, durations, geo }),
       ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
         const source = pageSource(file, leavesAt(typed, places))
@@ -61,18 +62,44 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
   }
 }
 
-/** Throws for a column whose integers are durations in a unit that only the Arrow schema of the writer knows. */
-function refuseDurations(arrowSchema: string | undefined): void {
-  if (arrowSchema === undefined) return
-  let name: string | undefined
+interface Refusals {
+  /** By the numbers of leaves. */
+  readonly codecs: ReadonlyMap<number, NodeError>
+  readonly durations: readonly string[]
+  readonly geo: GeoColumns
+}
+
+function refusedColumns(columns: readonly FileColumn[], of: Refusals): Map<number, NodeError> {
+  const refused = new Map<number, NodeError>()
+  for (const [index, column] of columns.entries()) {
+    const refusal = refusalOf(column, of)
+    if (refusal !== undefined) refused.set(index, refusal)
+  }
+  return refused
+}
+
+function refusalOf(
+  { field: { name }, leaves }: FileColumn,
+  { codecs, durations, geo }: Refusals,
+): NodeError | undefined {
+  for (const { index, path, leafType } of leaves) {
+    if (leafType.refusal !== undefined) return notRead({ column: path }, leafType.refusal.reason, leafType.refusal)
+    const codec = codecs.get(index)
+    if (codec !== undefined) return codec
+  }
+  if (durations.includes(name)) return notRead({ column: name }, 'is a duration, for which no column has a type')
+  const refusal = geo.refused.get(name)
+  return refusal instanceof UnsupportedParquet ? notRead({ column: name }, refusal.reason, refusal) : refusal
+}
+
+/** The columns whose integers are durations, or that have such inside, in units that only the writer's Arrow schema knows. */
+function durationsOf(arrowSchema: string | undefined): string[] {
+  if (arrowSchema === undefined) return []
   try {
-    name = firstDuration(Uint8Array.from(atob(arrowSchema), (char) => char.charCodeAt(0)))
+    return durationColumns(Uint8Array.from(atob(arrowSchema), (char) => char.charCodeAt(0)))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    damaged(`has an Arrow schema in its metadata that cannot be read (${reason})`)
-  }
-  if (name !== undefined) {
-    throw notRead({ column: name }, 'is a duration, for which no column has a type')
+    return damaged(`has an Arrow schema in its metadata that cannot be read (${reason})`)
   }
 }
 
@@ -128,8 +155,12 @@ function tooManyColumns(most: number): NodeError {
   })
 }
 
-/** Throws for row groups that contradict the footer or themselves, before any of them is read. */
-function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: number): void {
+/**
+ * Throws for row groups that contradict the footer or themselves, before any of them is read. Why leaves cannot be inflated, by
+ * their numbers.
+ */
+function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: number): Map<number, NodeError> {
+  const codecs = new Map<number, NodeError>()
   let rows = 0
   for (let index = 0; index < footer.rowGroups; index++) {
     const group = rowGroupAt(footer, index)
@@ -140,7 +171,8 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
         try {
           const chunk = group.chunks[at++] ?? damaged('is missing')
           checkChunk(chunk, group.rows, leaf, end)
-          checkCodec(chunk.codec)
+          const reason = codecFault(chunk.codec)
+          if (reason !== undefined) codecs.set(leaf.index, notRead({ column: leaf.path, rowGroup: index }, reason))
         } catch (error) {
           throw located(error, { column: leaf.path, rowGroup: index })
         }
@@ -151,6 +183,7 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
     }
   }
   if (rows !== footer.rows) damaged(`says that it has ${footer.rows} rows, and has ${rows} in its row groups`)
+  return codecs
 }
 
 function rowGroupAt(footer: Footer, index: number): RowGroup {

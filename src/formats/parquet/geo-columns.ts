@@ -2,11 +2,11 @@
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
 import { parseJson, type PlainJson, toPlain } from '../../json/json.ts'
-import { DecodeError } from '../../model/errors.ts'
+import { DecodeError, NodeError } from '../../model/errors.ts'
 import { innerType } from '../../model/schema.ts'
 import type { FileColumn } from '../../parquet/file-columns.ts'
 import { logicalTypes } from '../../parquet/footer.ts'
-import { damaged, unsupported } from '../../parquet/refusals.ts'
+import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { nativeForms, noPositions } from '../arrow/geometry.ts'
 import type { GeometryForm } from '../arrow/types.ts'
 import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../geometry-text.ts'
@@ -22,20 +22,32 @@ export interface GeoColumns {
   readonly forms: ReadonlyMap<string, GeometryForm | 'wkb'>
   /** Columns that hold nothing but the bounds of geometries, for readers to skip rows by. */
   readonly bounds: ReadonlySet<string>
+  /** Why columns among `forms` are not read. */
+  readonly refused: ReadonlyMap<string, NodeError | UnsupportedParquet>
 }
 
 /**
  * The geometry columns among `columns`, by the file's metadata `geo`, where it has them, and by their types. Throws
- * NodeError `UnsupportedCrs`, and DecodeError for metadata that contradict the columns.
+ * DecodeError for metadata that contradict the columns.
  */
 export function geoColumns(columns: readonly FileColumn[], geo: string | undefined): GeoColumns {
   const forms = new Map<string, GeometryForm | 'wkb'>()
   const bounds = new Set<string>()
+  const refused = new Map<string, NodeError | UnsupportedParquet>()
+  const note = (name: string, form: () => GeometryForm | 'wkb'): void => {
+    try {
+      forms.set(name, form())
+    } catch (error) {
+      if (!(error instanceof NodeError || error instanceof UnsupportedParquet)) throw error
+      forms.set(name, 'wkb')
+      refused.set(name, error)
+    }
+  }
   const described = geo === undefined ? undefined : readMetadata(geo)
   for (const [name, entry] of Object.entries(described?.columns ?? {})) {
     const column = columns.find(({ field }) => field.name === name)
     if (column === undefined) damaged(`has geo metadata of a column ${JSON.stringify(name)}, which it does not have`)
-    else forms.set(name, describedForm(column, entry))
+    else note(name, () => describedForm(column, entry))
     const covering = boundsColumn(entry)
     if (covering !== undefined) bounds.add(covering)
   }
@@ -43,10 +55,12 @@ export function geoColumns(columns: readonly FileColumn[], geo: string | undefin
     const { logical } = node.element
     const isGeometry = logical?.member === logicalTypes.geometry || logical?.member === logicalTypes.geography
     if (!isGeometry || !isFlat || forms.has(field.name)) continue
-    if (logical.crs !== undefined) requireWgs84(field.name, typeCrs(logical.crs))
-    forms.set(field.name, 'wkb')
+    note(field.name, () => {
+      if (logical.crs !== undefined) requireWgs84(field.name, typeCrs(logical.crs))
+      return 'wkb'
+    })
   }
-  return { primary: described?.primary ?? [...forms.keys()][0], forms, bounds }
+  return { primary: described?.primary ?? [...forms.keys()][0], forms, bounds, refused }
 }
 
 /** The column that a geometry column's metadata name for its bounds: `{"covering":{"bbox":{"xmin":["bbox","xmin"],…}}}`. */

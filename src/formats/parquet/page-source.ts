@@ -86,11 +86,10 @@ const otherSize = 'has a page of another size than its header says'
 /** Names of the codecs, by their numbers in parquet.thrift. */
 const codecNames = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'LZO', 'BROTLI', 'LZ4', 'ZSTD', 'LZ4_RAW']
 
-/** Throws UnsupportedParquet for a codec that is not read. */
-export function checkCodec(codec: number): void {
-  if (codec === 3 || codecNames[codec] === undefined) {
-    unsupported(`is compressed with ${codecNames[codec] ?? `the unknown codec ${codec}`}, which is not read here`)
-  }
+/** Why a codec is not read, to follow the name of a column; undefined for one that is. */
+export function codecFault(codec: number): string | undefined {
+  if (codec !== 3 && codecNames[codec] !== undefined) return undefined
+  return `is compressed with ${codecNames[codec] ?? `the unknown codec ${codec}`}, which is not read here`
 }
 
 /** Turns a page as stored into its `length` bytes. Throws DecodeError for a page that is not what it says. */
@@ -138,8 +137,7 @@ function byZlib(codec: number, stored: Uint8Array, length: number): Promise<Uint
         ? inLargeSteps(createZstdDecompress({ chunkSize }), stored, length)
         : zstdDecompressSync(stored, options)
     default:
-      checkCodec(codec)
-      return stored
+      return unsupported(codecFault(codec) ?? 'is compressed in an unknown way')
   }
 }
 

@@ -24,6 +24,17 @@ describe('a geometry column', () => {
     expect([error.kind, error.details.hint]).toEqual(['UnsupportedCrs', expect.stringContaining('ogr2ogr')])
   })
 
+  test('in another coordinate system is left out only where the dataset has no geometry', async () => {
+    const bytes = readFileSync(join(folder, 'refused-crs.arrows'))
+    const file = await arrow.openFile(bodyFile(bytes), { limits: defaultLimits() })
+    const n = optionalField('n', { kind: 'Int64' })
+    const ignoring = { unknownFields: 'ignore' } as const
+    expect((await collected(file.read(readerOptions([n], ignoring)))).length).toBe(1)
+    const fields = [n, optionalField('geometry', { kind: 'String' })]
+    const error = await failureOf(collected(file.read(readerOptions(fields, ignoring))))
+    expect(error.kind).toBe('UnsupportedCrs')
+  })
+
   test('of positions that are none is refused by its record', async () => {
     const file = await arrow.openFile(bodyFile(readFileSync(join(folder, 'refused-positions.arrows'))), {
       limits: defaultLimits(),

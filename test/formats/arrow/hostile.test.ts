@@ -20,6 +20,7 @@ const MiB = 1024 * 1024
 
 async function batchesOf(bytes: Uint8Array): Promise<AsyncGenerator<RecordBatch>> {
   const file = await openArrow(bodyFile(bytes), defaultLimits())
+  for (const error of file.refused.values()) throw error
   return file.batches([...file.fields.keys()])
 }
 
@@ -107,15 +108,39 @@ describe('an Arrow body that holds much in little', () => {
   })
 
   test('is refused: a dictionary that has itself inside', async () => {
-    const { kind, message } = await refusal(schemaOfItself())
+    const { kind, message } = await refusal(schemaOf((field) => field('outer', 13, [field('inner', 5, [])])))
     expect([kind, message]).toEqual(['UnsupportedEncoding', expect.stringContaining('one dictionary')])
+  })
+
+  test('is refused as a whole: a column whose type nobody knows, so that its buffers cannot be counted', async () => {
+    const { kind, message } = await refusal(schemaOf((field) => field('outer', 13, [field('new', 77, [])])))
+    expect([kind, message]).toEqual([
+      'UnsupportedEncoding',
+      expect.stringContaining('column "outer" has an unknown type'),
+    ])
+  })
+
+  test('is read in bounds: unions of one field a million times over', async () => {
+    const bytes = schemaOf((field) => {
+      let inner = field('leaf', 18, [])
+      for (let depth = 0; depth < 14; depth++)
+        inner = field(
+          'u',
+          14,
+          Array.from({ length: 8 }, () => inner),
+        )
+      return inner
+    })
+    expect((await refusal(bytes)).kind).toBe('MalformedBody')
   })
 })
 
-/** A stream of a struct that is encoded by dictionary 7, with a field that is so too. */
-function schemaOfItself(): Uint8Array {
+type MakeField = (name: string, member: number, children: readonly number[]) => number
+
+/** A stream of a schema of one field. All fields are encoded by dictionary 7. */
+function schemaOf(make: (field: MakeField) => number): Uint8Array {
   const writer = new FlatBufferWriter()
-  const field = (name: string, member: number, children: readonly number[]): number => {
+  const field: MakeField = (name, member, children) => {
     const [nameAt, childrenAt] = [writer.string(name), writer.offsetVector(children)]
     writer.startTable(4)
     writer.addU64(0, 7)
@@ -130,7 +155,7 @@ function schemaOfItself(): Uint8Array {
     writer.addU8(2, member)
     return writer.endTable()
   }
-  const fields = writer.offsetVector([field('outer', 13, [field('inner', 5, [])])])
+  const fields = writer.offsetVector([make(field)])
   writer.startTable(4)
   writer.addOffset(1, fields)
   const schema = writer.endTable()

@@ -59,6 +59,12 @@ test('a fault of the body is told with column and batch, and nothing is stored',
   expect([cut.status, cut.at('error.kind')]).toEqual([400, 'MalformedBody'])
   const refused = await post('/acme/cut/ingest?create=true', fixture('arrow/refused-duration.arrows'))
   expect([refused.status, refused.at('error.kind')]).toEqual([415, 'UnsupportedEncoding'])
+  const json = { 'content-type': 'application/json' }
+  await post('/acme/around/ingest?create=true', Buffer.from('{"fine":7}'), json)
+  const around = await post('/acme/around/ingest?unknownFields=ignore', fixture('arrow/refused-duration.arrows'))
+  expect([around.status, around.at('records.committed')]).toEqual([200, 1])
+  const adding = await post('/acme/around/ingest?unknownFields=add', fixture('arrow/refused-duration.arrows'))
+  expect([adding.status, adding.at('error.kind')]).toEqual([415, 'UnsupportedEncoding'])
   const narrow = await post('/acme/readings/ingest', fixture('arrow/nanoarrow.arrows'))
   expect([narrow.status, narrow.at('error.kind')]).toEqual([422, 'RecordsDoNotFit'])
   expect((await live.call('/acme/cut/metadata')).status).toBe(404)

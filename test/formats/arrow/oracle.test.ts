@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { columnLayout } from '../../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../../src/arrow/ipc.ts'
-import { openArrow } from '../../../src/formats/arrow/format.ts'
+import { arrow, openArrow } from '../../../src/formats/arrow/format.ts'
+import type { ColumnarFile } from '../../../src/formats/columnar.ts'
 import { type Column, type DataType, innerType } from '../../../src/model/schema.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { decodeArrowBatches } from '../../helpers/slices.ts'
-import { bodyFile, collected, failureOf, valueAt } from '../reading.ts'
+import { bodyFile, collected, failureOf, readFileBody, valueAt } from '../reading.ts'
 
 const folder = join(import.meta.dirname, '../../fixtures/arrow')
 
@@ -47,9 +48,14 @@ function said(column: Column, row: number): unknown {
 
 async function read(bytes: Uint8Array): Promise<ColumnSays[]> {
   const file = await openArrow(bodyFile(bytes), defaultLimits())
-  const batches = await collected(file.batches([...file.fields.keys()]))
+  return readColumns(file, [...file.fields.keys()])
+}
+
+async function readColumns(file: ColumnarFile, places: readonly number[]): Promise<ColumnSays[]> {
+  const batches = await collected(file.batches(places))
   expect(batches.reduce((sum, { rows }) => sum + rows, 0)).toBe(file.rows)
-  return file.fields.map(({ name, type }, i) => {
+  return places.map((place, i) => {
+    const { name, type } = file.fields[place]!
     const columns = batches.map(({ columns }) => columns[i]!)
     const values = columns.flatMap((column) => Array.from({ length: column.rows }, (_, row) => said(column, row)))
     for (const column of columns) expect(column.validity === undefined).toBe(column.nullCount === 0)
@@ -81,9 +87,30 @@ describe('Arrow of other writers', () => {
 
   test.each(['duration', 'interval', 'union', 'decimal256'])('is refused by its column: %s', async (kind) => {
     const bytes = readFileSync(join(folder, `refused-${kind}.arrows`))
-    const error = await failureOf(openArrow(bodyFile(bytes), defaultLimits()))
-    expect([error.kind, error.message]).toEqual(['UnsupportedEncoding', expect.stringContaining(`column "${kind}"`)])
+    const file = await openArrow(bodyFile(bytes), defaultLimits())
+    expect([...file.refused]).toMatchObject([
+      [1, { kind: 'UnsupportedEncoding', message: expect.stringContaining(`column "${kind}"`) }],
+    ])
+    expect(await failureOf(collected(file.batches([1])))).toMatchObject({ kind: 'UnsupportedEncoding' })
+    const error = await failureOf(readFileBody(arrow, bytes))
+    expect(error.message).toContain(`column "${kind}"`)
   })
+
+  test.each(['refused-many.arrows', 'refused-many-v4.arrows', 'refused-many-file.arrow'])(
+    'is read around columns that are refused, of every layout: %s',
+    async (name) => {
+      const file = await openArrow(bodyFile(readFileSync(join(folder, name))), defaultLimits())
+      const places = ['first', 'middle', 'last'].map((column) =>
+        file.fields.findIndex((field) => field.name === column),
+      )
+      expect([...file.fields.keys()].filter((place) => !file.refused.has(place))).toEqual(places)
+      const said = JSON.parse(readFileSync(join(folder, 'refused-many.json'), 'utf8')) as ColumnSays[]
+      const columns = await readColumns(file, places)
+      const rows = columns[0]?.values.length
+      expect(columns).toEqual(said.map((column) => ({ ...column, values: column.values.slice(0, rows) })))
+      expect(rows).toBe(name.endsWith('.arrow') ? 5 : 17)
+    },
+  )
 
   test('columns that nobody asks for are not looked at', async () => {
     for (const name of ['types-zstd.arrow', 'types-lz4.arrows', 'grown.arrows']) {
