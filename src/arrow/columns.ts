@@ -90,7 +90,7 @@ export function sliceColumn(column: Column, start: number, end: number): Column 
   const width = fixedWidth(type)
   if (width !== undefined) values = values.subarray(start * width, end * width)
   else if (type.kind === 'Bool') values = cutBits(values, start, rows)
-  else {
+  else if (type.kind !== 'Null') {
     const old = must(offsets, 'offsets of a variable column')
     const first = old[start] ?? 0
     const last = old[end] ?? 0

@@ -123,7 +123,7 @@ function readPiece(pending: PendingTexts, cursor: LeafCursor, mostRows: number, 
   const { head, isFull, leaf } = cursor
   const count = Math.min(mostRows, cursor.tail - head)
   if (isFull) {
-    const done = cursor.bytes.read(sink, count, mostBytes)
+    const done = cursor.readBytes(sink, count, mostBytes)
     cursor.head += done
     pending.markPresent(done)
     return
@@ -133,7 +133,7 @@ function readPiece(pending: PendingTexts, cursor: LeafCursor, mostRows: number, 
   let present = 0
   for (let i = 0; i < count; i++) if (levels[i] === top) present++
   const before = sink.count
-  const done = present === 0 ? 0 : cursor.bytes.read(sink, present, mostBytes)
+  const done = present === 0 ? 0 : cursor.readBytes(sink, present, mostBytes)
   const entries = done === present ? count : entriesBefore(levels, top, done)
   spreadOffsets(sink, before, levels.subarray(0, entries), top)
   cursor.head += entries

@@ -66,7 +66,11 @@ export class ChunkPages {
   private isChecked = false
   private heldForPage = 0
   private heldForDictionary = 0
-  private hasDictionary = false
+  /** Where the dictionary lies. */
+  private dictionaryAt: number | undefined
+  /** Where the page lies that was handed out last, and how many entries it has. */
+  private pageAt = 0
+  private pageEntries = 0
   private dictionary: DictionaryPage | undefined
 
   constructor(source: PageSource, chunk: ColumnChunk, shape: LevelShape) {
@@ -85,12 +89,22 @@ export class ChunkPages {
     return dictionary
   }
 
+  /** The page that was handed out last once more, with its dictionary, after `close`. Throws as `next`. */
+  async again(): Promise<DataPage> {
+    this.page -= this.dictionaryAt === undefined ? 1 : 2
+    this.entriesLeft += this.pageEntries
+    this.at = this.dictionaryAt ?? this.pageAt
+    this.dictionaryAt = undefined
+    return (await this.next()) ?? damaged('has changed while it was read')
+  }
+
   /** The next page that has entries, or undefined behind the last. Throws DecodeError, UnsupportedParquet, NodeError. */
   async next(): Promise<DataPage | undefined> {
     this.source.hold(-this.heldForPage)
     this.heldForPage = 0
     while (this.entriesLeft > 0) {
       this.page++
+      const headerAt = this.at
       const header = await this.header()
       const { kind, storedBytes, inflatedBytes } = header
       if (this.at + storedBytes > this.end) damaged('has a page that lies outside of its column')
@@ -100,7 +114,7 @@ export class ChunkPages {
       }
       // Before anything is read for it, so that sizes that lie cost nothing.
       this.source.hold(inflatedBytes)
-      if (kind === 'dictionary') this.holdDictionary(header)
+      if (kind === 'dictionary') this.holdDictionary(header, headerAt)
       else this.heldForPage = inflatedBytes
       const stored = await this.bytes(storedBytes)
       const { crc32 } = this.source
@@ -110,12 +124,16 @@ export class ChunkPages {
       }
       if (kind === 'dictionary') {
         await this.readDictionary(header, stored)
+        // What stands between is known where a page is read again.
+        this.at = Math.max(this.at, this.pageAt)
         continue
       }
       if (!(header.entries >= 0 && header.entries <= this.entriesLeft))
         damaged('has more values in its pages than in its footer')
       const page = kind === 'dataV2' ? await this.dataV2(header, stored) : await this.dataV1(header, stored)
       this.entriesLeft -= header.entries
+      this.pageAt = headerAt
+      this.pageEntries = header.entries
       if (header.entries > 0) return page
       this.source.hold(-this.heldForPage)
       this.heldForPage = 0
@@ -132,9 +150,9 @@ export class ChunkPages {
   }
 
   /** Counts a dictionary: its bytes, which are held, and where each value begins and ends. */
-  private holdDictionary({ entries, inflatedBytes }: PageHeader): void {
-    if (this.hasDictionary) damaged('has two dictionaries')
-    this.hasDictionary = true
+  private holdDictionary({ entries, inflatedBytes }: PageHeader, at: number): void {
+    if (this.dictionaryAt !== undefined) damaged('has two dictionaries')
+    this.dictionaryAt = at
     this.heldForDictionary = inflatedBytes
     if (!(entries >= 0 && entries <= inflatedBytes)) damaged('has a dictionary of more values than bytes')
     this.source.hold(8 * entries)

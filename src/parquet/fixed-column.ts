@@ -82,12 +82,12 @@ function readValues(cursor: LeafCursor, out: Out, row: number, count: number): n
   if (count === 0) return -1
   const { convert, width } = cursor.leaf.leafType
   if (convert === undefined && out.width > 0) {
-    cursor.fixed.read(out.values, row * out.width, count)
+    cursor.readFixed(out.values, row * out.width, count)
     return -1
   }
   const physicalWidth = width === 0 ? 16 : width
   if (scratch.length < count * physicalWidth) scratch = new Uint8Array(count * physicalWidth)
-  cursor.fixed.read(scratch, 0, count)
+  cursor.readFixed(scratch, 0, count)
   return convert === undefined ? -1 : convert(scratch, count, out.values, row * out.width)
 }
 

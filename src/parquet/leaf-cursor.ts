@@ -1,6 +1,6 @@
 // Where reading stands in one column chunk: its page, the levels that were read and not used, the values that come next.
 
-import type { ByteValues } from './byte-values.ts'
+import { BytesSink, type ByteValues } from './byte-values.ts'
 import type { ChunkPages, DataPage } from './chunk-pages.ts'
 import type { FixedValues } from './fixed-values.ts'
 import { encodings } from './page-header.ts'
@@ -11,6 +11,9 @@ import type { LeafType } from './leaf-types.ts'
 
 /** Entries whose levels are read at once. */
 export const pieceEntries = 4096
+/** Values that are passed over at once, and how often before other work has its turn. */
+const passBytes = 64 * 1024
+const piecesInTurn = 32
 
 /** A leaf of the schema. `index` is its place among the leaves, `path` its name with those above it. */
 export interface Leaf {
@@ -32,18 +35,22 @@ export class LeafCursor {
   isFull = true
   readonly definition: Uint8Array
   readonly repetition: Uint8Array
-  private readonly values: ChunkValues
+  private values: ChunkValues
   private page: DataPage | undefined
   private entriesLeft = 0
+  /** Values of the page that were read. */
+  private valuesRead = 0
+  /** Set while the page is let go: how its values were read. */
+  private letGoAs: 'fixed' | 'bytes' | 'unread' | undefined
   private fixedValues: FixedValues | undefined
   private byteValues: ByteValues | undefined
 
   constructor(leaf: Leaf, pages: ChunkPages) {
     this.leaf = leaf
     this.pages = pages
-    const { physical, width, refusal } = leaf.leafType
+    const { refusal } = leaf.leafType
     if (refusal !== undefined) throw refusal
-    this.values = new ChunkValues({ physical, width })
+    this.values = new ChunkValues(leaf.leafType)
     this.definition = new Uint8Array(leaf.maxDefinition > 0 ? pieceEntries : 0)
     this.repetition = new Uint8Array(leaf.maxRepetition > 0 ? pieceEntries : 0)
   }
@@ -53,18 +60,77 @@ export class LeafCursor {
     if (this.head < this.tail) return true
     if (this.entriesLeft === 0) {
       this.checkEnd()
-      this.page = undefined
-      this.fixedValues = undefined
-      this.byteValues = undefined
-      const page = await this.pages.next()
-      const dictionary = this.pages.takeDictionary()
-      if (dictionary !== undefined) this.values.setDictionary(dictionary)
-      if (page === undefined) return false
-      this.page = page
-      this.entriesLeft = page.entries
+      this.drop()
+      this.valuesRead = 0
+      this.page = await this.pages.next()
+      this.takeDictionary()
+      if (this.page === undefined) return false
+      this.entriesLeft = this.page.entries
     }
     this.readLevels()
     return true
+  }
+
+  get isLetGo(): boolean {
+    return this.letGoAs !== undefined
+  }
+
+  /** Gives back the memory of the page and the dictionary; what is at hand stays. Nothing is read before `resume`. */
+  letGo(): void {
+    if (this.page === undefined) return
+    this.letGoAs = this.fixedValues !== undefined ? 'fixed' : this.byteValues !== undefined ? 'bytes' : 'unread'
+    this.drop()
+    this.values = new ChunkValues(this.leaf.leafType)
+    this.pages.close()
+  }
+
+  /** Reads the page again that was let go, up to where reading stood; `turn` lets other work have its turn. */
+  async resume(turn: () => Promise<void>): Promise<void> {
+    const { letGoAs, leaf, valuesRead } = this
+    if (letGoAs === undefined) return
+    const page = await this.pages.again()
+    this.takeDictionary()
+    this.page = page
+    this.letGoAs = undefined
+    const levels = new Uint8Array(pieceEntries)
+    for (let left = page.entries - this.entriesLeft; left > 0; left -= pieceEntries) {
+      page.repetition?.read(levels, 0, Math.min(left, pieceEntries))
+      page.definition?.read(levels, 0, Math.min(left, pieceEntries))
+    }
+    const fixedBytes = Math.max(16, leaf.leafType.width)
+    const most = letGoAs === 'fixed' ? Math.max(1, Math.floor(passBytes / fixedBytes)) : pieceEntries
+    const passed = new Uint8Array(letGoAs === 'fixed' ? most * fixedBytes : 0)
+    for (let left = valuesRead, sincePause = 0; left > 0; ) {
+      let count = Math.min(left, most)
+      if (letGoAs === 'fixed') this.fixed.read(passed, 0, count)
+      else count = this.bytes.read(new BytesSink(count), count, passBytes)
+      left -= count
+      if (++sincePause % piecesInTurn === 0) await turn()
+    }
+  }
+
+  /** Reads the next `count` values of the page at hand. */
+  readFixed(out: Uint8Array, at: number, count: number): void {
+    this.fixed.read(out, at, count)
+    this.valuesRead += count
+  }
+
+  /** Reads the next values of the page at hand, which are byte arrays, as `ByteValues` does. */
+  readBytes(sink: BytesSink, count: number, mostBytes: number): number {
+    const done = this.bytes.read(sink, count, mostBytes)
+    this.valuesRead += done
+    return done
+  }
+
+  private drop(): void {
+    this.page = undefined
+    this.fixedValues = undefined
+    this.byteValues = undefined
+  }
+
+  private takeDictionary(): void {
+    const dictionary = this.pages.takeDictionary()
+    if (dictionary !== undefined) this.values.setDictionary(dictionary)
   }
 
   /** Of the entries at hand, drops those below level `least`: lists without items. How many are left. */
@@ -81,8 +147,7 @@ export class LeafCursor {
     return kept
   }
 
-  /** The values of the page at hand. */
-  get fixed(): FixedValues {
+  private get fixed(): FixedValues {
     if (this.fixedValues === undefined) {
       const page = this.page ?? damaged('has values behind its last page')
       const isBytes = this.leaf.leafType.reading === 'decimalBytes'
@@ -91,8 +156,7 @@ export class LeafCursor {
     return this.fixedValues
   }
 
-  /** The values of the page at hand, which are byte arrays. */
-  get bytes(): ByteValues {
+  private get bytes(): ByteValues {
     if (this.byteValues === undefined) {
       const values = this.values.bytes(this.page ?? damaged('has values behind its last page'))
       this.byteValues = this.leaf.leafType.reading === 'uuid' ? uuidTexts(values) : values

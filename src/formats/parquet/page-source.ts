@@ -29,8 +29,13 @@ const [leastWindowBytes, mostWindowBytes] = [16 * 1024, 1024 * 1024]
 /** Bytes inflated or summed after which other work has its turn. */
 const turnBytes = 2 * 1024 * 1024
 
+export interface CountedPages extends PageSource {
+  /** True when so much is open that the next page may be too much. */
+  readonly isCrowded: () => boolean
+}
+
 /** Reads pages of `file`, of `columns` columns side by side. Throws NodeError `BodyTooLarge` for pages that are too large. */
-export function pageSource(file: BodyFile, columns: number): PageSource {
+export function pageSource(file: BodyFile, columns: number): CountedPages {
   let open = 0
   let done = 0
   const turn = async (bytes: number): Promise<void> => {
@@ -56,6 +61,7 @@ export function pageSource(file: BodyFile, columns: number): PageSource {
       return sum
     },
     windowBytes: Math.max(leastWindowBytes, Math.min(mostWindowBytes, Math.floor(windowsBytes / Math.max(1, columns)))),
+    isCrowded: () => open > mostOpenBytes - mostPageBytes,
     hold: (bytes) => {
       if (bytes > mostPageBytes)
         throw tooLarge(`A page of the file has ${bytes} bytes`, 'pageBytes', mostPageBytes, columns)
