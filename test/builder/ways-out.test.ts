@@ -203,15 +203,15 @@ const ways: Readonly<Record<HaltReason, Readonly<Record<string, Way>>>> = {
   },
   NewerLog: {
     'the builder is upgraded': {
-      halt: (place) => changedMessage(place, (bytes) => bytes.fill(0x32, 7, 8)),
-      // As a builder reads it that knows version 2.
+      halt: (place) => changedMessage(place, (bytes) => bytes.fill(0x33, 7, 8)),
+      // As a builder reads it that knows version 3.
       end: async (place) => {
         const { log } = place
         place.log = newLog('log-1')
         const { end } = await log.range(0)
         for (let at = 0; at < end; at++) {
           const bytes = must(await log.get(0, at), 'a message').slice()
-          bytes.fill(0x31, 7, 8)
+          if (bytes[7] === 0x33) bytes.fill(0x31, 7, 8)
           await place.log.append(0, [bytes])
         }
       },

@@ -1,5 +1,6 @@
-// URLs of a live node in the hands of those who read such files: pandas, polars, pyarrow over fsspec, GeoPandas, where
-// python3 has them (pip install pandas polars pyarrow fsspec aiohttp geopandas); skipped elsewhere.
+// URLs of a live node in the hands of those who read such files: pandas, polars, pyarrow over fsspec, GeoPandas, DuckDB,
+// where python3 has them (pip install pandas polars pyarrow fsspec aiohttp geopandas; duckdb-extensions and
+// duckdb-extension-httpfs); skipped elsewhere.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { text } from 'node:stream/consumers'
@@ -75,4 +76,27 @@ test.skipIf(!hasReaders)('pandas, polars, pyarrow and GeoPandas read a dataset b
     'geopandas box': 10,
     'geopandas geojson': places('4326'),
   })
+})
+
+const duckdbScript = `
+import json, sys, duckdb
+from duckdb_extensions import import_extension
+import_extension('httpfs')
+db = duckdb.connect()
+db.sql('load httpfs')
+url = sys.argv[1] + '/acme/readings/export?format='
+read = ["read_parquet('%sparquet')", "read_csv('%scsv')", "read_json('%sndjson', format='newline_delimited')"]
+print(json.dumps([db.sql(f'select count(*), sum(n)::int from {one % url}').fetchone() for one in read]))
+`
+const hasDuckDb = spawnSync('python3', ['-c', 'import duckdb, duckdb_extensions']).status === 0
+
+test.skipIf(!hasDuckDb)('DuckDB reads a dataset by its URL, Parquet in parts', async () => {
+  const live = await liveNode({ 'anonymous-read': true })
+  const rows = Array.from({ length: 30_000 }, (_, n) => ({ n, name: `reading ${n % 1000}` }))
+  await live.ingest('acme/readings', rows, '?create=true&visibility=public&integers=int64')
+  const python = spawn('python3', ['-c', duckdbScript, live.node.url])
+  const [out, problems] = await Promise.all([text(python.stdout), text(python.stderr)])
+  expect(problems).toBe('')
+  const whole = [30_000, (30_000 * 29_999) / 2]
+  expect(JSON.parse(out)).toEqual([whole, whole, whole])
 })
