@@ -87,9 +87,11 @@ export class ColumnarReader implements FileReader {
       } else if (!knownNames.has(folded)) {
         checkColumnName(name)
         this.#demand(index)
-        knownNames.add(folded)
         if (type === undefined) valueless.push(name)
-        else added.push({ name, type: optional(type) })
+        else {
+          knownNames.add(folded)
+          added.push({ name, type: optional(type) })
+        }
       }
     }
     checkColumns(known.length + added.length, options)
@@ -135,7 +137,6 @@ export class ColumnarReader implements FileReader {
   #targets(plan: TablePlan, options: ReaderOptions, faults: FaultLog): Target[] {
     const targets: Target[] = []
     const taken = new Set<number>()
-    const valueless = new Set(options.valueless?.map(foldAscii))
     for (const [source, field] of this.#file.fields.entries()) {
       const name = must(this.#names[source], 'a name for each column')
       const column = plan.byName.get(foldAscii(name))
@@ -143,12 +144,7 @@ export class ColumnarReader implements FileReader {
         faults.addBare({ column: name, kind: 'ReservedColumn', message: `'${name}' is a system column.` })
       } else if (column === undefined) {
         // Nothing is lost with a column that has no values.
-        if (
-          options.unknownFields === 'ignore' ||
-          innerType(field.type).kind === 'Null' ||
-          valueless.has(foldAscii(name))
-        )
-          continue
+        if (options.unknownFields === 'ignore' || innerType(field.type).kind === 'Null') continue
         faults.addBare({ column: name, kind: 'UnknownField', message: unknownFieldMessage(name, false) })
       } else if (taken.has(column)) {
         faults.addBare({ column: name, kind: 'DuplicateField', message: `The file has two columns '${name}'.` })

@@ -129,7 +129,17 @@ describe('columns of a file', () => {
     const file = oneBatch(integerColumn('n', [1]), textColumn('what', ['x']), nullsColumn('void', 1))
     const fields = [optionalField('n', int64)]
     expect(await faultsOf(file, fields)).toEqual([['UnknownField', 'file', 'what']])
-    expect(await rows(file, fields, { valueless: ['WHAT'] })).toEqual([[null, 1n]])
+    const withoutIt = oneBatch(integerColumn('n', [1]), nullsColumn('void', 1))
+    expect(await rows(withoutIt, fields, { valueless: ['void'] })).toEqual([[null, 1n]])
+  })
+
+  test('of nulls do not hide another of their name that has values', async () => {
+    const file = oneBatch(nullsColumn('what', 1), textColumn('WHAT', ['x']), integerColumn('n', [1]))
+    const inferred = await infer(file, {})
+    expect(columnsOf(inferred)).toEqual(['WHAT String?', 'n Int64?'])
+    const { valueless } = inferred
+    expect(await faultsOf(file, [optionalField('n', int64)], { valueless })).toEqual([['UnknownField', 'file', 'WHAT']])
+    expect(await faultsOf(file, inferred.added, { valueless })).toEqual([['DuplicateField', 'file', 'WHAT']])
   })
 
   test('that stand twice, or are those of the system, are refused by name', async () => {
