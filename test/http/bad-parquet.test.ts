@@ -38,7 +38,7 @@ const bodies: readonly (readonly [string, Uint8Array, string])[] = [
   ['geometries of another system', fixture('geo-3857.parquet'), '422 UnsupportedCrs'],
 ]
 
-await live.ingest('acme/held', [{ n: 1 }], '?create=true')
+await live.ingest('acme/held', [{ n: 1, geometry: '{"type":"Point","coordinates":[1,2]}' }], '?create=true')
 const head = await live.head('acme/held')
 
 test.each(bodies)('%s', async (_, body, refusal) => {
