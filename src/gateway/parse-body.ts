@@ -25,7 +25,7 @@ import type { RecordBatch } from '../model/schema.ts'
 import type { TalkThreads } from '../work/talks.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
-import { type BodyReader, bodyReader } from './body-reader.ts'
+import { type RowReader, rowReader } from './row-reader.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
@@ -262,7 +262,7 @@ async function readThrough(
 
 /** A body being read into rows. */
 class Reading {
-  readonly #reader: BodyReader
+  readonly #reader: RowReader
   readonly #source: BodySource
   readonly #shape: Shape
   readonly #typed: TypedRows
@@ -277,7 +277,7 @@ class Reading {
     this.#source = source
     this.#shape = shape
     this.#typed = typedRowsOf(source, shape.payloadFields)
-    this.#reader = bodyReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
+    this.#reader = rowReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
   }
 
   get fits(): boolean {

@@ -10,7 +10,7 @@ import type { FromBodyRows, ToBodyRows } from '../work/talk-work.ts'
 import { type Talk, type TalkThreads, ThreadLost } from '../work/talks.ts'
 
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
-export interface BodyReader {
+export interface RowReader {
   readonly fits: boolean
   /** Takes the next bytes; the rows that have become complete, of these or of earlier ones. */
   push(chunk: Uint8Array): Promise<readonly RecordBatch[]>
@@ -23,17 +23,17 @@ const blockBytes = 256 * 1024
 const blocksUnderWay = 2
 
 /** A reader of a body of so many bytes, as far as that is known. */
-export function bodyReader(
+export function rowReader(
   format: StreamFormat,
   options: ReaderOptions,
   by: { readonly threads: TalkThreads | undefined; readonly bytes: number | undefined },
-): BodyReader {
+): RowReader {
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
   const [talk] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
   return talk === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(talk)
 }
 
-class OwnReader implements BodyReader {
+class OwnReader implements RowReader {
   readonly #reader: RecordReader
 
   constructor(reader: RecordReader) {
@@ -58,7 +58,7 @@ class OwnReader implements BodyReader {
   }
 }
 
-class ThreadReader implements BodyReader {
+class ThreadReader implements RowReader {
   #talk: Talk<'body'> | undefined
   /** Chunks that are no block yet. */
   #chunks: Uint8Array[] = []

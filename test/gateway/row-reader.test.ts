@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import type { ReaderOptions, StreamFormat } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
-import { bodyReader } from '../../src/gateway/body-reader.ts'
+import { rowReader } from '../../src/gateway/row-reader.ts'
 import { toHex, utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { defaultVocabulary, type Field, optional, type RecordBatch, timestampMs } from '../../src/model/schema.ts'
@@ -35,7 +35,7 @@ function streamFormat(name: string): StreamFormat {
 
 /** Rows as bytes, how many there are and whether all fitted; or the refusal. */
 async function read(name: string, chunks: readonly Uint8Array[], threads: TalkThreads | undefined): Promise<unknown> {
-  const reader = bodyReader(streamFormat(name), options, { threads, bytes: undefined })
+  const reader = rowReader(streamFormat(name), options, { threads, bytes: undefined })
   try {
     const batches: RecordBatch[] = []
     for (const chunk of chunks) batches.push(...(await reader.push(chunk)))
@@ -128,7 +128,7 @@ test('a body whose thread is lost is refused for now, and the thread is free aga
 test('bytes of the caller stay his own', async () => {
   const chunk = utf8('{"n":1}\n'.repeat(40_000))
   const kept = chunk.slice()
-  const reader = bodyReader(streamFormat('ndjson'), options, { threads: simulated(), bytes: undefined })
+  const reader = rowReader(streamFormat('ndjson'), options, { threads: simulated(), bytes: undefined })
   await reader.push(chunk)
   expect(chunk).toEqual(kept)
   reader.end()
