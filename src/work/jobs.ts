@@ -11,13 +11,13 @@ import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
 import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
-import type { ErrorKind } from '../model/error-table.ts'
-import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
+import type { ToldError } from './threads.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -189,14 +189,7 @@ export interface ToThread {
   readonly settings: unknown
 }
 
-export type FromThread =
-  | { readonly kind: 'done'; readonly result: unknown }
-  | {
-      readonly kind: 'failed'
-      readonly error: { readonly kind: ErrorKind; readonly message: string; readonly details: ErrorDetails }
-    }
-  /** The job threw what is no answer to a caller. */
-  | { readonly kind: 'broken'; readonly reason: string }
+export type FromThread = { readonly kind: 'done'; readonly result: unknown } | ToldError
 
 export interface WorkPool {
   /**

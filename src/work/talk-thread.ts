@@ -4,9 +4,9 @@
 import { parentPort } from 'node:worker_threads'
 import { zstdCompressSync } from 'node:zlib'
 import { must } from '../lib/assert.ts'
-import { NodeError } from '../model/errors.ts'
 import { type FromTalkThread, handedOver, type ToTalkThread } from './talks.ts'
 import { beginWork, type TalkWork } from './talk-work.ts'
+import { toldError } from './threads.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 let work: TalkWork | undefined
@@ -24,8 +24,6 @@ function answerTo({ message }: Extract<ToTalkThread, { kind: 'say' }>): FromTalk
   try {
     return { kind: 'said', message: must(work, 'a conversation is begun').take(message) }
   } catch (error) {
-    if (!(error instanceof NodeError)) return { kind: 'broken', reason: String(error) }
-    const { cause: _, ...details } = error.details
-    return { kind: 'failed', error: { kind: error.kind, message: error.message, details } }
+    return toldError(error)
   }
 }

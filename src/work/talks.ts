@@ -2,12 +2,11 @@
 // caller until he ends it. Nobody waits for a thread: who finds none free does the work himself. The port is `TalkThreads`;
 // its adapter is below, whose threads run talk-thread.ts.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { AssertionFailed } from '../lib/assert.ts'
 import { copyBytes } from '../lib/bytes.ts'
-import type { ErrorKind } from '../model/error-table.ts'
-import { type ErrorDetails, NodeError } from '../model/errors.ts'
 import type { Beginning, TalkKind, Talks } from './talk-work.ts'
+import { nodeErrorOf, startThread, type ToldError } from './threads.ts'
 
 export interface Talk<K extends TalkKind> {
   /**
@@ -36,21 +35,13 @@ export type ToTalkThread =
   | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'say'; readonly message: Talks[TalkKind]['to'] }
 
-export type FromTalkThread =
-  | { readonly kind: 'said'; readonly message: Talks[TalkKind]['from'] }
-  | {
-      readonly kind: 'failed'
-      readonly error: { readonly kind: ErrorKind; readonly message: string; readonly details: ErrorDetails }
-    }
-  | { readonly kind: 'broken'; readonly reason: string }
+export type FromTalkThread = { readonly kind: 'said'; readonly message: Talks[TalkKind]['from'] } | ToldError
 
 export interface ThreadsOptions {
   readonly threads: number
   /** Memory of a thread, without the arrays that it is handed. */
   readonly heapMiB: number
 }
-
-const youngMiB = 16
 
 interface Waiting {
   readonly resolve: (message: Talks[TalkKind]['from']) => void
@@ -116,23 +107,14 @@ export class WorkerThreads implements TalkThreads {
   }
 
   #start(): Worker {
-    // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
-    const entry = new URL(import.meta.url.endsWith('.ts') ? './talk-thread.ts' : './talk-thread.js', import.meta.url)
-    const worker = new Worker(entry, {
-      // Most of what a thread makes lies outside of its heap.
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB, maxYoungGenerationSizeMb: youngMiB },
-      execArgv: [],
-      env: {},
-    })
+    const worker = startThread('talk-thread', this.#options.heapMiB)
     // A thread that waits for work keeps no process alive.
     worker.unref()
     worker.on('message', (message: FromTalkThread) => {
       const first = this.#busy.get(worker)?.shift()
       if (message.kind === 'said') first?.resolve(message.message)
-      else if (message.kind === 'failed') {
-        const { kind, message: text, details } = message.error
-        first?.reject(new NodeError(kind, text, details))
-      } else first?.reject(new AssertionFailed(`a thread broke: ${message.reason}`))
+      else if (message.kind === 'failed') first?.reject(nodeErrorOf(message))
+      else first?.reject(new AssertionFailed(`a thread broke: ${message.reason}`))
     })
     worker.on('error', (error) => this.#lose(worker, String(error)))
     worker.on('exit', () => this.#lose(worker, 'it ended'))

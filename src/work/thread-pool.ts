@@ -1,7 +1,7 @@
 // The work pool on threads: started when they are needed, each with a heap limit of its own, so that a job which takes too
 // much memory, or breaks, ends its thread and nothing else. Small jobs run at once, in the caller's turn.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { NodeError } from '../model/errors.ts'
 import {
   type FromThread,
@@ -13,13 +13,12 @@ import {
   type ToThread,
   type WorkPool,
 } from './jobs.ts'
+import { nodeErrorOf, startThread } from './threads.ts'
 
 /** Up to this size a job is done sooner than it is handed over, and holds the event loop for a few milliseconds. */
 export const inlineBytes = 64 * 1024
 /** A thread that had a larger job is ended, which gives its memory back. */
 const wornBytes = 8 * 1024 * 1024
-/** At its heap limit a thread gets 16 MiB more to end in: what one collection moves must fit, or the process ends too. */
-const youngMiB = 12
 
 export interface ThreadPoolOptions {
   /** Jobs at the same time. */
@@ -86,13 +85,7 @@ export class ThreadPool implements WorkPool {
   }
 
   #start(): Worker {
-    // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
-    const entry = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url)
-    const worker = new Worker(entry, {
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB, maxYoungGenerationSizeMb: youngMiB },
-      execArgv: [],
-      env: {},
-    })
+    const worker = startThread('thread', this.#options.heapMiB)
     worker.on('message', (message: FromThread) => this.#receive(worker, message))
     worker.on('error', (error: Error & { readonly code?: string }) => {
       this.#settle(worker, (job) => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch() : broken(error)))
@@ -111,7 +104,7 @@ export class ThreadPool implements WorkPool {
     this.#settle(worker, (job) => {
       if (message.kind === 'done') job.resolve(message.result)
       else if (message.kind === 'broken') job.reject(broken(message.reason))
-      else job.reject(new NodeError(message.error.kind, message.error.message, message.error.details))
+      else job.reject(nodeErrorOf(message))
     })
     if (isWorn || this.#isClosed) void worker.terminate()
     else this.#idle.push(worker)

@@ -3,8 +3,8 @@
 
 import { parentPort } from 'node:worker_threads'
 import { must } from '../lib/assert.ts'
-import { NodeError } from '../model/errors.ts'
 import { type FromThread, type JobKind, type JobSettings, runJob, type ToThread } from './jobs.ts'
+import { toldError } from './threads.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 
@@ -16,8 +16,6 @@ async function answer({ kind, pieces, settings }: ToThread): Promise<FromThread>
   try {
     return { kind: 'done', result: await runJob(kind, pieces, settings as JobSettings<JobKind>) } // from thread-pool.ts
   } catch (error) {
-    if (!(error instanceof NodeError)) return { kind: 'broken', reason: String(error) }
-    const { cause: _, ...details } = error.details
-    return { kind: 'failed', error: { kind: error.kind, message: error.message, details } }
+    return toldError(error)
   }
 }
