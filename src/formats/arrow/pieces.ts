@@ -118,14 +118,14 @@ async function jsonColumn(
   const offsets = new Int32Array(end - start + 1)
   const validity = new Uint8Array((end - start + 7) >> 3)
   let [rows, nullCount] = [0, 0]
-  while (start + rows < end && (rows === 0 || text.length < pieceBytes)) {
-    const before = text.length
+  while (start + rows < end && (rows === 0 || text.at < pieceBytes)) {
+    const before = text.at
     if (values.isPresent(start + rows)) {
       writeValue(values, start + rows, text, { column: name, record: firstRecord + start + rows })
     }
-    if (text.length === before) nullCount += 1
+    if (text.at === before) nullCount += 1
     else setBit(validity, rows)
-    offsets[++rows] = text.length
+    offsets[++rows] = text.at
     if (text.isLong) await nextTurn()
   }
   return makeColumn({
@@ -135,7 +135,7 @@ async function jsonColumn(
     rows,
     nullCount,
     validity: nullCount === 0 ? undefined : validity.subarray(0, (rows + 7) >> 3),
-    values: text.bytes.subarray(0, text.length),
+    values: text.bytes.subarray(0, text.at),
     offsets: offsets.subarray(0, rows + 1),
   })
 }
