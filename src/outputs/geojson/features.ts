@@ -3,6 +3,7 @@
 // Source: https://www.rfc-editor.org/rfc/rfc7946 §3.2
 
 import { isPresent } from '../../arrow/columns.ts'
+import { geometryTypes } from '../../geo/rules.ts'
 import { must } from '../../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
@@ -16,9 +17,7 @@ const names = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' }
 /** What ingest puts before properties whose names columns of datasets have for something else. */
 const prefix = 'property_'
 const prefixed: ReadonlySet<string> = new Set([...Object.values(names), 'offset', 'op', 'system_time'])
-const geometryTypes: ReadonlySet<unknown> = new Set(
-  'Point LineString Polygon MultiPoint MultiLineString MultiPolygon GeometryCollection'.split(' '),
-)
+const types: ReadonlySet<unknown> = new Set(geometryTypes)
 
 /** Where the parts of a feature stand among the columns. */
 interface FeaturePlan {
@@ -112,7 +111,7 @@ function writeGeometry(column: Column, row: number, out: ByteBuffer): void {
 
 function isGeometry(bytes: Uint8Array): boolean {
   const value = jsonOf(bytes)
-  return value === null || geometryTypes.has(value?.['type'])
+  return value === null || types.has(value?.['type'])
 }
 
 /** The object, or null, that bytes are the JSON text of. */
