@@ -67,3 +67,10 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uin
   out.set(bytes.subarray(start, end))
   return out
 }
+
+/** The unsigned integer whose bytes these are, the lowest first. */
+export function littleEndian(bytes: Uint8Array): bigint {
+  let value = 0n
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
+  return value
+}
