@@ -87,8 +87,12 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
 
 type Version = 1 | 2
 
-/** Rows are of version 2 where a body's hash is not sha3-256, or what a large batch is stands on its last part. */
+/**
+ * A creation is of version 2 where it has a freshness or a layout; rows are where a body's hash is not sha3-256, or what a
+ * large batch is stands on its last part.
+ */
 function versionOf(header: MessageHeader): Version {
+  if (header.kind === 'create') return header.freshnessMs === undefined && header.layout === undefined ? 1 : 2
   if (header.kind !== 'rows') return 1
   const { part, batches } = header
   if (batches?.some(({ bodyHash }) => !hashPattern.test(bodyHash)) === true) return 2
@@ -133,7 +137,7 @@ export type Check = (value: unknown) => string | undefined
 /** Kinds of message that each stream version has. */
 const messageKinds: Readonly<Record<Version, ReadonlySet<string>>> = {
   1: new Set<MessageHeader['kind']>(['create', 'rows', 'abort', 'cut']),
-  2: new Set<MessageHeader['kind']>(['rows']),
+  2: new Set<MessageHeader['kind']>(['create', 'rows']),
 }
 
 /** Why `value` is not a `MessageHeader` of records of a version, or undefined. */
