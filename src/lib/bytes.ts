@@ -74,3 +74,10 @@ export function copyRange(out: Uint8Array, at: number, source: Uint8Array, start
   if (length > 40) out.set(source.subarray(start, end), at)
   else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
 }
+
+/** The unsigned integer whose bytes these are, the lowest first. */
+export function littleEndian(bytes: Uint8Array): bigint {
+  let value = 0n
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
+  return value
+}
