@@ -1,6 +1,8 @@
 // What a file is that a person took for a saved answer, told by its first bytes.
 
-const bytesOf = (text: string): number[] => [...text].map((character) => character.charCodeAt(0))
+import { utf8 } from '../lib/bytes.ts'
+
+const bytesOf = (text: string): readonly number[] => [...utf8(text)]
 
 const utf16 = 'text in UTF-16; save it as UTF-8'
 const zip = 'a zip archive or an office document'
@@ -17,7 +19,7 @@ const kinds: readonly (readonly [first: readonly number[], what: string])[] = [
   [bytesOf('PAR1'), 'a Parquet file: rows without a proof'],
   [bytesOf('ARROW1'), 'an Arrow file: rows without a proof'],
   [bytesOf('%PDF'), 'a PDF document'],
-  [bytesOf('\x89PNG'), 'a picture'],
+  [[0x89, ...bytesOf('PNG')], 'a picture'],
   [bytesOf('<'), 'a page in HTML or XML'],
 ]
 
