@@ -21,7 +21,7 @@ import { createSha2, sha256 } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
 import { type RowReader, rowReader } from './row-reader.ts'
@@ -41,7 +41,7 @@ export interface BodySource extends RowsSource {
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
   /** Threads that read long bodies. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }

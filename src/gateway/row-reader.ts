@@ -6,8 +6,8 @@ import { must } from '../lib/assert.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { FromBodyRows, ToBodyRows } from '../work/talk-work.ts'
-import { type Talk, type TalkThreads, ThreadLost } from '../work/talks.ts'
+import type { FromBodyRows, ToBodyRows } from '../work/tasks.ts'
+import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
 
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
@@ -26,11 +26,11 @@ const blocksUnderWay = 2
 export function rowReader(
   format: StreamFormat,
   options: ReaderOptions,
-  by: { readonly threads: TalkThreads | undefined; readonly bytes: number | undefined },
+  by: { readonly threads: TaskThreads | undefined; readonly bytes: number | undefined },
 ): RowReader {
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
-  const [talk] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
-  return talk === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(talk)
+  const [task] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
+  return task === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(task)
 }
 
 class OwnReader implements RowReader {
@@ -59,15 +59,15 @@ class OwnReader implements RowReader {
 }
 
 class ThreadReader implements RowReader {
-  #talk: Talk<'body'> | undefined
+  #task: Task<'body'> | undefined
   /** Chunks that are no block yet. */
   #chunks: Uint8Array[] = []
   #bytes = 0
   #underWay: Promise<FromBodyRows>[] = []
   fits = true
 
-  constructor(talk: Talk<'body'>) {
-    this.#talk = talk
+  constructor(task: Task<'body'>) {
+    this.#task = task
   }
 
   async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
@@ -89,12 +89,12 @@ class ThreadReader implements RowReader {
   }
 
   end(): void {
-    this.#talk?.end()
-    this.#talk = undefined
+    this.#task?.end()
+    this.#task = undefined
   }
 
   #say(message: ToBodyRows): Promise<FromBodyRows> {
-    return must(this.#talk, 'a conversation goes on').say(message).catch(told)
+    return must(this.#task, 'a task goes on').say(message).catch(told)
   }
 
   #send(): void {
