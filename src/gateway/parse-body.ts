@@ -19,6 +19,7 @@ import type { BodyFormat } from '../formats/registry.ts'
 import { sha2HashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha2, sha256 } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
+import { freeBytes } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
@@ -99,7 +100,13 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const body = isSmall ? await wholeBody(source.stream) : undefined
   const reading = new Reading(source, format, { shape })
   try {
-    if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
+    if (body === undefined) {
+      const facts = await readThrough(source, async (chunk) => {
+        await reading.push(chunk)
+        freeBytes(chunk)
+      })
+      return await reading.end(facts)
+    }
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)

@@ -21,7 +21,7 @@ export class BodyTask {
     const reader = this.#reader
     if (message.kind === 'bytes') {
       reader.push(message.bytes)
-      return { batches: reader.take(), fits: reader.fits }
+      return { batches: reader.take(), fits: reader.fits, block: message.bytes }
     }
     const { batches, ...ended } = reader.finish()
     return { batches, fits: reader.fits, ended }

@@ -58,8 +58,9 @@ export interface BodySettings {
 /** The next bytes, or the end of the body. */
 export type ToBodyRows = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'end' }
 
-/** Rows that are complete. `ended` answers the end; its batches are the last. */
+/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its batches are the last. */
 export interface FromBodyRows {
+  readonly block?: Uint8Array
   readonly batches: readonly RecordBatch[]
   readonly fits: boolean
   readonly ended?: Omit<ParsedBody, 'batches'>
