@@ -31,7 +31,15 @@ import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
 import { SliceTimes } from './replica/slice-times.ts'
-import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
+import {
+  openAnswerFiles,
+  openBuilder,
+  openGateway,
+  openLogWatch,
+  openQueries,
+  openSliceFiles,
+  type Shared,
+} from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
@@ -174,6 +182,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       nodeKey,
       catalog,
       store,
+      files: openSliceFiles(parts),
       answers,
       answerFiles: openAnswerFiles(parts),
       limits: config.limits,

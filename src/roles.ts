@@ -24,6 +24,7 @@ import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import type { WorkPool } from './work/work-pool.ts'
+import { SliceFiles } from './store/slice-files.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -57,6 +58,7 @@ export async function openBuilder(
     compressor,
     threads: work,
     options: config.cut,
+    keepLoose: config.keepLoose,
     metrics,
     notes: openBuildNotes(paths.builds),
     assignment,
@@ -134,12 +136,21 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store],
+    dataRoots: [paths.store, sliceFilesOf(paths)],
     logger,
     clock,
   })
   opened.push(() => engine.close())
   return engine
+}
+
+/** Slices as files, for the engine of a replica. */
+export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFiles {
+  return new SliceFiles({ store, dir: sliceFilesOf(paths), mostBytes: config.limits.sliceFileBytes, clock })
+}
+
+function sliceFilesOf({ cache }: DataPaths): string {
+  return join(cache, 'slices')
 }
 
 /** The files of a replica's answers. */
