@@ -9,7 +9,7 @@ import { assert } from '../lib/assert.ts'
 import { concatBytes, fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import { sha3256Hex } from './native-crypto.ts'
+import { sha256Hex, sha3256Hex } from './native-crypto.ts'
 
 /** A sha3-256 multihash in its normal form. */
 export const hashPattern = /^f1620[0-9a-f]{64}$/
@@ -31,6 +31,11 @@ export function hashText(digest: Uint8Array): Hash {
 /** The SHA3-256 multihash of `bytes` as text, `f1620…`. */
 export function sha3Hash(bytes: Uint8Array): Hash {
   return `${sha3Prefix}${sha3256Hex(bytes)}`
+}
+
+/** The SHA-256 multihash of `bytes` as text, `f1220…`. */
+export function sha2Hash(bytes: Uint8Array): Hash {
+  return `${sha2Prefix}${sha256Hex(bytes)}`
 }
 
 /** `f1220` and the hex of a 32-byte SHA-256 digest. */
