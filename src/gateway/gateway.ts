@@ -22,6 +22,7 @@ import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TalkThreads } from '../work/talks.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
+import type { LargeBatch } from './large-batch.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
 import {
   answerOf,
@@ -207,7 +208,8 @@ export class Gateway {
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
-    const source = { stream: request.body, format, controls, limits, spoolDir, threads, fallbackMs, onBytes }
+    const toLog = this.#largeBatchOf(request)
+    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)
@@ -224,6 +226,17 @@ export class Gateway {
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded
+    }
+  }
+
+  /** Where rows go while their body still comes; undefined where nothing may be in the log before its end. */
+  #largeBatchOf({ chain, controls }: IngestRequest): ((shape: Shape) => LargeBatch) | undefined {
+    if (chain?.aspects.schema === undefined || controls.dryRun || controls.unknownFields === 'add') return undefined
+    const { id: dataset, partition } = chain.name
+    const { traceparent } = controls
+    return ({ schemaSequence }) => {
+      this.#demandOpen(chain)
+      return this.#parts.publisher.large({ dataset, partition, schemaSequence, traceparent })
     }
   }
 

@@ -16,9 +16,8 @@ import type {
   StreamFormat,
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
-import { sha2Hash, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
-import { createSha2 } from '../ids/native-crypto.ts'
-import type { Limits } from '../lib/limits.ts'
+import { sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
+import { createSha2, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
@@ -30,18 +29,15 @@ import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import { fillEventTime, type TypedRows, typedRowsOf } from './typed-rows.ts'
+import { fillEventTime, type RowsSource, type TypedRows, typedRowsOf } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
 
-export interface BodySource {
+export interface BodySource extends RowsSource {
   readonly stream: Readable
   readonly format: BodyFormat
   readonly controls: IngestControls
-  readonly limits: Limits
-  /** Directory for what does not fit in memory. */
-  readonly spoolDir: string
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
   /** Threads that read long bodies. */
@@ -108,7 +104,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.demandEqual()
     source.head.add(body)
     if (body.length > 0) await reading.push(body)
-    const typed = await reading.end({ bodyHash: sha2Hash(body), bytes: body.length })
+    const typed = await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
     return { ...typed, earlierHash: () => sha3Hash(body) }
   } catch (error) {
     await reading.discard()
@@ -276,7 +272,7 @@ class Reading {
     const { shape, inferred, bytes = source.controls.contentLength } = against
     this.#source = source
     this.#shape = shape
-    this.#typed = typedRowsOf(source, shape.payloadFields)
+    this.#typed = typedRowsOf(source, shape)
     this.#reader = rowReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
   }
 
@@ -303,7 +299,7 @@ class Reading {
     await this.#typed.discard()
   }
 
-  #add(batches: readonly RecordBatch[]): Promise<void> | undefined {
+  #add(batches: readonly RecordBatch[]): Promise<unknown> | undefined {
     if (batches.length === 0) return undefined
     return this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
   }
@@ -319,7 +315,7 @@ interface OpenFile {
 /** All rows of a file against `shape`. */
 async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
-  const typed = typedRowsOf(source, shape.payloadFields, facts.bytes)
+  const typed = typedRowsOf(source, shape, facts.bytes)
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {

@@ -9,7 +9,7 @@ import { assert } from '../lib/assert.ts'
 import { concatBytes, fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import { sha256Hex, sha3256Hex } from './native-crypto.ts'
+import { sha3256Hex } from './native-crypto.ts'
 
 /** A sha3-256 multihash in its normal form. */
 export const hashPattern = /^f1620[0-9a-f]{64}$/
@@ -33,9 +33,10 @@ export function sha3Hash(bytes: Uint8Array): Hash {
   return `${sha3Prefix}${sha3256Hex(bytes)}`
 }
 
-/** The SHA-256 multihash of `bytes` as text, `f1220…`. */
-export function sha2Hash(bytes: Uint8Array): Hash {
-  return `${sha2Prefix}${sha256Hex(bytes)}`
+/** `f1220` and a SHA-256 digest that is 64 lower-case hexadecimal digits already. */
+export function sha2HashOfHex(digest: string): Hash {
+  assert(digest.length === 2 * digestBytes, 'a SHA-256 digest has 64 hexadecimal digits')
+  return `${sha2Prefix}${digest}`
 }
 
 /** `f1220` and the hex of a 32-byte SHA-256 digest. */
