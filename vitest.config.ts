@@ -1,7 +1,12 @@
 // Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), sim (the
 // deterministic simulation), syscalls (faults of system calls), package (the packed tarball, installed), mutants (planted
 // bugs that tests must catch), kafka (a real Apache Kafka).
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// Tests start many short processes that load the same sources: compiled once, they start in a third of the time.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache')
 
 export default defineConfig({
   test: {

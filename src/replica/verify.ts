@@ -1,7 +1,7 @@
 // /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
-import { notProvable } from '../engine/gate.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
+import { notProvable } from '../engine/gate.ts'
 import type { Stability } from '../engine/messages.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
@@ -11,7 +11,7 @@ import { checkDialect, type DatasetPin, type QueryRequest } from '../model/query
 import { type ExplainedLine, explain } from '../proof/explain.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
 import type { SignedAnswer } from '../proof/signed-answer.ts'
-import type { WorkPool } from '../work/jobs.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { bindQuery, execute, type ReplicaDeps } from './query.ts'
 
