@@ -34,10 +34,11 @@ import {
   Waiters,
   waitSeconds,
 } from './outcome.ts'
-import { demandRecords, discardBody, type TypedBody, typedBody } from './parse-body.ts'
+import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type BatchToPlace, KeyedBatches, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
+import type { TypedBody } from './reading.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandVisibility, noHead } from './refusals.ts'
 import { type Shape, type Target, targetOf } from './shape.ts'
@@ -70,6 +71,7 @@ export interface IngestRequest {
   readonly chain: DatasetChain | undefined
   readonly tokenId: string | undefined
   readonly controls: IngestControls
+  /** Its chunks are the gateway's. */
   readonly body: Readable
 }
 
