@@ -23,8 +23,8 @@ import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import type { WorkPool } from './work/work-pool.ts'
 import { SliceFiles } from './store/slice-files.ts'
-import type { TalkThreads } from './work/talks.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -36,8 +36,8 @@ export interface Shared {
   readonly announcements: Announcements
   readonly catalog: Catalog
   readonly metrics: Metrics
-  /** For long bodies and large slices. */
-  readonly threads: TalkThreads
+  /** Threads for long bodies, large slices and large requests. */
+  readonly work: WorkPool
   /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
   readonly openBytes: () => number
   /** Closes what was opened, in reverse order. */
@@ -46,7 +46,7 @@ export interface Shared {
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  { config, paths, clock, logger, store, announcements, metrics, threads, opened }: Shared,
+  { config, paths, clock, logger, store, announcements, metrics, work, opened }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
   const builder = await startBuilder({
@@ -56,7 +56,7 @@ export async function openBuilder(
     clock,
     logger,
     compressor,
-    threads,
+    threads: work,
     options: config.cut,
     keepLoose: config.keepLoose,
     metrics,
@@ -81,7 +81,7 @@ export interface GatewayParts {
 
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, threads, openBytes, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, work, openBytes, opened } = shared
   const { log, builder, hasOtherBuilders, watch, receiptSecret } = parts
   await declareLog(store, log)
   const others = await otherLogs(store, log)
@@ -98,7 +98,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     clock,
     logger,
     limits: config.limits,
-    threads,
+    threads: work,
     memoryBytes: memoryBytes(),
     metrics,
     spoolDir: paths.cache,
