@@ -23,7 +23,8 @@ import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import type { TalkThreads } from './work/talks.ts'
+import type { WorkPool } from './work/work-pool.ts'
+import { SliceFiles } from './store/slice-files.ts'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -35,8 +36,8 @@ export interface Shared {
   readonly announcements: Announcements
   readonly catalog: Catalog
   readonly metrics: Metrics
-  /** For long bodies and large slices. */
-  readonly threads: TalkThreads
+  /** Threads for long bodies, large slices and large requests. */
+  readonly work: WorkPool
   /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
   readonly openBytes: () => number
   /** Closes what was opened, in reverse order. */
@@ -45,7 +46,7 @@ export interface Shared {
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  { config, paths, clock, logger, store, announcements, metrics, threads, opened }: Shared,
+  { config, paths, clock, logger, store, announcements, metrics, work, opened }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
   const builder = await startBuilder({
@@ -55,8 +56,9 @@ export async function openBuilder(
     clock,
     logger,
     compressor,
-    threads,
+    threads: work,
     options: config.cut,
+    keepLoose: config.keepLoose,
     metrics,
     notes: openBuildNotes(paths.builds),
     assignment,
@@ -79,7 +81,7 @@ export interface GatewayParts {
 
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, threads, openBytes, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, work, openBytes, opened } = shared
   const { log, builder, hasOtherBuilders, watch, receiptSecret } = parts
   await declareLog(store, log)
   const others = await otherLogs(store, log)
@@ -96,7 +98,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     clock,
     logger,
     limits: config.limits,
-    threads,
+    threads: work,
     memoryBytes: memoryBytes(),
     metrics,
     spoolDir: paths.cache,
@@ -134,12 +136,21 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store],
+    dataRoots: [paths.store, sliceFilesOf(paths)],
     logger,
     clock,
   })
   opened.push(() => engine.close())
   return engine
+}
+
+/** Slices as files, for the engine of a replica. */
+export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFiles {
+  return new SliceFiles({ store, dir: sliceFilesOf(paths), mostBytes: config.limits.sliceFileBytes, clock })
+}
+
+function sliceFilesOf({ cache }: DataPaths): string {
+  return join(cache, 'slices')
 }
 
 /** The files of a replica's answers. */

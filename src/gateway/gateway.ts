@@ -19,7 +19,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
 import { type Field, schemaEquals } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
 import type { LargeBatch } from './large-batch.ts'
@@ -55,7 +55,7 @@ export interface GatewayDeps {
   readonly metrics?: Metrics | undefined
   readonly spoolDir: string
   /** Threads that read long bodies. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Seals receipt ids; the same in every process of the installation. */
   readonly receiptSecret: Uint8Array
   /** Why a dataset takes no rows, or undefined. */

@@ -19,9 +19,10 @@ import type { BodyFormat } from '../formats/registry.ts'
 import { sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha2, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
+import { freeBytes } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
 import { type RowReader, rowReader } from './row-reader.ts'
@@ -41,7 +42,7 @@ export interface BodySource extends RowsSource {
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
   /** Threads that read long bodies. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }
@@ -99,7 +100,13 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const body = isSmall ? await wholeBody(source.stream) : undefined
   const reading = new Reading(source, format, { shape })
   try {
-    if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
+    if (body === undefined) {
+      const facts = await readThrough(source, async (chunk) => {
+        await reading.push(chunk)
+        freeBytes(chunk)
+      })
+      return await reading.end(facts)
+    }
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)

@@ -14,6 +14,7 @@ import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { registerSteps } from './request-steps.ts'
 import { registerParameterRules } from './request-target.ts'
+import { registerAssets } from './routes/assets.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
 import { registerExport } from './routes/export.ts'
@@ -85,6 +86,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const { gateway, replica } = context
   registerNode(app, context)
+  registerAssets(app)
   if (gateway !== undefined) {
     for (const register of [registerCreation, registerIngest, registerReceipts]) register(app, { ...context, gateway })
     registerTokens(app, context)

@@ -26,6 +26,14 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
+/**
+ * Gives the memory of an array back at once, if it is all of its buffer; then it is empty. V8 frees buffers only when it
+ * marks its heap, and marks it the more often the more of them there are.
+ */
+export function freeBytes({ buffer, byteLength }: ArrayBufferView): void {
+  if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** True when both arrays hold the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false

@@ -8,7 +8,7 @@ import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
-import type { WorkPool } from '../work/jobs.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
@@ -247,7 +247,7 @@ async function jsonOf(
   const { slices } = view
   const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
   await deps.objects.checkSlices(view, run)
-  const files = viewFiles(deps.store, view, run && numbersOf(run))
+  const files = viewFiles(deps.files, view, run && numbersOf(run))
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
   const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`

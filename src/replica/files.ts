@@ -115,7 +115,7 @@ export async function openFileTail(
     start: async (keeping) => {
       await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
-      const tables = [tailTable(deps.store, view, run)]
+      const tables = [tailTable(deps.files, view, run)]
       const job = { analysis, tables, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { views: [view], caller, keeping })
     },

@@ -21,6 +21,7 @@ import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit } from '../proof/commitment.ts'
 import { type NodeKey, signProof } from '../proof/sign.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import { listingsFor, statementOf } from './catalog-statements.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, checkPinAliases, datasetsOfPins, pinNames, pinnedList, Reader } from './pin.ts'
@@ -30,6 +31,8 @@ import { chooseSlices, countRowGroups, runsOf, viewFiles } from './view-files.ts
 export interface ReplicaDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
+  /** Slices as files for the engine. */
+  readonly files: SliceFiles
   readonly engine: Engine
   /** Checks slices before they are read. */
   readonly objects: Objects
@@ -186,7 +189,7 @@ async function tableOf(
   }
   return {
     dataset: view.id,
-    files: viewFiles(deps.store, view, chosen?.numbers),
+    files: viewFiles(deps.files, view, chosen?.numbers),
     schema: view.schema,
     ...(chosen?.leastOffset !== undefined && { leastOffset: chosen.leastOffset }),
   }

@@ -5,7 +5,7 @@ import type { EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
@@ -38,8 +38,8 @@ export function tailWindow(
 }
 
 /** The table of the statement of every tail. */
-export function tailTable(store: ObjectStore, view: DatasetView, run: SliceRun): EngineTable {
-  return { parts: ['tail'], dataset: view.id, files: viewFiles(store, view, numbersOf(run)), schema: view.schema }
+export function tailTable(files: SliceFiles, view: DatasetView, run: SliceRun): EngineTable {
+  return { parts: ['tail'], dataset: view.id, files: viewFiles(files, view, numbersOf(run)), schema: view.schema }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */
@@ -72,7 +72,7 @@ async function answerTail(
   const { start, end, run, skipped } = tailWindow(view, { skip, limit })
   await deps.objects.checkSlices(view, run)
   const job = {
-    tables: [tailTable(deps.store, view, run)],
+    tables: [tailTable(deps.files, view, run)],
     reproducible: true,
     dataFormat,
     wantSchema: false,

@@ -3,13 +3,13 @@
 // row left out would have met is known, and cannot fail (docs/decisions/query-engine.md).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { EngineFiles, EngineTable, Given, Narrowing } from '../engine/messages.ts'
+import type { SliceRef } from '../catalog/packed-blocks.ts'
+import type { EngineFiles, EngineTable, Given, Narrowing, OpenedFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { type DataType, innerType } from '../model/schema.ts'
-import { dataKey } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import type { FactsOf, SliceTimes } from './slice-times.ts'
 
 /** Numbers `[from, to)` of slices. */
@@ -19,12 +19,14 @@ export interface SliceRun {
 }
 
 /** The files of a view: the slices of `view` in chain order, or those of them that `only` numbers. */
-export function viewFiles(store: ObjectStore, { id, slices }: DatasetView, only?: readonly number[]): EngineFiles {
-  const path = (number: number): string => {
-    const slice = must(slices.at(number), 'a view has the slices of its chain up to its block')
-    return must(store.localPath(dataKey(id, slice.hash)), 'objects of the store are local files')
+export function viewFiles(files: SliceFiles, { id, slices }: DatasetView, only?: readonly number[]): EngineFiles {
+  const at = (number: number): SliceRef => must(slices.at(number), 'a view has the slices of its chain up to its block')
+  const of = { to: slices.length, ...(only && { only }) }
+  const open = async (signal: AbortSignal): Promise<OpenedFiles> => {
+    const numbers = only ?? numbersOf({ from: 0, to: slices.length })
+    return { ...of, ...(await files.open({ id, numbers, at }, signal)) }
   }
-  return { list: id, to: slices.length, path, ...(only && { only }) }
+  return { ...of, list: id, path: () => must<string>(undefined, 'the files of a view are opened first'), open }
 }
 
 /** The numbers of a run. */

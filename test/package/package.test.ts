@@ -97,6 +97,7 @@ describe('the package', () => {
       expect(await proofstream(['query', sql, '--proof', 'answer.json'], node)).toContain('21.5')
       await proofstream(['verify', 'answer.json'], node)
       await proofstream(['verify', '--offline', 'answer.json'])
+      expect(await (await fetch(`${url}/assets/verify.html`)).text()).toContain('<h1>Check a proof</h1>')
     } finally {
       await stop()
     }
