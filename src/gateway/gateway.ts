@@ -220,7 +220,8 @@ export class Gateway {
       if (controls.dryRun) return { dryRun: true, records: body.rows, fields: body.shape.fields }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
-      const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
+      const soon = { pace: this.#pace, waiters: this.#parts.waiters }
+      const seconds = waitSeconds(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
       const placed = await placeTyped(this.#parts, batch, target)
