@@ -31,7 +31,16 @@ import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
 import { SliceTimes } from './replica/slice-times.ts'
-import { openAnswerFiles, openBuilder, openGateway, openLogWatch, openQueries, type Shared } from './roles.ts'
+import {
+  mergedFolder,
+  openAnswerFiles,
+  openBuilder,
+  openGateway,
+  openLogWatch,
+  openMerged,
+  openQueries,
+  type Shared,
+} from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { WorkerThreads } from './work/talks.ts'
@@ -174,6 +183,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     replica: engine && {
       objects,
       times: new SliceTimes(store, objects),
+      ...(await openMerged(parts)),
       engine,
       nodeKey,
       catalog,
@@ -295,11 +305,12 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
   return { threads: Math.min(4, availableParallelism()), queueLimit: openJsonRequests, heapMiB }
 }
 
-/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */
+/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has it finds merged files again. */
 async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
   const unlock = lockDirectory(dir, 'cache')
   opened.push(async () => unlock())
   for (const name of await readdir(dir)) {
-    if (!/^(?:lock|owner)/.test(name)) await rm(join(dir, name), { recursive: true, force: true })
+    if (!/^(?:lock|owner)/.test(name) && name !== mergedFolder)
+      await rm(join(dir, name), { recursive: true, force: true })
   }
 }

@@ -222,6 +222,7 @@ function tellScan(reply: FastifyReply, scan: Scan): void {
     `files-read=${scan.filesRead}, files=${scan.files}`,
     `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
     `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
+    ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
   ]
   void reply.header('query-scan', members.join(', '))
 }
