@@ -58,7 +58,7 @@ async function generateMessages(): Promise<string> {
 function simplify(schema: JSONSchema, definitions: Readonly<Record<string, JSONSchema>>): JSONSchema {
   const out: JSONSchema = {}
   for (const [key, value] of Object.entries(schema)) {
-    if (key === 'oneOf' && schema.properties !== undefined) continue
+    if ((key === 'oneOf' || key === 'anyOf') && schema.properties !== undefined) continue
     if (key === 'minItems' || key === 'maxItems' || key === 'discriminator' || key === '$id') continue
     if (key === '$ref') {
       const name = String(value).replace('#/definitions/', '')

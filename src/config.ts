@@ -2,6 +2,7 @@
 // The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
+import { durationMs } from './lib/clock.ts'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { isLoopback } from './lib/loopback.ts'
 import { NodeError } from './model/errors.ts'
@@ -347,13 +348,12 @@ function parseValue(row: OptionRow, raw: unknown): OptionValue {
   }
 }
 
-const durationUnitMs: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
 function parseDuration(value: unknown, bad: (expected: string) => NodeError): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  const match = /^(\d+)(ms|s|m|h)?$/.exec(String(value))
-  if (match === null) throw bad('a duration such as 500ms, 5s, 10m or 2h')
-  return Number(match[1]) * (durationUnitMs[match[2] ?? ''] ?? 1)
+  const text = String(value)
+  const ms = durationMs(/^\d+$/.test(text) ? `${text}ms` : text)
+  if (ms === undefined) throw bad('a duration such as 500ms, 5s, 10m or 2h')
+  return ms
 }
 
 function parseListen(text: string): { host: string; port: number } {

@@ -43,7 +43,6 @@ import {
 } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
-import { WorkerThreads } from './work/talks.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
 export interface RunningNode {
@@ -128,9 +127,8 @@ async function openShared(
   const clock = hearsAll ? undefined : systemClock
   const catalog = new Catalog({ store, announcements, logger, clock, bytesMost: config.limits.catalogBytes })
   opened.push(async () => catalog.close())
-  // A long body while others are read, or all columns of a slice.
-  const threads = new WorkerThreads({ threads: Math.min(8, availableParallelism() + 1), heapMiB: 256 })
-  opened.push(() => threads.close())
+  const work = new ThreadPool(workOptions(config.limits))
+  opened.push(() => work.close())
   const metrics = new Metrics()
   measureCatalog(metrics, catalog, () => systemClock.nowMs())
   return {
@@ -142,7 +140,7 @@ async function openShared(
     announcements,
     catalog,
     metrics,
-    threads,
+    work,
     openBytes: () => open.bytes,
     opened,
   }
@@ -159,14 +157,12 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
-  const { config, paths, clock, logger, store, catalog, opened } = parts
+  const { config, paths, clock, logger, store, catalog, work, opened } = parts
   const { log } = parts.log
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
-  const work = new ThreadPool(workOptions(config.limits))
-  opened.push(() => work.close())
   const objects = new Objects(store)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only.
@@ -297,12 +293,16 @@ function measured({ metrics, announcements, builder, watch }: Parts, engine: Eng
   return metrics
 }
 
-/** Threads that read large requests: few, since each may need the memory of the largest one. */
+/**
+ * Tasks: a long body while others are read, or all columns of a slice. Jobs read large requests: few, since each may need
+ * the memory of the largest one.
+ */
 function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): ThreadPoolOptions {
   const mebibyte = 1024 * 1024
   // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
   const heapMiB = 128 + Math.ceil((3 * verifyBytes + 256 * jsonValues) / mebibyte)
-  return { threads: Math.min(4, availableParallelism()), queueLimit: openJsonRequests, heapMiB }
+  const cores = availableParallelism()
+  return { jobs: Math.min(4, cores), queueLimit: openJsonRequests, tasks: Math.min(8, cores + 1), heapMiB }
 }
 
 /** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has it finds merged files again. */

@@ -25,8 +25,8 @@ import { MergedFiles } from './replica/merged-files.ts'
 import { MergedMaker } from './replica/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import type { TalkThreads } from './work/talks.ts'
 import { ThreadPool } from './work/thread-pool.ts'
+import type { WorkPool } from './work/work-pool.ts'
 
 /** In the cache: what lies there is found again at the next start. */
 export const mergedFolder = 'merged'
@@ -41,8 +41,8 @@ export interface Shared {
   readonly announcements: Announcements
   readonly catalog: Catalog
   readonly metrics: Metrics
-  /** For long bodies and large slices. */
-  readonly threads: TalkThreads
+  /** Threads for long bodies, large slices and large requests. */
+  readonly work: WorkPool
   /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
   readonly openBytes: () => number
   /** Closes what was opened, in reverse order. */
@@ -51,7 +51,7 @@ export interface Shared {
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  { config, paths, clock, logger, store, announcements, metrics, threads, opened }: Shared,
+  { config, paths, clock, logger, store, announcements, metrics, work, opened }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
   const builder = await startBuilder({
@@ -61,7 +61,7 @@ export async function openBuilder(
     clock,
     logger,
     compressor,
-    threads,
+    threads: work,
     options: config.cut,
     metrics,
     notes: openBuildNotes(paths.builds),
@@ -85,7 +85,7 @@ export interface GatewayParts {
 
 /** Opens the gateway. Throws HaltError `LogReplaced` when the log is declared with another partition count. */
 export async function openGateway(shared: Shared, parts: GatewayParts): Promise<Gateway> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, threads, openBytes, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, work, openBytes, opened } = shared
   const { log, builder, hasOtherBuilders, watch, receiptSecret } = parts
   await declareLog(store, log)
   const others = await otherLogs(store, log)
@@ -102,7 +102,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     clock,
     logger,
     limits: config.limits,
-    threads,
+    threads: work,
     memoryBytes: memoryBytes(),
     metrics,
     spoolDir: paths.cache,
@@ -155,7 +155,7 @@ export async function openMerged(shared: Shared): Promise<{ merged: MergedFiles;
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })
   await merged.load()
   opened.push(async () => merged.close())
-  const work = new ThreadPool({ threads: 1, queueLimit: 1, heapMiB: 512 })
+  const work = new ThreadPool({ jobs: 1, queueLimit: 1, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
   const maker = new MergedMaker({ catalog, store, merged, work, clock, logger })
   opened.push(() => maker.close())

@@ -5,16 +5,21 @@ import type { CanonicalForm } from './json/canonical.ts'
 import { parseJson } from './json/json.ts'
 import { JsonError } from './json/parser.ts'
 import { NodeError, type TextPosition } from './model/errors.ts'
+import type { JsonValue } from './model/json.ts'
 import { checkOutput, proofSteps } from './proof/check.ts'
+import type { Commitment } from './proof/commitment.ts'
+import { otherKind } from './proof/other-kind.ts'
 import { type ProofBody, readProofBody } from './proof/proof-body.ts'
-import type { Commitment } from './proof/sign.ts'
 import { readSignedAnswer, type SignedAnswer } from './proof/signed-answer.ts'
 
+export { type ExplainedLine, explain, type Findings, type Relation } from './proof/explain.ts'
 export { type AskedDataset, type Extent, type SignedAnswer, extentText } from './proof/signed-answer.ts'
 
 export interface OfflineOptions {
   /** did:key that must have signed; absent: every key will do, judge `signer` yourself. */
   readonly signer?: string
+  /** The output, or an answer that holds it, where it was saved apart from its proof. Counts where the answer has none. */
+  readonly output?: Uint8Array | string
 }
 
 export type OfflineCheckName =
@@ -39,6 +44,8 @@ export interface OfflineSuccess {
   /** How the numbers of the output were spelled when it was hashed; absent when no output was given. */
   readonly canonicalForm?: CanonicalForm
   readonly commitment: Commitment
+  /** What was hashed, with every token as it came; absent when no output was given. */
+  readonly output?: JsonValue
   /** What was signed: statement, datasets and blocks, number of rows, whole or cut. */
   readonly answer: SignedAnswer
   readonly checks: readonly OfflineCheck[]
@@ -84,10 +91,10 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
   const checks: OfflineCheck[] = []
   let body: ProofBody
   try {
-    body = readProofBody(parseJson(answer, { maxDepth }))
+    body = readBody(answer, options.output)
     checks.push({ name: 'shape', result: 'passed' })
   } catch (error) {
-    return failure(error, [{ name: 'shape', result: 'failed' }])
+    return failure(error, [{ name: 'shape', result: 'failed' }], typeof answer === 'string' ? undefined : answer)
   }
   const signer = body.proof.signer
   let name: OfflineCheckName = 'proofType'
@@ -106,7 +113,7 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
     return {
       ok: true,
       signer,
-      ...(form === undefined ? {} : { canonicalForm: form }),
+      ...(form === undefined || output === undefined ? {} : { canonicalForm: form, output }),
       commitment,
       answer: readSignedAnswer(body),
       checks,
@@ -114,6 +121,14 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
   } catch (error) {
     return { ...failure(error, [...checks, { name, result: 'failed' }]), signer }
   }
+}
+
+function readBody(answer: Uint8Array | string, apart: Uint8Array | string | undefined): ProofBody {
+  const body = readProofBody(parseJson(answer, { maxDepth }))
+  if (apart === undefined || body.output !== undefined) return body
+  const saved = parseJson(apart, { maxDepth })
+  const output = saved instanceof Map ? (saved.get('output') ?? saved) : saved
+  return { ...body, output }
 }
 
 function otherSigner(signer: string, expected: string, checks: readonly OfflineCheck[]): OfflineFailure {
@@ -127,9 +142,10 @@ function otherSigner(signer: string, expected: string, checks: readonly OfflineC
   }
 }
 
-function failure(error: unknown, checks: readonly OfflineCheck[]): OfflineFailure {
+function failure(error: unknown, checks: readonly OfflineCheck[], bytes?: Uint8Array): OfflineFailure {
   if (error instanceof JsonError) {
-    const message = `This is not a saved answer: the JSON ${error.reason}.`
+    const other = bytes === undefined ? undefined : otherKind(bytes)
+    const message = `This is not a saved answer: ${other === undefined ? `the JSON ${error.reason}` : `it is ${other}`}.`
     return { ok: false, outcome: 'noProof', kind: 'MalformedJson', message, position: error.position, checks }
   }
   if (!(error instanceof NodeError)) throw error

@@ -1,6 +1,6 @@
 // Buffers of columns: bitmaps (LSB first), ranges of bytes, and whether the bytes of a String column are text.
 
-import { decodeUtf8 } from '../lib/bytes.ts'
+import { copyRange, decodeUtf8 } from '../lib/bytes.ts'
 
 /** True when bit `index` is set, LSB first. */
 export function bitAt(bits: Uint8Array, index: number): boolean {
@@ -68,13 +68,6 @@ export function setBits(bits: Uint8Array, at: number, count: number): void {
       setBit(bits, bit++)
     }
   }
-}
-
-/** Copies bytes [start, end) of `source` to `at`; short ones by a loop, which is faster than a call. */
-export function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
-  const length = end - start
-  if (length > 40) out.set(source.subarray(start, end), at)
-  else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
 }
 
 /** Bytes with a view of them. */

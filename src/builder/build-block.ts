@@ -12,6 +12,7 @@ import {
   creationEvents,
   type CreationPlan,
   type DataPlan,
+  nameRecordOf,
   pushSource,
   sourceName,
 } from './dataset-state.ts'
@@ -43,12 +44,11 @@ export async function buildCommit(plan: BlockPlan, tip: ChainTip, deps: BuildDep
 
 function buildCreation(plan: CreationPlan, tip: ChainTip, deps: BuildDeps): BuiltCommit {
   const { blocks, tip: after } = nextBlocks(tip, creationEvents(plan.header), plan.timeMs)
-  const { dataset, alias, visibility } = plan.header
   const { log, partition } = deps
   return {
     blocks,
     record: { blocks: blocks.map(({ hash }) => hash), log, partition, next: plan.next },
-    name: { id: dataset, alias, log, partition, visibility },
+    name: nameRecordOf(plan.header, deps),
     tip: after,
   }
 }

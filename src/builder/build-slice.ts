@@ -29,7 +29,7 @@ import {
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import { type ColumnChunk, RowGroupCut, type RowGroupRows, rowGroupRows, SliceFile } from '../parquet/write-slice.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import { type ColumnWork, columnWork } from './column-work.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
 
@@ -38,7 +38,7 @@ export interface SliceDeps {
   readonly readBatches: (positions: readonly number[]) => AsyncIterable<RecordBatch>
   readonly compressor: Compressor
   /** Threads that share the columns of large slices, which they compress as `compressor` does. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Stores a slice whose hash is known when `chunks` have ended. Throws what the store and `chunks` throw. */
   readonly storeSlice: (dataset: DatasetId, chunks: AsyncIterable<Uint8Array>, hashOf: () => Hash) => Promise<unknown>
 }

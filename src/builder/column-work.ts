@@ -14,7 +14,7 @@ import {
   rowGroupRows,
   type RowGroupRows,
 } from '../parquet/write-slice.ts'
-import type { Talk, TalkThreads } from '../work/talks.ts'
+import type { Task, TaskThreads } from '../work/work-pool.ts'
 
 /** The columns of one slice. */
 export interface ColumnWork {
@@ -35,12 +35,12 @@ export interface ColumnWork {
 export function columnWork(
   fields: readonly Field[],
   { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
-  by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TalkThreads | undefined },
+  by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TaskThreads | undefined },
 ): ColumnWork {
   const isWide = payloadBytes / rows > rowGroupBytes / rowGroupRows
   const most = isWide ? 0 : fields.length
-  const talks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
-  return talks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, talks)
+  const tasks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
+  return tasks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, tasks)
 }
 
 class OwnColumns implements ColumnWork {
@@ -80,13 +80,13 @@ class OwnColumns implements ColumnWork {
 
 class SharedColumns implements ColumnWork {
   readonly #fields: readonly Field[]
-  readonly #talks: readonly Talk<'columns'>[]
-  /** Which conversation has a column, by its place: told once, by the bytes of the first row group. */
+  readonly #tasks: readonly Task<'columns'>[]
+  /** Which task has a column, by its place: told once, by the bytes of the first row group. */
   #owners: readonly number[] | undefined
 
-  constructor(fields: readonly Field[], talks: readonly Talk<'columns'>[]) {
+  constructor(fields: readonly Field[], tasks: readonly Task<'columns'>[]) {
     this.#fields = fields
-    this.#talks = talks
+    this.#tasks = tasks
   }
 
   see(): void {
@@ -94,15 +94,15 @@ class SharedColumns implements ColumnWork {
   }
 
   async encode({ columns }: RowGroupRows): Promise<ColumnChunk[]> {
-    const shares = this.#talks.map(() => new Map<number, Column>())
-    this.#owners ??= sharedOut(columns.map(bytesOf), this.#talks.length)
+    const shares = this.#tasks.map(() => new Map<number, Column>())
+    this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
     for (const place of this.#fields.keys()) {
-      const share = must(shares[this.#owners[place] ?? 0], 'a conversation')
+      const share = must(shares[this.#owners[place] ?? 0], 'a task')
       share.set(place, concatColumns(columns.shift() ?? []))
     }
     const chunks = new Map<number, ColumnChunk>()
     const said = shares.map(async (share, i) => {
-      const answer = await must(this.#talks[i], 'a conversation').say({ kind: 'rows', columns: share })
+      const answer = await must(this.#tasks[i], 'a task').say({ kind: 'rows', columns: share })
       if (answer.kind === 'chunks') for (const [place, chunk] of answer.chunks) chunks.set(place, chunk)
     })
     await Promise.all(said)
@@ -111,8 +111,8 @@ class SharedColumns implements ColumnWork {
 
   async digests(): Promise<Uint8Array[]> {
     const digests = new Map<number, Uint8Array>()
-    const said = this.#talks.map(async (talk) => {
-      const answer = await talk.say({ kind: 'end' })
+    const said = this.#tasks.map(async (task) => {
+      const answer = await task.say({ kind: 'end' })
       if (answer.kind === 'digests') for (const [place, digest] of answer.digests) digests.set(place, digest)
     })
     await Promise.all(said)
@@ -120,7 +120,7 @@ class SharedColumns implements ColumnWork {
   }
 
   end(): void {
-    for (const talk of this.#talks) talk.end()
+    for (const task of this.#tasks) task.end()
   }
 }
 

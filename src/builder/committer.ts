@@ -2,6 +2,7 @@
 // retried; a block that cannot be built halts its dataset; a dataset whose chain another builder has continued with other
 // bytes loses its plans, and its chain is read again.
 
+import type { NameRecord } from '../chain/records.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -269,7 +270,7 @@ export class Committer {
     if (outcome === 'refused') {
       logger.warn({ dataset: id }, 'a creation lost its name to an earlier one; its chain stays unreachable')
     } else if (built.name !== undefined) {
-      names.add(id, built.name.alias)
+      names.add(built.name)
     }
     const alias = await this.announce(id, { sequence, record: built.record })
     this.#deps.packer.committed(id, sequence, built.blocks.length)
@@ -327,27 +328,46 @@ async function storeCommit(
   return named.outcome === 'won' || named.inForce.id === at.id ? 'committed' : 'refused'
 }
 
-/** From a dataset's id to its alias, for announcements: the name records of the store, each read once. */
+/** What a builder needs of a name record. */
+export type KnownName = Pick<NameRecord, 'alias' | 'freshnessMs'>
+
+/** From a dataset's id to its name, for announcements and the pace: the name records of the store, each read once. */
 export class NameIndex {
   readonly #store: ObjectStore
-  readonly #aliasOf = new Map<DatasetId, string>()
+  readonly #ofId = new Map<DatasetId, KnownName>()
   readonly #known = new Set<string>()
+  #look: Promise<void> | undefined
 
   constructor(store: ObjectStore) {
     this.#store = store
   }
 
-  /** Alias as written, or undefined when no name leads to the dataset. */
+  /** The name, or undefined when none leads to the dataset. Throws what the store throws. */
+  async of(id: DatasetId): Promise<KnownName | undefined> {
+    // A look that is under way may have begun before the name was there.
+    if (!this.#ofId.has(id)) await this.#look
+    if (!this.#ofId.has(id)) await this.#lookAgain()
+    return this.#ofId.get(id)
+  }
+
+  /** Alias as written, or undefined when no name leads to the dataset. Throws what the store throws. */
   async aliasOf(id: DatasetId): Promise<string | undefined> {
-    const held = this.#aliasOf.get(id)
-    if (held !== undefined) return held
+    return (await this.of(id))?.alias
+  }
+
+  /** Callers that ask meanwhile share the look. */
+  #lookAgain(): Promise<void> {
+    this.#look ??= this.#readNew().finally(() => (this.#look = undefined))
+    return this.#look
+  }
+
+  async #readNew(): Promise<void> {
     for (const folded of await listNames(this.#store)) {
       if (this.#known.has(folded)) continue
       const record = await readName(this.#store, folded).catch(damagedName)
       if (record === 'damaged') this.#known.add(folded)
-      else if (record !== undefined) this.add(record.id, record.alias)
+      else if (record !== undefined) this.add(record)
     }
-    return this.#aliasOf.get(id)
   }
 
   /**
@@ -360,8 +380,8 @@ export class NameIndex {
   }
 
   /** A name that is known to be in force. */
-  add(id: DatasetId, alias: string): void {
-    this.#aliasOf.set(id, alias)
+  add({ id, alias, freshnessMs }: NameRecord): void {
+    this.#ofId.set(id, { alias, ...(freshnessMs === undefined ? {} : { freshnessMs }) })
     this.#known.add(foldAscii(alias))
   }
 }

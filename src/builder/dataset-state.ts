@@ -11,6 +11,7 @@ import {
   type KnownId,
   type OpenAttempt,
 } from '../chain/checkpoint.ts'
+import type { NameRecord } from '../chain/records.ts'
 import { assert } from '../lib/assert.ts'
 import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { AddPushSource, DatasetId, Hash, MetadataEvent, SetVocab } from '../model/events.ts'
@@ -235,6 +236,14 @@ export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
   if (schema !== undefined) events.push({ kind: 'SetDataSchema', schema })
   events.push(pushSource(schema))
   return events
+}
+
+/** The record of the dataset's name, whose rows go to `at`. */
+export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 'partition'>): NameRecord {
+  const { dataset: id, alias, visibility, freshnessMs, layout } = header
+  const { log, partition } = at
+  const set = { ...(freshnessMs === undefined ? {} : { freshnessMs }), ...(layout === undefined ? {} : { layout }) }
+  return { id, alias, log, partition, visibility, ...set }
 }
 
 /** The names that differ from the defaults; undefined when none does: an event that changes nothing is none. */

@@ -12,7 +12,7 @@ export interface CutOptions {
   readonly waitAgeMs: number
   /** Blocks that a quiet dataset may make at once. */
   readonly burstBlocks: number
-  /** After a burst: least time between blocks of one dataset. */
+  /** After a burst: least time between blocks of one dataset that has no freshness of its own. */
   readonly intervalMs: number
   /** What the interval grows to while the burst has not refilled for hours. */
   readonly maxIntervalMs: number
@@ -110,6 +110,8 @@ export class Governor {
   readonly #budget: BlockBudget
   readonly #buckets = new Map<string, Bucket>()
   readonly #open = new Map<string, Open>()
+  /** Of datasets with a pace of their own. */
+  readonly #freshnessMs = new Map<string, number>()
   #later = new Heap<Open>()
   #due = new Heap<Open>()
   #dueTotal = 0
@@ -122,10 +124,20 @@ export class Governor {
     this.#budget = budget
   }
 
+  /**
+   * Gives `dataset` a pace of its own: whatever it does, its rows are cut at this age, as far as the budget goes; after a
+   * burst its blocks lie so far apart, and no farther. Undefined: the pace of the options.
+   */
+  setFreshness(dataset: string, freshnessMs: number | undefined): void {
+    if (freshnessMs === undefined) this.#freshnessMs.delete(dataset)
+    else this.#freshnessMs.set(dataset, freshnessMs)
+  }
+
   /** Something of `dataset` calls for a cut. Returns true when a cut is due earlier than before. */
   opened(dataset: string, nowMs: number, waits: boolean): boolean {
     const { openAgeMs, waitAgeMs } = this.#options
-    const byAgeMs = nowMs + (waits ? Math.min(waitAgeMs, openAgeMs) : openAgeMs)
+    const ageMs = Math.min(openAgeMs, this.#freshnessMs.get(dataset) ?? openAgeMs)
+    const byAgeMs = nowMs + (waits ? Math.min(waitAgeMs, ageMs) : ageMs)
     let open = this.#open.get(dataset)
     if (open === undefined) {
       open = { dataset, byAgeMs, waits, repeatAtMs: undefined, isDue: false, key: 0 }
@@ -266,11 +278,13 @@ export class Governor {
   #readyMs(dataset: string, nowMs: number): number {
     if (!this.#buckets.has(dataset)) return nowMs
     const bucket = this.#bucket(dataset, nowMs)
-    return bucket.tokens >= 1 ? nowMs : nowMs + (1 - bucket.tokens) * this.#intervalMs(bucket, nowMs)
+    return bucket.tokens >= 1 ? nowMs : nowMs + (1 - bucket.tokens) * this.#intervalMs(dataset, bucket, nowMs)
   }
 
-  /** Doubles for each hour in which the burst has not refilled. */
-  #intervalMs(bucket: Bucket, nowMs: number): number {
+  /** The dataset's freshness; without one it doubles for each hour in which the burst has not refilled. */
+  #intervalMs(dataset: string, bucket: Bucket, nowMs: number): number {
+    const freshnessMs = this.#freshnessMs.get(dataset)
+    if (freshnessMs !== undefined) return freshnessMs
     const { intervalMs, maxIntervalMs } = this.#options
     const hours = Math.floor((nowMs - bucket.fullAtMs) / hourMs)
     return Math.min(intervalMs * 2 ** Math.min(hours, 30), Math.max(intervalMs, maxIntervalMs))
@@ -284,7 +298,7 @@ export class Governor {
       this.#buckets.set(dataset, bucket)
       return bucket
     }
-    const intervalMs = Math.max(1, this.#intervalMs(bucket, nowMs))
+    const intervalMs = Math.max(1, this.#intervalMs(dataset, bucket, nowMs))
     bucket.tokens = Math.min(most, bucket.tokens + (nowMs - bucket.atMs) / intervalMs)
     bucket.atMs = nowMs
     if (bucket.tokens >= most) bucket.fullAtMs = nowMs

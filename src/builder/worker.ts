@@ -13,7 +13,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { PlacedCommit } from '../store/heads.ts'
 import { putName, rejectionOf, type Rejects } from '../store/records.ts'
 import { type Committer, noTrace, type PlanOwner, type TraceContext, withMessage } from './committer.ts'
-import { type BlockPlan, type DatasetState, firstNeeded, leastOf, stateBytes } from './dataset-state.ts'
+import { type BlockPlan, type DatasetState, firstNeeded, leastOf, nameRecordOf, stateBytes } from './dataset-state.ts'
 import { foldCreation, foldCut, type FoldResult } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type ChainTip, emptyTip, type LoadedDataset } from './load-dataset.ts'
@@ -289,11 +289,12 @@ export class DatasetWorker implements PlanOwner {
 
   async #takeCreation(position: number, header: CreateHeader): Promise<void> {
     const { store, log, partition, logger, names, rejects } = this.#run
-    const { dataset: id, alias, visibility } = header
+    const { dataset: id, alias, freshnessMs } = header
     if (this.#state !== undefined) {
       if (position >= this.#state.next) return
       // The chain has this creation: its committer may have stopped before it came to the name.
-      await putName(store, { id, alias, log: log.id, partition, visibility })
+      await putName(store, nameRecordOf(header, { log: log.id, partition }))
+      this.#run.governor.setFreshness(id, freshnessMs)
       return this.#announceAgain()
     }
     const rejection = rejectionOf(rejects, id, [position])
@@ -304,6 +305,7 @@ export class DatasetWorker implements PlanOwner {
       return logger.warn({ dataset: id, position }, `a creation is dropped: ${why}`)
     }
     this.#state = created.state
+    this.#run.governor.setFreshness(id, freshnessMs)
     await this.#enqueue(created.plan, withMessage(noTrace, header))
   }
 
@@ -347,6 +349,8 @@ export class DatasetWorker implements PlanOwner {
       this.#state = loaded?.state
       this.#tip = loaded?.tip ?? emptyTip
       this.#unannounced = loaded?.commit
+      if (loaded !== undefined)
+        this.#run.governor.setFreshness(this.id, (await this.#run.names.of(this.id))?.freshnessMs)
       return true
     } catch (error) {
       if (!(error instanceof HaltError)) throw error

@@ -25,7 +25,16 @@ const hash = text(hashPattern)
 
 export type Visibility = 'public' | 'private'
 
-/** `names/<account>/<dataset>` (lower case): who owns a name, and which log and partition its rows go to. */
+/** How readers lay out copies of a dataset that they make for themselves; the chain does not change. */
+export interface Layout {
+  /** Columns by which a sorted copy is in order, the first one first; rows that are equal in them by offset. */
+  readonly sortBy: readonly string[]
+}
+
+/**
+ * `names/<account>/<dataset>` (lower case): who owns a name, which log and partition its rows go to, and how it is to be
+ * built and laid out.
+ */
 export interface NameRecord {
   readonly id: DatasetId
   /** `account/dataset` as first written. */
@@ -33,6 +42,9 @@ export interface NameRecord {
   readonly log: string
   readonly partition: number
   readonly visibility: Visibility
+  /** Age at which a row of a steady stream is in a block; absent: the builder's own pace. */
+  readonly freshnessMs?: number
+  readonly layout?: Layout
 }
 
 export const nameCodec: RecordCodec<NameRecord> = recordCodec(
@@ -46,6 +58,8 @@ export const nameCodec: RecordCodec<NameRecord> = recordCodec(
     log: text(),
     partition: natural,
     visibility: oneOf('public', 'private'),
+    freshnessMs: optional(natural),
+    layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
   }),
 )
 

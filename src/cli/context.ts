@@ -3,6 +3,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ClientEnvironment, Config, OptionRow } from '../index.ts'
+import { durationMs } from '../lib/clock.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { type FileForm, fileFormNames, fileFormOfPath } from './file-forms.ts'
 
@@ -96,14 +97,16 @@ export function positiveNumber(text: string): number {
   throw new InvalidArgumentError('It must be at least 1.')
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 }
-
 /** Parser of a duration; milliseconds. */
-export function durationMs(text: string): number {
-  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? []
-  const factor = unitMs[unit]
-  if (factor !== undefined) return Number(digits) * factor
+export function durationOption(text: string): number {
+  const ms = durationMs(text)
+  if (ms !== undefined) return ms
   throw new InvalidArgumentError('It is not a duration such as 200ms, 1s or 2m.')
+}
+
+/** Parser of names with commas between them. */
+export function commaList(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim())
 }
 
 /** Parser of an option that may be given more than once. */

@@ -3,6 +3,7 @@
 // control character of a row reaches one.
 
 import { JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } from '../index.ts'
+import { cleanText } from '../lib/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
@@ -130,19 +131,6 @@ const widestCell = 80
 export interface Column {
   readonly name: string
   readonly alignRight: boolean
-}
-
-/** `text` without control characters (escaped, `keep` excepted) and without what reorders text in a terminal. */
-export function cleanText(text: string, keep = ''): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
-    keep.includes(character) ? character : (shortEscapes[character] ?? hexEscape(character)),
-  )
-}
-
-const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-
-function hexEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** Columns that a terminal gives the text: marks take none, wide East Asian characters and emoji take two. */

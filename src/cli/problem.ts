@@ -2,9 +2,10 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
+import { cleanText } from '../lib/clean-text.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
-import { cleanText, displayWidth, plainTable } from './output.ts'
+import { displayWidth, plainTable } from './output.ts'
 
 export interface HttpAnswer {
   readonly status: number

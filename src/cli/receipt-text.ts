@@ -1,9 +1,10 @@
 // What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person.
 
 import { jsonText, type JsonValue } from '../index.ts'
+import { cleanText } from '../lib/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { columnTypes, itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
-import { cleanText, rowsText as tableOf } from './output.ts'
+import { rowsText as tableOf } from './output.ts'
 
 export interface Ingested {
   /** File as named; with its number where it is one batch of many. */

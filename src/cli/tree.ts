@@ -11,7 +11,15 @@ import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
 import { fileFormNames } from './file-forms.ts'
-import { collect, type CommandContext, durationMs, type NodeOptions, positiveNumber, wholeNumber } from './context.ts'
+import {
+  collect,
+  commaList,
+  type CommandContext,
+  durationOption,
+  type NodeOptions,
+  positiveNumber,
+  wholeNumber,
+} from './context.ts'
 
 /**
  * Makes commander's action of a command's code, which resolves to the exit code. `args`: positional arguments, the
@@ -115,6 +123,8 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .option('--description <text>', 'what it holds')
     .option('--keyword <word>', 'keyword (repeat)', collect)
     .option('--private', 'readable only with a token')
+    .option('--freshness <time>', 'age at which a row of a steady stream can be read, such as 5s or 1h')
+    .option('--sort-by <columns>', 'columns, such as city,day, by which replicas sort copies', commaList)
     .action(
       runner<CreateOptions>(async (context, [name = ''], options) =>
         (await load()).createDataset(context, name, options),
@@ -185,7 +195,7 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--key <key>', 'idempotency key of the batch: what was stored under it is not stored again')
     .option('--retries <count>', 'retries after the first try', wholeNumber, 8)
     .option('--batch-rows <rows>', 'from a pipe: most records in a batch', positiveNumber, 1000)
-    .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationMs, 1000)
+    .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationOption, 1000)
     .addOption(choice('--header <header>', 'whether CSV has a header line', 'present', 'absent'))
     .addOption(
       choice('--unknown-fields <rule>', 'what to do with fields that are not columns', 'reject', 'ignore', 'add'),

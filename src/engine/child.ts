@@ -1,6 +1,7 @@
 // Entry of an engine process: takes one message at a time from its parent, answers, watches its own memory, and dies
 // with its parent. Started by child-handle.ts, never imported.
 
+import { flushCompileCache } from 'node:module'
 import { concatBytes } from '../lib/bytes.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
@@ -55,6 +56,8 @@ async function start(settings: ChildSettings): Promise<void> {
   wornBytes = settings.killBytes / 2
   void watchMemory(settings.killBytes)
   await send({ kind: 'ready' })
+  // A process like this one is killed in the end, before it would keep its compiled code for the next.
+  flushCompileCache()
 }
 
 async function answer(message: Extract<ToChild, { kind: 'analyze' | 'judge' | 'run' | 'stream' }>): Promise<void> {

@@ -7,8 +7,14 @@ import { compareCodePoints } from '../json/canonical.ts'
 import { assert, must } from '../lib/assert.ts'
 import { toHex, utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
-import type { OutputField, OutputSchema, OutputType } from '../model/output-schema.ts'
-import { type DataType, type TimeUnit, unitNanos } from '../model/schema.ts'
+import {
+  type DataType,
+  type OutputField,
+  type OutputSchema,
+  type OutputType,
+  type TimeUnit,
+  unitNanos,
+} from '../model/schema.ts'
 import { jsonLayoutOf, type OutputSink } from '../outputs/layouts.ts'
 import {
   dateText,

@@ -5,9 +5,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import type { ErrorDetails, TextPosition } from '../model/errors.ts'
-import type { OutputSchema } from '../model/output-schema.ts'
 import type { Parameter, ParameterName } from '../model/parameters.ts'
-import type { DataSchema } from '../model/schema.ts'
+import type { DataSchema, OutputSchema } from '../model/schema.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */

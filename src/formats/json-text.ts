@@ -1,6 +1,6 @@
 // JSON text as growing bytes: what readers of binary formats write features, structs, lists and maps into, value by value.
 
-import { copyRange } from '../arrow/buffers.ts'
+import { ByteBuffer } from '../lib/byte-buffer.ts'
 import { decodeUtf8, toHex, utf8 } from '../lib/bytes.ts'
 
 /** Text that is written before others have their turn: a few milliseconds. */
@@ -8,7 +8,6 @@ const turnBytes = 256 * 1024
 const quote = 0x22
 const minus = 0x2d
 const point = 0x2e
-const zero = 0x30
 /** Most bytes of a number. */
 const mostNumberBytes = 32
 
@@ -22,10 +21,7 @@ export class TooLong extends Error {
   override readonly name = 'TooLong'
 }
 
-export class JsonText {
-  /** `length` of them are used. */
-  bytes: Uint8Array
-  length = 0
+export class JsonText extends ByteBuffer {
   readonly #mostBytes: number
   #endBytes: number
   /** Length at which others had their turn last. */
@@ -33,41 +29,21 @@ export class JsonText {
 
   /** A text of one value has at most `mostBytes` bytes: then all methods throw TooLong. */
   constructor(capacityBytes: number, mostBytes = Number.POSITIVE_INFINITY) {
-    this.bytes = new Uint8Array(capacityBytes)
+    super(capacityBytes)
     this.#mostBytes = mostBytes
     this.#endBytes = mostBytes
   }
 
   /** Begins the text of the next value. */
   begin(): void {
-    this.#endBytes = this.length + this.#mostBytes
+    this.#endBytes = this.at + this.#mostBytes
   }
 
   /** True, once, when so much was added since the last time that others should have their turn. */
   get isLong(): boolean {
-    if (this.length - this.#turnAt < turnBytes) return false
-    this.#turnAt = this.length
+    if (this.at - this.#turnAt < turnBytes) return false
+    this.#turnAt = this.at
     return true
-  }
-
-  byte(byte: number): void {
-    this.#need(1)
-    this.bytes[this.length++] = byte
-  }
-
-  /** Adds ASCII as it is: punctuation, numbers. */
-  ascii(text: string): void {
-    this.#need(text.length)
-    const { bytes, length } = this
-    for (let i = 0; i < text.length; i++) bytes[length + i] = text.charCodeAt(i)
-    this.length += text.length
-  }
-
-  /** Adds `source[start, end)`, which is JSON already. */
-  raw(source: Uint8Array, start = 0, end = source.length): void {
-    this.#need(end - start)
-    copyRange(this.bytes, this.length, source, start, end)
-    this.length += end - start
   }
 
   /** Adds `text` as a JSON string. */
@@ -78,11 +54,9 @@ export class JsonText {
   /** Adds `source[start, end)` as a JSON string if all of it is ASCII that needs no escape; else false, and nothing. */
   plainString(source: Uint8Array, start: number, end: number): boolean {
     for (let i = start; i < end; i++) if (plainBytes[source[i] ?? 0] === 0) return false
-    this.#need(end - start + 2)
-    this.bytes[this.length] = quote
-    copyRange(this.bytes, this.length + 1, source, start, end)
-    this.length += end - start + 2
-    this.bytes[this.length - 1] = quote
+    this.byte(quote)
+    this.raw(source, start, end)
+    this.byte(quote)
     return true
   }
 
@@ -93,54 +67,31 @@ export class JsonText {
 
   /** Adds `source[start, end)` as a string of hexadecimal digits. */
   hex(source: Uint8Array, start: number, end: number): void {
-    this.#need(2 * (end - start) + 2)
+    this.reserve(2 * (end - start) + 2)
     this.ascii(`"${toHex(source.subarray(start, end))}"`)
   }
 
   /** Adds a finite number with the fewest digits that make it again: what `String` would write. */
   number(value: number): void {
-    this.#need(mostNumberBytes)
+    this.reserve(mostNumberBytes)
     const size = value < 0 ? -value : value
     const scaled = Math.round(size * 1e7)
     // Decimals of up to fifteen digits and doubles go one to one: a short one that makes the value is the shortest.
     if (scaled < 1e15 && scaled / 1e7 === size && (size >= 1e-6 || size === 0)) {
-      if (value < 0) this.bytes[this.length++] = minus
-      this.length = writeDecimal(this.bytes, this.length, scaled)
+      if (value < 0) this.byte(minus)
+      const whole = Math.floor(scaled / 1e7)
+      this.integer(whole)
+      let fraction = (scaled - whole * 1e7) | 0
+      if (fraction === 0) return
+      let decimals = 7
+      for (; fraction % 10 === 0; fraction /= 10) decimals -= 1
+      this.byte(point)
+      this.padded(fraction, decimals)
     } else this.ascii(String(value))
   }
 
-  #need(more: number): void {
-    const needed = this.length + more
-    if (needed > this.#endBytes) throw new TooLong(`A text of more than ${this.#mostBytes} bytes.`)
-    if (needed <= this.bytes.length) return
-    const grown = new Uint8Array(Math.max(2 * this.bytes.length, needed))
-    grown.set(this.bytes.subarray(0, this.length))
-    this.bytes = grown
-  }
-}
-
-/** Writes `scaled` / 10⁷ at `at`, where `scaled` is a whole number below 10¹⁵: index after it. */
-function writeDecimal(bytes: Uint8Array, at: number, scaled: number): number {
-  const whole = Math.floor(scaled / 1e7) | 0
-  let fraction = (scaled - whole * 1e7) | 0
-  let digits = 1
-  for (let power = 10; whole >= power; power *= 10) digits += 1
-  const end = at + digits
-  writeDigits(bytes, at, end, whole)
-  if (fraction === 0) return end
-  let decimals = 7
-  for (; fraction % 10 === 0; fraction /= 10) decimals -= 1
-  bytes[end] = point
-  writeDigits(bytes, end + 1, end + 1 + decimals, fraction)
-  return end + 1 + decimals
-}
-
-/** Writes a whole number with leading zeros at [start, end). */
-function writeDigits(bytes: Uint8Array, start: number, end: number, number: number): void {
-  let rest = number
-  for (let i = end - 1; i >= start; i--) {
-    const next = (rest / 10) | 0
-    bytes[i] = zero + rest - next * 10
-    rest = next
+  override reserve(count: number): void {
+    if (this.at + count > this.#endBytes) throw new TooLong(`A text of more than ${this.#mostBytes} bytes.`)
+    super.reserve(count)
   }
 }

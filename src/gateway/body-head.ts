@@ -24,8 +24,8 @@ export class BodyHead {
   add(chunk: Uint8Array): void {
     const missing = headBytes - this.#bytes.length
     if (missing <= 0) return
-    const more = chunk.subarray(0, missing)
-    this.#bytes = this.#bytes.length === 0 ? more : concatBytes([this.#bytes, more])
+    // A copy: the chunk is given back when it has been read.
+    this.#bytes = concatBytes([this.#bytes, chunk.subarray(0, missing)])
   }
 
   /** The map that the body is, sent as JSON to a dataset that has no columns for it. */

@@ -19,9 +19,10 @@ import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
 import { type Field, schemaEquals } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
+import type { LargeBatch } from './large-batch.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
 import {
   answerOf,
@@ -54,7 +55,7 @@ export interface GatewayDeps {
   readonly metrics?: Metrics | undefined
   readonly spoolDir: string
   /** Threads that read long bodies. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Seals receipt ids; the same in every process of the installation. */
   readonly receiptSecret: Uint8Array
   /** Why a dataset takes no rows, or undefined. */
@@ -207,7 +208,8 @@ export class Gateway {
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
-    const source = { stream: request.body, format, controls, limits, spoolDir, threads, fallbackMs, onBytes }
+    const toLog = this.#largeBatchOf(request)
+    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)
@@ -224,6 +226,17 @@ export class Gateway {
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded
+    }
+  }
+
+  /** Where rows go while their body still comes; undefined where nothing may be in the log before its end. */
+  #largeBatchOf({ chain, controls }: IngestRequest): ((shape: Shape) => LargeBatch) | undefined {
+    if (chain?.aspects.schema === undefined || controls.dryRun || controls.unknownFields === 'add') return undefined
+    const { id: dataset, partition } = chain.name
+    const { traceparent } = controls
+    return ({ schemaSequence }) => {
+      this.#demandOpen(chain)
+      return this.#parts.publisher.large({ dataset, partition, schemaSequence, traceparent })
     }
   }
 

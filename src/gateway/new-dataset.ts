@@ -4,9 +4,10 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
+import type { Layout } from '../chain/records.ts'
 import { datasetIdFromKey } from '../ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, durationMs, durationText } from '../lib/clock.ts'
 import { sameValue } from '../lib/compare.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
@@ -43,11 +44,18 @@ export interface NewDataset {
   readonly license?: CreateLicense
   readonly attachments?: readonly CreateAttachment[]
   readonly visibility: 'public' | 'private'
+  /** Age at which a row of a steady stream is in a block. */
+  readonly freshnessMs?: number
+  readonly layout?: Layout
   /** The trace of the request. */
   readonly traceparent?: string
 }
 
-const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility']
+const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'layout']
+/** As the schema of `create` messages has them. */
+const freshnessLeastMs = 100
+const freshnessMostMs = 24 * 3_600_000
+const sortColumnsMost = 8
 
 /** Reads the body; no body at all is an empty one. Throws NodeError `InvalidRequest`, `InvalidColumnName`. */
 export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsLimit: number): NewDataset {
@@ -68,9 +76,13 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
     'attachments',
     (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
   )
+  const freshnessMs = member('freshness', freshnessOf)
+  const layout = member('layout', (value) => layoutOf(value, { ...defaultVocabulary, ...vocab }, schema))
   return {
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
+    ...(freshnessMs === undefined ? {} : { freshnessMs }),
+    ...(layout === undefined ? {} : { layout }),
     ...(schema === undefined ? {} : { schema }),
     ...(vocab === undefined ? {} : { vocab }),
     ...(info === undefined ? {} : { info }),
@@ -90,6 +102,8 @@ export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
   return (
     hasSameSchema &&
     asked.visibility === made.visibility &&
+    asked.freshnessMs === chain.name.freshnessMs &&
+    sameValue(asked.layout ?? {}, made.layout ?? {}) &&
     sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
     sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
     sameValue(asked.attachments ?? [], items) &&
@@ -144,6 +158,44 @@ function vocabularyOf(value: JsonValue): CreateVocabulary {
 function visibilityOf(value: JsonValue): 'public' | 'private' {
   if (value === 'public' || value === 'private') return value
   throw invalid('visibility is neither public nor private.', ['public', 'private'])
+}
+
+function freshnessOf(value: JsonValue): number {
+  const ms = typeof value === 'string' ? durationMs(value) : undefined
+  if (ms !== undefined && ms >= freshnessLeastMs && ms <= freshnessMostMs) return ms
+  const [least, most] = [freshnessLeastMs, freshnessMostMs].map(durationText)
+  throw new NodeError('InvalidRequest', `freshness is no duration from ${least} to ${most}.`, {
+    hint: 'Write a text such as "500ms", "5s", "10m" or "2h"; without freshness the node sets the pace.',
+  })
+}
+
+function layoutOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): Layout {
+  const sortBy = value instanceof Map && value.size === 1 ? value.get('sortBy') : undefined
+  if (!Array.isArray(sortBy) || sortBy.length === 0) throw invalid('layout is not {"sortBy": [column, …]}.')
+  if (schema === undefined) {
+    throw new NodeError('InvalidRequest', 'layout.sortBy names columns, and the body has no schema.', {
+      hint: 'Declare the columns in schema.',
+    })
+  }
+  if (sortBy.length > sortColumnsMost) {
+    throw new NodeError(
+      'InvalidRequest',
+      `layout.sortBy has ${sortBy.length} columns; ${sortColumnsMost} are allowed.`,
+      {
+        limit: { name: 'sortBy', value: sortColumnsMost, unit: 'columns' },
+      },
+    )
+  }
+  const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
+  const ownOrder = [offsetColumn, operationTypeColumn, systemTimeColumn]
+  const candidates = schema.fields.map(({ name }) => name).filter((name) => !ownOrder.includes(name))
+  const columns = sortBy.map((column: JsonValue) => {
+    if (typeof column === 'string' && candidates.includes(column)) return column
+    const what = typeof column === 'string' ? `'${column.slice(0, 80)}'` : 'a value that is no text'
+    throw invalid(`layout.sortBy has ${what}, which is no column to sort by.`, candidates)
+  })
+  if (new Set(columns).size < columns.length) throw invalid('layout.sortBy has a column twice.')
+  return { sortBy: columns }
 }
 
 function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'kind'> {

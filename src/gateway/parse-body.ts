@@ -18,11 +18,11 @@ import type {
 import type { BodyFormat } from '../formats/registry.ts'
 import { sha2HashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha2, sha256 } from '../ids/native-crypto.ts'
-import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
+import { freeBytes } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { TalkThreads } from '../work/talks.ts'
+import type { TaskThreads } from '../work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
 import { BodyHead } from './body-head.ts'
 import { type RowReader, rowReader } from './row-reader.ts'
@@ -30,22 +30,19 @@ import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import { fillEventTime, type TypedRows, typedRowsOf } from './typed-rows.ts'
+import { fillEventTime, type RowsSource, type TypedRows, typedRowsOf } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
 
-export interface BodySource {
+export interface BodySource extends RowsSource {
   readonly stream: Readable
   readonly format: BodyFormat
   readonly controls: IngestControls
-  readonly limits: Limits
-  /** Directory for what does not fit in memory. */
-  readonly spoolDir: string
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
   /** Threads that read long bodies. */
-  readonly threads?: TalkThreads | undefined
+  readonly threads?: TaskThreads | undefined
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }
@@ -103,7 +100,13 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const body = isSmall ? await wholeBody(source.stream) : undefined
   const reading = new Reading(source, format, { shape })
   try {
-    if (body === undefined) return await reading.end(await readThrough(source, (chunk) => reading.push(chunk)))
+    if (body === undefined) {
+      const facts = await readThrough(source, async (chunk) => {
+        await reading.push(chunk)
+        freeBytes(chunk)
+      })
+      return await reading.end(facts)
+    }
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)
@@ -276,7 +279,7 @@ class Reading {
     const { shape, inferred, bytes = source.controls.contentLength } = against
     this.#source = source
     this.#shape = shape
-    this.#typed = typedRowsOf(source, shape.payloadFields)
+    this.#typed = typedRowsOf(source, shape)
     this.#reader = rowReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
   }
 
@@ -303,7 +306,7 @@ class Reading {
     await this.#typed.discard()
   }
 
-  #add(batches: readonly RecordBatch[]): Promise<void> | undefined {
+  #add(batches: readonly RecordBatch[]): Promise<unknown> | undefined {
     if (batches.length === 0) return undefined
     return this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
   }
@@ -319,7 +322,7 @@ interface OpenFile {
 /** All rows of a file against `shape`. */
 async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
-  const typed = typedRowsOf(source, shape.payloadFields, facts.bytes)
+  const typed = typedRowsOf(source, shape, facts.bytes)
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {

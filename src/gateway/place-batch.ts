@@ -12,6 +12,7 @@ import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { DataSchema } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
+import { partBytes, type Published } from './large-batch.ts'
 import type { TypedBody } from './parse-body.ts'
 import type { Publisher, RowsToPublish } from './publish.ts'
 import type { ReceiptNote } from './receipts.ts'
@@ -156,13 +157,22 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       ...(after === undefined ? {} : { after }),
     },
   }
-  const content = await body.typed.finish()
   deps.demandOpen(chain)
-  const published =
-    content.kind === 'few'
-      ? await deps.publisher.small(rows, content.columns, content.bytes)
-      : await deps.publisher.large(rows, content.spool)
+  const published = await publish(deps.publisher, rows, body)
   return { note: noteOf(batch, { id, ...published }), decided: undefined, bringsSchema: schema !== undefined }
+}
+
+async function publish(publisher: Publisher, rows: RowsToPublish, { typed }: TypedBody): Promise<Published> {
+  const content = await typed.finish()
+  if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
+  if (content.kind === 'sent') return content.large.end(rows.batch, rows.schema)
+  const large = publisher.large(rows)
+  try {
+    for await (const piece of content.spool.chunks(partBytes)) await large.append(piece)
+    return await large.end(rows.batch, rows.schema)
+  } finally {
+    await large.discard()
+  }
 }
 
 /** The schema that the rows bring: where the dataset has none yet, or lacks columns that the caller may add. */

@@ -8,48 +8,30 @@ import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Logger, silentLogger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { BatchEntry, CreateHeader } from '../log/messages.gen.ts'
+import type { BatchEntry, CreateHeader, MessageHeader } from '../log/messages.gen.ts'
 import { encodeMessage } from '../log/messages.ts'
-import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { DataSchema, Field, RecordBatch } from '../model/schema.ts'
 import { isSampled } from './controls.ts'
-import type { Spool } from './spool.ts'
+import {
+  type Identity,
+  LargeBatch,
+  partBytes,
+  type Published,
+  type RowsOwner,
+  type SendMessage,
+} from './large-batch.ts'
 
-/** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */
-export const partBytes = 508 * 1024
 /** Batches of one message at most. */
 const groupBatches = 1024
-/**
- * Parts of one large batch in flight to the log: while one is made durable the next lies ready. More would only
- * keep other callers of the partition waiting.
- */
-const partsInFlight = 2
-/** A gateway whose attempt took longer answers OutcomeUnknown even if its last part was stored. */
-const attemptMs = 5 * 60_000
-
-/** Where a batch is in the log. */
-export interface Published {
-  /** Position of the message that holds the batch. */
-  readonly position: number
-  /** Index in that message's batches. */
-  readonly index: number
-  /** The accept time that the message carries; the latest of the parts. */
-  readonly acceptedMs: number
-}
 
 /** Rows of one dataset for the log. */
-export interface RowsToPublish {
-  readonly dataset: DatasetId
-  readonly partition: number
-  readonly schemaSequence: number
+export interface RowsToPublish extends RowsOwner {
   /** The payload's columns: event time, then user columns. One array per schema: encoders keep work by it. */
   readonly fields: readonly Field[]
   /** The new schema when these rows ask to create or extend it. */
   readonly schema: DataSchema | undefined
   readonly batch: BatchEntry
-  /** The trace of the request. */
-  readonly traceparent?: string | undefined
 }
 
 interface Waiting {
@@ -58,13 +40,6 @@ interface Waiting {
   readonly bytes: number
   readonly resolve: (published: Published) => void
   readonly reject: (error: unknown) => void
-}
-
-/** What each message says of its writer. */
-interface Identity {
-  readonly writer: string
-  readonly n: number
-  readonly at: string
 }
 
 interface Writer {
@@ -88,7 +63,7 @@ export class Publisher {
 
   /** Publishes one creation. Durable when it resolves. Throws what `EventLog.append` throws. */
   async create(partition: number, header: Omit<CreateHeader, 'writer' | 'n' | 'at' | 'kind'>): Promise<number> {
-    return this.#append(partition, (writer) => encodeMessage({ kind: 'create', ...this.#identity(writer), ...header }))
+    return this.#append(partition, (identity) => ({ kind: 'create', ...identity, ...header }))
   }
 
   /** Publishes a batch of about `bytes`, sharing a message with others of its dataset. Durable when it resolves. */
@@ -100,78 +75,22 @@ export class Publisher {
     })
   }
 
-  /**
-   * Publishes a spooled Arrow stream in parts, each begun in order before the one before it is durable. Durable when it
-   * resolves, with the place of the last part; NodeError `OutcomeUnknown` after 5 minutes. When a part fails, those
-   * in flight are waited for, and the attempt is aborted.
-   */
-  async large(rows: RowsToPublish, spool: Spool): Promise<Published> {
-    const { partition, dataset, schemaSequence, schema, batch } = rows
-    const count = Math.max(1, Math.ceil(spool.bytes / partBytes))
-    const startedMs = this.#clock.monotonicMs()
-    let attempt: { writer: string; n: number } | undefined
-    const inFlight: Promise<number>[] = []
-    let position = 0
-    let acceptedMs = Number.NEGATIVE_INFINITY
-    try {
-      for (let number = 1; number <= count; number++) {
-        const payload = await spool.at((number - 1) * partBytes, Math.min(number * partBytes, spool.bytes))
-        if (inFlight.length === partsInFlight) position = must(await inFlight.shift(), 'a part is in flight')
-        const appending = this.#append(partition, (writer) => {
-          const identity = this.#identity(writer)
-          attempt ??= { writer: identity.writer, n: identity.n }
-          acceptedMs = Math.max(acceptedMs, Date.parse(identity.at))
-          const last = { batches: [batch], ...(schema === undefined ? {} : { schema }) }
-          const part = { attempt, number, ...(number === count ? { count } : {}) }
-          const header = {
-            ...identity,
-            ...traced(rows),
-            dataset,
-            schemaSequence,
-            part,
-            ...(number === count ? last : {}),
-          }
-          return encodeMessage({ kind: 'rows', ...header }, payload)
-        })
-        // Its failure is met when its turn to be waited for comes.
-        appending.catch(() => {})
-        inFlight.push(appending)
-      }
-      for (const appending of inFlight) position = await appending
-    } catch (error) {
-      await Promise.allSettled(inFlight)
-      if (attempt !== undefined) await this.#abort(partition, dataset, attempt)
-      throw error
-    }
-    if (this.#clock.monotonicMs() - startedMs > attemptMs) {
-      throw new NodeError(
-        'OutcomeUnknown',
-        'Writing this batch took more than 5 minutes; whether it is stored is not known.',
-        { hint: 'Repeat the request with the same Idempotency-Key.' },
-      )
-    }
-    return { position, index: 0, acceptedMs }
-  }
-
-  async #abort(partition: number, dataset: DatasetId, attempt: { writer: string; n: number }): Promise<void> {
-    try {
-      await this.#append(
-        partition,
-        (writer) => encodeMessage({ kind: 'abort', ...this.#identity(writer), dataset, attempt }),
-        { useReserve: true },
-      )
-    } catch {
-      // The log that refused a part may refuse the abort too; the builder ends such an attempt after 15 minutes.
-    }
+  /** A large batch, to be sent while its rows come. */
+  large(owner: RowsOwner): LargeBatch {
+    const send: SendMessage = (headerOf, payload) => this.#append(owner.partition, headerOf, payload)
+    return new LargeBatch(owner, { send, clock: this.#clock })
   }
 
   /** Numbers and encodes in one step with the append, so that numbers reach the log in order. */
   async #append(
     partition: number,
-    encode: (writer: Writer) => Uint8Array,
-    options?: { readonly useReserve: boolean },
+    headerOf: (identity: Identity) => MessageHeader,
+    payload: readonly Uint8Array[] = [],
   ): Promise<number> {
-    return this.#log.append(partition, [encode(this.#writer(partition))], options)
+    const header = headerOf(this.#identity(this.#writer(partition)))
+    // An abort frees what the rows before it have taken.
+    const options = { useReserve: header.kind === 'abort' }
+    return this.#log.append(partition, [encodeMessage(header, ...payload)], options)
   }
 
   #identity(writer: Writer): Identity {

@@ -3,11 +3,10 @@
 
 import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../formats/format.ts'
 import { must } from '../lib/assert.ts'
-import { concatBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { FromBodyRows, ToBodyRows } from '../work/talk-work.ts'
-import { type Talk, type TalkThreads, ThreadLost } from '../work/talks.ts'
+import type { FromBodyRows, ToBodyRows } from '../work/tasks.ts'
+import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
 
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
@@ -21,16 +20,17 @@ export interface RowReader {
 
 const blockBytes = 256 * 1024
 const blocksUnderWay = 2
+const noBytes = new Uint8Array(0)
 
 /** A reader of a body of so many bytes, as far as that is known. */
 export function rowReader(
   format: StreamFormat,
   options: ReaderOptions,
-  by: { readonly threads: TalkThreads | undefined; readonly bytes: number | undefined },
+  by: { readonly threads: TaskThreads | undefined; readonly bytes: number | undefined },
 ): RowReader {
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
-  const [talk] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
-  return talk === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(talk)
+  const [task] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
+  return task === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(task)
 }
 
 class OwnReader implements RowReader {
@@ -59,28 +59,36 @@ class OwnReader implements RowReader {
 }
 
 class ThreadReader implements RowReader {
-  #talk: Talk<'body'> | undefined
-  /** Chunks that are no block yet. */
-  #chunks: Uint8Array[] = []
-  #bytes = 0
+  #task: Task<'body'> | undefined
+  /** The next block, as far as it is filled. */
+  #block: Uint8Array = noBytes
+  #filled = 0
+  /** Blocks that have been read: memory for the next ones. */
+  readonly #spare: Uint8Array[] = []
   #underWay: Promise<FromBodyRows>[] = []
   fits = true
 
-  constructor(talk: Talk<'body'>) {
-    this.#talk = talk
+  constructor(task: Task<'body'>) {
+    this.#task = task
   }
 
   async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes < blockBytes) return []
-    const batches = this.#underWay.length < blocksUnderWay ? [] : await this.#next()
-    this.#send()
+    const batches: RecordBatch[] = []
+    for (let rest = chunk; rest.length > 0; ) {
+      if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(blockBytes)
+      const piece = rest.subarray(0, blockBytes - this.#filled)
+      this.#block.set(piece, this.#filled)
+      this.#filled += piece.length
+      rest = rest.subarray(piece.length)
+      if (this.#filled < blockBytes) break
+      if (this.#underWay.length === blocksUnderWay) batches.push(...(await this.#next()))
+      this.#send()
+    }
     return batches
   }
 
   async finish(): Promise<ParsedBody> {
-    if (this.#bytes > 0) this.#send()
+    if (this.#filled > 0) this.#send()
     const batches: RecordBatch[] = []
     while (this.#underWay.length > 0) batches.push(...(await this.#next()))
     const last = await this.#say({ kind: 'end' })
@@ -89,26 +97,27 @@ class ThreadReader implements RowReader {
   }
 
   end(): void {
-    this.#talk?.end()
-    this.#talk = undefined
+    this.#task?.end()
+    this.#task = undefined
   }
 
   #say(message: ToBodyRows): Promise<FromBodyRows> {
-    return must(this.#talk, 'a conversation goes on').say(message).catch(told)
+    return must(this.#task, 'a task goes on').say(message).catch(told)
   }
 
   #send(): void {
-    const block = this.#say({ kind: 'bytes', bytes: concatBytes(this.#chunks) })
+    const block = this.#say({ kind: 'bytes', bytes: this.#block.subarray(0, this.#filled) })
     // Its failure is met when its turn comes.
     block.catch(() => {})
     this.#underWay.push(block)
-    this.#chunks = []
-    this.#bytes = 0
+    this.#block = noBytes
+    this.#filled = 0
   }
 
   async #next(): Promise<readonly RecordBatch[]> {
     const answer = await this.#underWay.shift()
     this.fits &&= answer?.fits === true
+    if (answer?.block?.length === blockBytes) this.#spare.push(answer.block)
     return answer?.batches ?? []
   }
 }

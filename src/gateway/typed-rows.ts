@@ -1,5 +1,6 @@
-// The rows of a body on their way to the log: in memory while they are few, from then on as a spooled Arrow stream, so
-// that a long body is never held as a whole. Few rows cost no promise: most bodies are one small record.
+// The rows of a body on their way to the log: in memory while they are few, from then on as an Arrow stream that goes to
+// the log part after part, or into a spool where it is not yet known whose rows they are. A long body is never held as a
+// whole; few rows cost no promise, since most bodies are one small record.
 
 import { bitAt } from '../arrow/buffers.ts'
 import { batchBytes, concatBatches } from '../arrow/columns.ts'
@@ -9,48 +10,61 @@ import { nextTurn } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Column, DataType, Field, RecordBatch } from '../model/schema.ts'
-import { partBytes } from './publish.ts'
+import { type LargeBatch, partBytes } from './large-batch.ts'
+import type { Shape } from './shape.ts'
 import { Spool } from './spool.ts'
 
 export interface TypedRowsOptions {
   /** Columns of the batches. One array per schema. */
   readonly fields: readonly Field[]
-  readonly spoolDir: string
+  /** Takes what is not held in memory. */
+  readonly open: () => Spool | LargeBatch
   /** Most bytes that the rows may take as columns. */
   readonly mostBytes: number
 }
 
-/** What a message can hold, or a whole Arrow stream for several. */
+/** What a message can hold, a whole Arrow stream for several, or one of which all but the end is in the log. */
 export type RowsForLog =
   | { readonly kind: 'few'; readonly columns: RecordBatch; readonly bytes: number }
-  | { readonly kind: 'many'; readonly spool: Spool }
+  | { readonly kind: 'spooled'; readonly spool: Spool }
+  | { readonly kind: 'sent'; readonly large: LargeBatch }
 
+/** Rows up to this size are held until all are read: most of what is refused leaves no trace in the log. */
+const heldBytes = 4 * 1024 * 1024
 /** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
 const leastTypedBytes = 64 * 1024 * 1024
 
-/** Rows of `fields`, within the limits of a body, or of a file of `fileBytes`. */
-export function typedRowsOf(
-  { spoolDir, limits }: { readonly spoolDir: string; readonly limits: Limits },
-  fields: readonly Field[],
-  fileBytes?: number,
-): TypedRows {
+/** Rows read against `shape`, within the limits of a body, or of a file of `fileBytes`. */
+export function typedRowsOf({ spoolDir, limits, toLog }: RowsSource, shape: Shape, fileBytes?: number): TypedRows {
   const { inflatedBytes, inflatedRatio } = limits
   const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
-  return new TypedRows({ fields, spoolDir, mostBytes: Math.min(inflatedBytes, ofFile) })
+  const open = (): Spool | LargeBatch => toLog?.(shape) ?? new Spool(spoolDir)
+  return new TypedRows({ fields: shape.payloadFields, open, mostBytes: Math.min(inflatedBytes, ofFile) })
+}
+
+export interface RowsSource {
+  /** Directory for what does not fit in memory. */
+  readonly spoolDir: string
+  readonly limits: Limits
+  /** Where rows of a shape go that are many; absent where it is not known yet. */
+  readonly toLog?: ((shape: Shape) => LargeBatch) | undefined
 }
 
 export class TypedRows {
   readonly #options: TypedRowsOptions
   #batches: RecordBatch[] = []
   #bytes = 0
-  #spool: Spool | undefined
+  #stream: Spool | LargeBatch | undefined
 
   constructor(options: TypedRowsOptions) {
     this.#options = options
   }
 
-  /** Adds batches in order; undefined where nothing had to be awaited. Throws NodeError `BodyTooLarge`, `StorageFull`. */
-  add(batches: readonly RecordBatch[]): Promise<void> | undefined {
+  /**
+   * Adds batches in order; undefined where nothing had to be awaited. Throws NodeError `BodyTooLarge`,
+   * `StorageFull`, and what the log throws.
+   */
+  add(batches: readonly RecordBatch[]): Promise<unknown> | undefined {
     const { mostBytes } = this.#options
     for (const batch of batches) this.#bytes += batchBytes(batch)
     if (this.#bytes > mostBytes) {
@@ -60,39 +74,41 @@ export class TypedRows {
       })
     }
     this.#batches.push(...batches)
-    return this.#bytes <= partBytes ? undefined : this.#spoolBatches()
+    return this.#stream === undefined && this.#bytes <= heldBytes ? undefined : this.#write()
   }
 
-  async #spoolBatches(): Promise<void> {
-    const { fields, spoolDir } = this.#options
-    if (this.#spool === undefined) {
-      this.#spool = new Spool(spoolDir)
-      await this.#spool.append(arrowStreamStart(fields))
+  async #write(): Promise<Spool | LargeBatch> {
+    const { fields, open } = this.#options
+    if (this.#stream === undefined) {
+      this.#stream = open()
+      await this.#stream.append(arrowStreamStart(fields))
     }
     for (const batch of this.#batches.splice(0)) {
       // To read them has held the event loop long enough.
       await nextTurn()
-      await this.#spool.append(arrowBatchMessage(fields, batch))
+      await this.#stream.append(arrowBatchMessage(fields, batch))
     }
+    return this.#stream
   }
 
-  /** All rows, at once while they are few; there must be some. Nothing may be added afterwards. */
+  /** All rows, at once while they are few; there must be some. Nothing may be added afterwards. Throws as `add`. */
   finish(): RowsForLog | Promise<RowsForLog> {
-    if (this.#spool !== undefined) return endSpool(this.#spool)
+    if (this.#stream !== undefined || this.#bytes > partBytes) return this.#end()
     assert(this.#batches.length > 0, 'a body without rows is not sent')
     return { kind: 'few', columns: concatBatches(this.#batches), bytes: this.#bytes }
+  }
+
+  async #end(): Promise<RowsForLog> {
+    const stream = await this.#write()
+    await stream.append(arrowStreamEnd())
+    return stream instanceof Spool ? { kind: 'spooled', spool: stream } : { kind: 'sent', large: stream }
   }
 
   /** Frees memory and file; undefined where nothing has to be awaited. Idempotent. */
   discard(): Promise<void> | undefined {
     this.#batches = []
-    return this.#spool?.discard()
+    return this.#stream?.discard()
   }
-}
-
-async function endSpool(spool: Spool): Promise<RowsForLog> {
-  await spool.append(arrowStreamEnd())
-  return { kind: 'many', spool }
 }
 
 const dayMs = 86_400_000

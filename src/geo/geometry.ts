@@ -4,6 +4,7 @@
 
 import { orient2d } from 'robust-predicates'
 import { NodeError } from '../model/errors.ts'
+import { collection, shapes } from './rules.ts'
 
 /** west, south, east, north in the units of the coordinates. */
 export type Bounds = readonly [west: number, south: number, east: number, north: number]
@@ -11,15 +12,6 @@ export type Bounds = readonly [west: number, south: number, east: number, north:
 type Position = readonly number[]
 type Nested = Position | readonly Nested[]
 
-/** Brackets around a position, by type. */
-const depths: Readonly<Record<string, number>> = {
-  Point: 0,
-  MultiPoint: 1,
-  LineString: 1,
-  MultiLineString: 2,
-  Polygon: 2,
-  MultiPolygon: 3,
-}
 /** Collections in collections; deeper ones are no geometry of the contract. */
 const mostDepth = 16
 
@@ -58,10 +50,10 @@ function noGeometry(text: string, cause?: unknown): NodeError {
 function collect(value: unknown, parts: Part[], depth: number): boolean {
   if (typeof value !== 'object' || value === null || depth > mostDepth) return false
   const { type, coordinates, geometries } = Object(value)
-  if (type === 'GeometryCollection') {
+  if (type === collection) {
     return Array.isArray(geometries) && geometries.every((one: unknown) => collect(one, parts, depth + 1))
   }
-  const levels = typeof type === 'string' ? depths[type] : undefined
+  const levels = typeof type === 'string' ? shapes.get(type)?.depth : undefined
   if (levels === undefined || !arePositions(coordinates, levels, type === 'Point')) return false
   parts.push({ type, coordinates })
   return true
@@ -188,7 +180,7 @@ function surrounds(ring: readonly Position[], x: number, y: number): boolean {
 /** Well-known text; heights as `Z`. Numbers as JavaScript prints them. */
 export function wktOf(geometry: Geometry): string {
   const texts = geometry.parts.map(partText)
-  if (geometry.type !== 'GeometryCollection') return texts.join('')
+  if (geometry.type !== collection) return texts.join('')
   return texts.length === 0 ? 'GEOMETRYCOLLECTION EMPTY' : `GEOMETRYCOLLECTION (${texts.join(', ')})`
 }
 

@@ -15,7 +15,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
-import type { WorkPool } from '../work/jobs.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import type { Readings } from './readings.ts'
 
 /** What the node says of its log. */

@@ -15,6 +15,7 @@ import { registerOriginRules } from './origin-rules.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { registerParameterRules, registerPaths } from './request-target.ts'
+import { registerAssets } from './routes/assets.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
 import { registerExport } from './routes/export.ts'
@@ -87,6 +88,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const { gateway, replica } = context
   registerNode(app, context)
+  registerAssets(app)
   if (gateway !== undefined) {
     for (const register of [registerCreation, registerIngest, registerReceipts]) register(app, { ...context, gateway })
     registerTokens(app, context)

@@ -1,5 +1,5 @@
-// The one seam to the platform's cryptography: hashes, Ed25519, random bytes. A browser build swaps this file alone.
-// Everything here takes and returns plain Uint8Arrays; strictness about keys and signatures is proof/strict-ed25519.
+// The one seam to the platform's cryptography: hashes, Ed25519, random bytes. In browsers browser-crypto.ts stands in its
+// place. Everything here takes and returns plain Uint8Arrays; strictness about keys and signatures is proof/check.ts.
 
 import {
   createHash,

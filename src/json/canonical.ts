@@ -2,8 +2,8 @@
 // by the UTF-8 bytes of their names, number tokens verbatim but for three normalisations.
 // Source: measured on deployed Open Data Fabric nodes; `docs/decisions/canonical-form.md` lists the rules and eras.
 
-import { assert } from '../lib/assert.ts'
-import { decodeUtf8 } from '../lib/bytes.ts'
+import { ByteBuffer } from '../lib/byte-buffer.ts'
+import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 
@@ -24,21 +24,21 @@ export function canonicalText(value: JsonValue, form: CanonicalForm = 'verbatim'
  * beyond a double); never for the other forms.
  */
 export function canonicalBytes(value: JsonValue, form: CanonicalForm = 'verbatim'): Uint8Array {
-  const out = new AsciiWriter()
+  const out = new ByteBuffer(1024)
   writeValue(out, value, form)
-  return out.written()
+  return out.take()
 }
 
-function writeValue(out: AsciiWriter, value: JsonValue, form: CanonicalForm): void {
+function writeValue(out: ByteBuffer, value: JsonValue, form: CanonicalForm): void {
   if (value === null) out.ascii('null')
-  else if (typeof value === 'string') out.string(value)
+  else if (typeof value === 'string') writeString(out, value)
   else if (typeof value === 'boolean') out.ascii(value ? 'true' : 'false')
   else if (value instanceof JsonNumber) out.ascii(numberText(value.token, form))
   else if (Array.isArray(value)) writeArray(out, value, form)
   else writeObject(out, value, form)
 }
 
-function writeArray(out: AsciiWriter, items: readonly JsonValue[], form: CanonicalForm): void {
+function writeArray(out: ByteBuffer, items: readonly JsonValue[], form: CanonicalForm): void {
   let separator = '['
   for (const item of items) {
     out.ascii(separator)
@@ -48,11 +48,11 @@ function writeArray(out: AsciiWriter, items: readonly JsonValue[], form: Canonic
   out.ascii(items.length === 0 ? '[]' : ']')
 }
 
-function writeObject(out: AsciiWriter, members: JsonObject, form: CanonicalForm): void {
+function writeObject(out: ByteBuffer, members: JsonObject, form: CanonicalForm): void {
   let separator = '{'
   for (const name of sortedNames(members)) {
     out.ascii(separator)
-    out.string(name)
+    writeString(out, name)
     out.ascii(':')
     writeValue(out, members.get(name) ?? null, form)
     separator = ','
@@ -113,82 +113,39 @@ function exponentText(token: string): string {
   return number.toExponential().replace('e+', 'E').replace('e-', 'E-')
 }
 
-const shortEscapes = new Map<number, number>([
-  [0x22, 0x22], // "
-  [0x5c, 0x5c], // backslash
-  [0x08, 0x62], // b
-  [0x09, 0x74], // t
-  [0x0a, 0x6e], // n
-  [0x0c, 0x66], // f
-  [0x0d, 0x72], // r
-])
-
 /** Room is made for so many escaped code units at a time, so that a long text does not take six times its size. */
 const stretchUnits = 16_384
-const maxBytes = 2 ** 31
+const [quote, backslash, letterU] = [0x22, 0x5c, 0x75]
+const hexDigits = utf8('0123456789abcdef')
 
-const hexDigits = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+/** What stands behind the backslash of each unit of ASCII; 0 for those that stand for themselves. */
+const letters = new Uint8Array(0x7f).fill(letterU, 0, 0x20)
+for (const [unit, letter] of ['""', '\\\\', '\bb', '\tt', '\nn', '\ff', '\rr'].map(utf8))
+  letters[unit ?? 0] = letter ?? 0
 
-/** Appends ASCII texts and JSON strings; `written` hands out all bytes so far. */
-class AsciiWriter {
-  private buffer = new Uint8Array(1024)
-  private length = 0
-
-  /** Appends text that is known to be ASCII. */
-  ascii(text: string): void {
-    this.reserve(text.length)
-    const { buffer } = this
-    let at = this.length
-    for (let i = 0; i < text.length; i++) buffer[at++] = text.charCodeAt(i)
-    this.length = at
+/** Appends a JSON string; everything outside printable ASCII is escaped, code unit by code unit. */
+function writeString(out: ByteBuffer, text: string): void {
+  out.byte(quote)
+  for (let start = 0; start < text.length; start += stretchUnits) {
+    writeUnits(out, text, start, Math.min(text.length, start + stretchUnits))
   }
+  out.byte(quote)
+}
 
-  /** Appends `text` in double quotes; everything outside printable ASCII is escaped, code unit by code unit. */
-  string(text: string): void {
-    this.ascii('"')
-    for (let start = 0; start < text.length; start += stretchUnits) {
-      this.units(text, start, Math.min(text.length, start + stretchUnits))
+function writeUnits(out: ByteBuffer, text: string, start: number, end: number): void {
+  out.reserve(6 * (end - start))
+  const { bytes } = out
+  let { at } = out
+  for (let i = start; i < end; i++) {
+    const unit = text.charCodeAt(i)
+    const letter = unit < 0x7f ? (letters[unit] ?? 0) : letterU
+    if (letter === 0) bytes[at++] = unit
+    else {
+      bytes[at++] = backslash
+      bytes[at++] = letter
+      if (letter !== letterU) continue
+      for (let shift = 12; shift >= 0; shift -= 4) bytes[at++] = hexDigits[(unit >> shift) & 15] ?? 0
     }
-    this.ascii('"')
   }
-
-  /** All bytes so far; a view that later writes may detach. */
-  written(): Uint8Array {
-    return this.buffer.subarray(0, this.length)
-  }
-
-  private units(text: string, start: number, end: number): void {
-    this.reserve(6 * (end - start))
-    const { buffer } = this
-    let at = this.length
-    for (let i = start; i < end; i++) {
-      const unit = text.charCodeAt(i)
-      if (unit >= 0x20 && unit < 0x7f && unit !== 0x22 && unit !== 0x5c) buffer[at++] = unit
-      else at = this.escape(at, unit)
-    }
-    this.length = at
-  }
-
-  private escape(start: number, unit: number): number {
-    const { buffer } = this
-    let at = start
-    buffer[at++] = 0x5c
-    const letter = shortEscapes.get(unit)
-    if (letter !== undefined) {
-      buffer[at++] = letter
-      return at
-    }
-    buffer[at++] = 0x75
-    for (let shift = 12; shift >= 0; shift -= 4) buffer[at++] = hexDigits[(unit >> shift) & 15] ?? 0
-    return at
-  }
-
-  private reserve(bytes: number): void {
-    const needed = this.length + bytes
-    if (needed <= this.buffer.length) return
-    assert(needed <= maxBytes, 'a canonical text has at most 2 GiB')
-    const grown = new Uint8Array(Math.min(maxBytes, Math.max(needed, 2 * this.buffer.length)))
-    grown.set(this.written())
-    this.buffer = grown
-  }
+  out.at = at
 }

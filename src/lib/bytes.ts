@@ -26,6 +26,14 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
+/**
+ * Gives the memory of an array back at once, if it is all of its buffer; then it is empty. V8 frees buffers only when it
+ * marks its heap, and marks it the more often the more of them there are.
+ */
+export function freeBytes({ buffer, byteLength }: ArrayBufferView): void {
+  if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** True when both arrays hold the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
@@ -66,4 +74,18 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uin
   const out = new Uint8Array(Math.max(0, end - start))
   out.set(bytes.subarray(start, end))
   return out
+}
+
+/** Copies bytes [start, end) of `source` to `at`; short ones by a loop, which is faster than a call. */
+export function copyRange(out: Uint8Array, at: number, source: Uint8Array, start: number, end: number): void {
+  const length = end - start
+  if (length > 40) out.set(source.subarray(start, end), at)
+  else for (let i = 0; i < length; i++) out[at + i] = source[start + i] ?? 0
+}
+
+/** The unsigned integer whose bytes these are, the lowest first. */
+export function littleEndian(bytes: Uint8Array): bigint {
+  let value = 0n
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
+  return value
 }

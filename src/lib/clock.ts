@@ -1,4 +1,4 @@
-// Time: the clocks, work that repeats at an interval, and turns of the event loop. The only place that reads time;
+// Time: the clocks, durations as text, work that repeats at an interval, and turns of the event loop. The only place that reads time;
 // everything else is handed a Clock.
 
 /** Wall and monotonic time, and a timer. Tests hand in their own. */
@@ -37,6 +37,21 @@ export function timeText(epochMs: number): string {
     textMs = epochMs
   }
   return text
+}
+
+const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+
+/** Milliseconds of a duration such as `500ms`, `5s`, `10m` or `2h`; undefined for any other text. */
+export function durationMs(duration: string): number | undefined {
+  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(duration) ?? []
+  const factor = unitMs[unit]
+  return factor === undefined ? undefined : Number(digits) * factor
+}
+
+/** A duration in the largest unit of which it is a whole number: `90s`, `1h`. */
+export function durationText(ms: number): string {
+  const [unit, factor] = Object.entries(unitMs).find(([, factor]) => ms % factor === 0) ?? ['ms', 1]
+  return `${ms / factor}${unit}`
 }
 
 /** Resolves after pending IO and timers have had their turn. */

@@ -7,7 +7,7 @@ import type { DataSchema } from '../model/schema.ts'
  */
 export type MessageHeader = CreateHeader | RowsHeader | AbortHeader | CutHeader
 
-/** Makes a dataset. Needs no cut; no payload. */
+/** Makes a dataset; in this version one with a freshness or a layout. Needs no cut; no payload. */
 export interface CreateHeader {
   readonly kind: 'create'
   /** Random name of one process's writer for one partition: base64url of 16 bytes. */
@@ -27,6 +27,9 @@ export interface CreateHeader {
   readonly license?: CreateLicense
   readonly attachments?: readonly CreateAttachment[]
   readonly visibility: 'public' | 'private'
+  /** Age in milliseconds at which a row of a steady stream is in a block; absent: the builder's own pace. */
+  readonly freshnessMs?: number
+  readonly layout?: CreateLayout
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
 }
@@ -53,6 +56,11 @@ export interface CreateLicense {
 export interface CreateAttachment {
   readonly path: string
   readonly content: string
+}
+/** How readers lay out copies of the dataset that they make for themselves; the chain does not change. */
+export interface CreateLayout {
+  /** Columns by which a sorted copy is in order, the first one first. */
+  readonly sortBy: readonly string[]
 }
 /**
  * Rows of whole small batches, or one part of a large batch. Payload: one Arrow IPC stream (event-time column first, then the user columns; rows of all batches in order), or a byte range of one. Has `batches`, `part`, or, in the last part, both with exactly one batch: what a batch is, is known when its body has come to its end.

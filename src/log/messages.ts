@@ -19,7 +19,6 @@ const lengthAt = versionAt + 1
 const headerAt = lengthAt + 4
 const digitZero = 0x30
 const crcBytes = 4
-const noPayload = new Uint8Array(0)
 
 /** A message of ours, or bytes that something else has put into the log. */
 export type DecodedMessage =
@@ -28,21 +27,27 @@ export type DecodedMessage =
 
 /**
  * Bytes of a message. A header that decoding would refuse is a failed assertion: once stored, it would stop every
- * builder. Only `rows` carry a payload.
+ * builder. Only `rows` carry a payload, which may come in pieces.
  */
-export function encodeMessage(header: MessageHeader, payload: Uint8Array = noPayload): Uint8Array {
+export function encodeMessage(header: MessageHeader, ...payload: readonly Uint8Array[]): Uint8Array {
   const version = versionOf(header)
-  const fault = faultOf(header, version, payload.length)
+  let payloadBytes = 0
+  for (const piece of payload) payloadBytes += piece.length
+  const fault = faultOf(header, version, payloadBytes)
   assert(fault === undefined, `message to write: ${fault}`)
   const headerBytes = utf8(JSON.stringify(header))
   const payloadAt = headerAt + headerBytes.length
-  const out = new Uint8Array(payloadAt + payload.length + crcBytes)
+  const out = new Uint8Array(payloadAt + payloadBytes + crcBytes)
   out.set(magic)
   out[versionAt] = digitZero + version
   const view = new DataView(out.buffer)
   view.setUint32(lengthAt, headerBytes.length, true)
   out.set(headerBytes, headerAt)
-  out.set(payload, payloadAt)
+  let at = payloadAt
+  for (const piece of payload) {
+    out.set(piece, at)
+    at += piece.length
+  }
   const crcAt = out.length - crcBytes
   view.setUint32(crcAt, crc32c(out, 0, crcAt), true)
   rememberSealed(out)
@@ -82,8 +87,12 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
 
 type Version = 1 | 2
 
-/** Rows are of version 2 where a body's hash is not sha3-256, or what a large batch is stands on its last part. */
+/**
+ * A creation is of version 2 where it has a freshness or a layout; rows are where a body's hash is not sha3-256, or what a
+ * large batch is stands on its last part.
+ */
 function versionOf(header: MessageHeader): Version {
+  if (header.kind === 'create') return header.freshnessMs === undefined && header.layout === undefined ? 1 : 2
   if (header.kind !== 'rows') return 1
   const { part, batches } = header
   if (batches?.some(({ bodyHash }) => !hashPattern.test(bodyHash)) === true) return 2
@@ -128,7 +137,7 @@ export type Check = (value: unknown) => string | undefined
 /** Kinds of message that each stream version has. */
 const messageKinds: Readonly<Record<Version, ReadonlySet<string>>> = {
   1: new Set<MessageHeader['kind']>(['create', 'rows', 'abort', 'cut']),
-  2: new Set<MessageHeader['kind']>(['rows']),
+  2: new Set<MessageHeader['kind']>(['create', 'rows']),
 }
 
 /** Why `value` is not a `MessageHeader` of records of a version, or undefined. */

@@ -23,30 +23,51 @@ export function unitNanos(unit: TimeUnit = 'Millisecond'): bigint {
   return BigInt(1e9 / unitsPerSecond[unit])
 }
 
-/** An ODF data type. Absent `unit`/`timezone` of Timestamp mean millisecond, UTC. */
-export type DataType =
+/** ODF data types, and `More` beside them at any place. Absent `unit`/`timezone` of Timestamp mean millisecond, UTC. */
+type TypeWith<More> =
   | { readonly kind: 'Bool' | 'Date' | 'Float16' | 'Float32' | 'Float64' | 'Null' | 'String' }
   | { readonly kind: 'Int8' | 'Int16' | 'Int32' | 'Int64' | 'UInt8' | 'UInt16' | 'UInt32' | 'UInt64' }
   | { readonly kind: 'Binary'; readonly fixedLength?: number }
   | { readonly kind: 'Decimal'; readonly precision: number; readonly scale: number }
   | { readonly kind: 'Duration' | 'Time'; readonly unit?: TimeUnit }
   | { readonly kind: 'Timestamp'; readonly unit?: TimeUnit; readonly timezone?: string }
-  | { readonly kind: 'List'; readonly itemType: DataType; readonly fixedLength?: number }
-  | { readonly kind: 'Map'; readonly keyType: DataType; readonly valueType: DataType; readonly keysSorted?: boolean }
-  | { readonly kind: 'Option'; readonly inner: DataType }
-  | { readonly kind: 'Struct'; readonly fields: readonly Field[] }
+  | { readonly kind: 'List'; readonly itemType: TypeWith<More>; readonly fixedLength?: number }
+  | {
+      readonly kind: 'Map'
+      readonly keyType: TypeWith<More>
+      readonly valueType: TypeWith<More>
+      readonly keysSorted?: boolean
+    }
+  | { readonly kind: 'Option'; readonly inner: TypeWith<More> }
+  | { readonly kind: 'Struct'; readonly fields: readonly FieldOf<TypeWith<More>>[] }
+  | More
 
 /** `extra` holds ODF extra attributes, whatever JSON they are; keys sorted when encoded. */
-export interface Field {
+interface FieldOf<Type> {
   readonly name: string
-  readonly type: DataType
+  readonly type: Type
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-export interface DataSchema {
-  readonly fields: readonly Field[]
+interface SchemaOf<Type> {
+  readonly fields: readonly FieldOf<Type>[]
   readonly extra?: Readonly<Record<string, unknown>>
 }
+
+export type DataType = TypeWith<never>
+export type Field = FieldOf<DataType>
+export type DataSchema = SchemaOf<DataType>
+
+/** What expressions can make and ODF has no word for; prints as `{"tag","value"}`. */
+interface UnionType {
+  readonly kind: 'Union'
+  readonly members: readonly OutputField[]
+}
+
+/** The columns of an answer; every DataSchema is one. odf/schema-formats.ts spells them. */
+export type OutputType = TypeWith<UnionType>
+export type OutputField = FieldOf<OutputType>
+export type OutputSchema = SchemaOf<OutputType>
 
 /** Names of the system columns (ODF DatasetVocabulary, complete). */
 export interface Vocabulary {

@@ -7,9 +7,8 @@ import { fromPlain } from '../json/json.ts'
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
-import { holdsUnion, isOdfSchema, type OutputSchema, type OutputType } from '../model/output-schema.ts'
 import type { SchemaFormat } from '../model/query.ts'
-import type { DataSchema, DataType, TimeUnit } from '../model/schema.ts'
+import type { DataSchema, DataType, OutputSchema, OutputType, TimeUnit } from '../model/schema.ts'
 import { schemaToJson } from './odf-json.ts'
 
 /**
@@ -32,6 +31,29 @@ function schemaValue(schema: OutputSchema, format: SchemaFormat): JsonValue {
       return parquetText(schema)
     case 'ParquetJson':
       return fromPlain(parquetJson(schema))
+  }
+}
+
+/** True when ODF can say it: no unions anywhere. */
+function isOdfSchema(schema: OutputSchema): schema is DataSchema {
+  return !schema.fields.some((field) => holdsUnion(field.type))
+}
+
+/** True when the type is a union or holds one. */
+function holdsUnion(type: OutputType): boolean {
+  switch (type.kind) {
+    case 'Union':
+      return true
+    case 'List':
+      return holdsUnion(type.itemType)
+    case 'Map':
+      return holdsUnion(type.keyType) || holdsUnion(type.valueType)
+    case 'Option':
+      return holdsUnion(type.inner)
+    case 'Struct':
+      return type.fields.some((field) => holdsUnion(field.type))
+    default:
+      return false
   }
 }
 

@@ -7,7 +7,7 @@ import { assert, must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { type Column, type DataType, type TimeUnit, unitsPerSecond } from '../model/schema.ts'
 import type { FileColumn } from './file-format.ts'
-import type { TextBuffer } from './text-buffer.ts'
+import type { ByteBuffer } from '../lib/byte-buffer.ts'
 import { decimalText, float32Token, float64Token, nearbyDateText, timestampNanosText } from './value-text.ts'
 
 /** How a text format spells what JSON and CSV spell differently. */
@@ -16,7 +16,7 @@ export interface CellStyle {
   /** Stands around times, decimals and bytes. */
   readonly quote: '"' | ''
   /** Writes the bytes [start, end) of a text. */
-  readonly text: (out: TextBuffer, bytes: Uint8Array, start: number, end: number) => void
+  readonly text: (out: ByteBuffer, bytes: Uint8Array, start: number, end: number) => void
   /** Writes JSON text. */
   readonly json: CellStyle['text']
 }
@@ -25,7 +25,7 @@ export interface CellStyle {
 type CellWriter = (row: number) => void
 
 /** The writer of the cells of `column`, nulls included. */
-export function cellWriter(column: Column, facts: FileColumn, out: TextBuffer, style: CellStyle): CellWriter {
+export function cellWriter(column: Column, facts: FileColumn, out: ByteBuffer, style: CellStyle): CellWriter {
   const write = valueWriter(column, facts, out, style)
   if (column.nullCount === 0) return write
   return (row) => {
@@ -34,7 +34,7 @@ export function cellWriter(column: Column, facts: FileColumn, out: TextBuffer, s
   }
 }
 
-function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffer, style: CellStyle): CellWriter {
+function valueWriter(column: Column, { type, means }: FileColumn, out: ByteBuffer, style: CellStyle): CellWriter {
   switch (type.kind) {
     case 'Bool':
       return (row) => out.ascii((((column.values[row >> 3] ?? 0) >> (row & 7)) & 1) === 1 ? 'true' : 'false')
@@ -74,7 +74,7 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: TextBuffe
   }
 }
 
-function quoted(out: TextBuffer, quote: CellStyle['quote'], write: CellWriter): CellWriter {
+function quoted(out: ByteBuffer, quote: CellStyle['quote'], write: CellWriter): CellWriter {
   if (quote === '') return write
   return (row) => {
     out.ascii(quote)
@@ -83,14 +83,14 @@ function quoted(out: TextBuffer, quote: CellStyle['quote'], write: CellWriter): 
   }
 }
 
-function bytesWriter({ values, offsets }: Column, out: TextBuffer, write: CellStyle['text']): CellWriter {
+function bytesWriter({ values, offsets }: Column, out: ByteBuffer, write: CellStyle['text']): CellWriter {
   const cuts = must(offsets, 'offsets of a variable column')
   return (row) => write(out, values, cuts[row] ?? 0, cuts[row + 1] ?? 0)
 }
 
 const hexCodes = new TextEncoder().encode('0123456789abcdef')
 
-function writeHex(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+function writeHex(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   out.reserve(2 * (end - start))
   for (let i = start; i < end; i++) {
     const byte = bytes[i] ?? 0
@@ -99,7 +99,7 @@ function writeHex(out: TextBuffer, bytes: Uint8Array, start: number, end: number
   }
 }
 
-function writeFloat(out: TextBuffer, token: string, style: CellStyle): void {
+function writeFloat(out: ByteBuffer, token: string, style: CellStyle): void {
   out.ascii(token === 'null' ? style.null : token)
 }
 
@@ -109,7 +109,7 @@ const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
 const mostScaled = 1e15
 
 /** The token of a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
-function writeShortDecimal(out: TextBuffer, value: number): boolean {
+function writeShortDecimal(out: ByteBuffer, value: number): boolean {
   const magnitude = value < 0 ? -value : value
   // The token has an exponent below, and zero has a sign.
   if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false
@@ -130,7 +130,7 @@ function writeShortDecimal(out: TextBuffer, value: number): boolean {
 
 const [minus, point] = [0x2d, 0x2e]
 
-function integerWriter(column: Column, { kind }: DataType, out: TextBuffer): CellWriter {
+function integerWriter(column: Column, { kind }: DataType, out: ByteBuffer): CellWriter {
   const numbers = numbersOf(column)
   if (numbers !== undefined) return (row) => out.integer(numbers[row] ?? 0)
   assert(kind === 'Int64' || kind === 'UInt64', 'a column of text formats has a type that they print')
@@ -160,7 +160,7 @@ function longWords(column: Column): Longs {
   return { small, big: (row) => bigs[row] ?? 0n }
 }
 
-function decimalWriter(column: Column, scale: number, out: TextBuffer, quote: string): CellWriter {
+function decimalWriter(column: Column, scale: number, out: ByteBuffer, quote: string): CellWriter {
   const words = typedView(Int32Array, column.values)
   const longs = longsOf(column)
   return (row) => {
@@ -174,19 +174,19 @@ function decimalWriter(column: Column, scale: number, out: TextBuffer, quote: st
   }
 }
 
-function writeScaled(out: TextBuffer, scaled: number, scale: number): void {
+function writeScaled(out: ByteBuffer, scaled: number, scale: number): void {
   if (scale === 0) return out.integer(scaled)
   const digits = String(Math.abs(scaled)).padStart(scale + 1, '0')
   out.ascii(`${scaled < 0 ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`)
 }
 
 /** Times of day of the engine: in units of which a day has fewer than 2^53. */
-function timeWriter(column: Column, unit: TimeUnit, out: TextBuffer): CellWriter {
+function timeWriter(column: Column, unit: TimeUnit, out: ByteBuffer): CellWriter {
   const longs = longWords(column)
   return (row) => writeTime(out, must(longs.small(row), 'a time of day is a safe integer'), unitsPerSecond[unit])
 }
 
-function timestampWriter(column: Column, unit: TimeUnit, zone: 'Z' | '', out: TextBuffer): CellWriter {
+function timestampWriter(column: Column, unit: TimeUnit, zone: 'Z' | '', out: ByteBuffer): CellWriter {
   const units = unitsPerSecond[unit]
   const perDay = 86_400 * units
   const longs = longWords(column)
@@ -204,7 +204,7 @@ function timestampWriter(column: Column, unit: TimeUnit, zone: 'Z' | '', out: Te
 }
 
 /** `21:50:00.120`: fraction of 0, 3, 6 or 9 digits as the value needs. */
-function writeTime(out: TextBuffer, inDay: number, units: number): void {
+function writeTime(out: ByteBuffer, inDay: number, units: number): void {
   const seconds = Math.floor(inDay / units)
   const nanos = (inDay - seconds * units) * (1e9 / units)
   const minutes = Math.floor(seconds / 60)
@@ -229,7 +229,7 @@ const escapes: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 },
 })
 
 /** A JSON string of UTF-8 text. */
-export function writeJsonString(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+export function writeJsonString(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   out.reserve(end - start + 2)
   const target = out.bytes
   let { at } = out
@@ -245,7 +245,7 @@ export function writeJsonString(out: TextBuffer, bytes: Uint8Array, start: numbe
     const byte = bytes[i] ?? 0
     const escape = byte < 128 ? escapes[byte] : undefined
     if (escape === undefined) out.byte(byte)
-    else out.raw(escape, 0, escape.length)
+    else out.raw(escape)
   }
   out.byte(quote)
 }

@@ -2,7 +2,7 @@
 // reader per encoding. A reader stops early where a piece would grow beyond what its column may take, since a dictionary
 // can make a hundred kilobytes of every value. Source: Apache Parquet, Encodings.
 
-import { copyRange } from '../arrow/buffers.ts'
+import { copyRange } from '../lib/bytes.ts'
 import { DeltaReader } from './delta.ts'
 import { checkIndices, type FixedValues, indexRuns, mostValues } from './fixed-values.ts'
 import { damaged } from './refusals.ts'

@@ -1,6 +1,7 @@
 // Writes Thrift's compact protocol: the form of Parquet's page headers and footer.
 // Source: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 
+import { ByteBuffer } from '../lib/byte-buffer.ts'
 import { utf8 } from '../lib/bytes.ts'
 
 /** Element types, also of lists. */
@@ -33,8 +34,7 @@ export function varintBytes(value: number): number[] {
 
 /** One Thrift structure after the other. Fields go in ascending order of their ids. Integers are safe integers. */
 export class ThriftWriter {
-  private bytes = new Uint8Array(256)
-  private used = 0
+  private readonly out = new ByteBuffer(256)
   private lastField = 0
 
   bool(field: number, value: boolean): void {
@@ -43,7 +43,7 @@ export class ThriftWriter {
 
   i8(field: number, value: number): void {
     this.header(field, thriftTypes.i8)
-    this.byte(value)
+    this.out.byte(value)
   }
 
   i16(field: number, value: number): void {
@@ -94,26 +94,24 @@ export class ThriftWriter {
 
   /** Ends the structure and takes its bytes; the writer starts anew. */
   finish(): Uint8Array {
-    this.byte(0)
-    const out = this.bytes.slice(0, this.used)
-    this.used = 0
+    this.out.byte(0)
     this.lastField = 0
-    return out
+    return this.out.take()
   }
 
   private element(body: () => void): void {
     const outer = this.lastField
     this.lastField = 0
     body()
-    this.byte(0)
+    this.out.byte(0)
     this.lastField = outer
   }
 
   private header(field: number, type: number): void {
     const delta = field - this.lastField
-    if (delta > 0 && delta < 16) this.byte((delta << 4) | type)
+    if (delta > 0 && delta < 16) this.out.byte((delta << 4) | type)
     else {
-      this.byte(type)
+      this.out.byte(type)
       this.zigzag(field)
     }
     this.lastField = field
@@ -121,18 +119,16 @@ export class ThriftWriter {
 
   private listHeader(field: number, type: number, length: number): void {
     this.header(field, thriftTypes.list)
-    if (length < 15) this.byte((length << 4) | type)
+    if (length < 15) this.out.byte((length << 4) | type)
     else {
-      this.byte(0xf0 | type)
+      this.out.byte(0xf0 | type)
       this.varint(length)
     }
   }
 
   private blob(value: Uint8Array): void {
     this.varint(value.length)
-    this.reserve(value.length)
-    this.bytes.set(value, this.used)
-    this.used += value.length
+    this.out.raw(value)
   }
 
   private zigzag(value: number): void {
@@ -140,19 +136,7 @@ export class ThriftWriter {
   }
 
   private varint(value: number): void {
-    if (value < 128) this.byte(value)
-    else for (const byte of varintBytes(value)) this.byte(byte)
-  }
-
-  private byte(value: number): void {
-    this.reserve(1)
-    this.bytes[this.used++] = value
-  }
-
-  private reserve(count: number): void {
-    if (this.used + count <= this.bytes.length) return
-    const grown = new Uint8Array(Math.max(2 * this.bytes.length, this.used + count))
-    grown.set(this.bytes.subarray(0, this.used))
-    this.bytes = grown
+    if (value < 128) this.out.byte(value)
+    else for (const byte of varintBytes(value)) this.out.byte(byte)
   }
 }

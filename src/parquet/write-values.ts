@@ -1,7 +1,8 @@
 // Encodings of a page's content: PLAIN values, dictionaries, and runs of levels and indices.
 // Source: Apache Parquet, Encodings (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
-import { bitAt, copyInOrder, copyRange, setBit, viewed } from '../arrow/buffers.ts'
+import { bitAt, copyInOrder, setBit, viewed } from '../arrow/buffers.ts'
+import { copyRange } from '../lib/bytes.ts'
 import type { LeafValues } from './leaf.ts'
 import { varintBytes } from './thrift.ts'
 

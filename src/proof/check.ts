@@ -4,11 +4,12 @@
 import { Point } from '@noble/ed25519'
 import { ed25519Verify } from '../ids/native-crypto.ts'
 import { type CanonicalForm, canonicalForms } from '../json/canonical.ts'
+import { littleEndian } from '../lib/bytes.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
+import { commitmentBytes, hashCanonical, proofType } from './commitment.ts'
 import type { ProofBody } from './proof-body.ts'
-import { commitmentBytes, hashCanonical, proofType } from './sign.ts'
 
 /** Steps in the order in which they are checked; each throws NodeError. */
 export const proofSteps = [
@@ -103,10 +104,4 @@ function pointFault(bytes: Uint8Array, name: string): string | undefined {
     return `the ${name} is not the canonical form of a point on the curve`
   }
   return point.isSmallOrder() ? `the ${name} is of small order` : undefined
-}
-
-function littleEndian(bytes: Uint8Array): bigint {
-  let value = 0n
-  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
-  return value
 }

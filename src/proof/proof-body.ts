@@ -5,7 +5,7 @@ import { decodeMultibase, normalHash, parseDidKey } from '../ids/identifiers.ts'
 import { list, map, object, optional, refuse, type Shape, ShapeError, text } from '../json/shape.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
-import type { Commitment } from './sign.ts'
+import type { Commitment } from './commitment.ts'
 
 /** A body of the right shape; values as received. */
 export interface ProofBody {

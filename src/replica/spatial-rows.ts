@@ -10,7 +10,8 @@ import { nextTurn } from '../lib/clock.ts'
 import type { Hash } from '../model/events.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceIndex, WorkPool } from '../work/jobs.ts'
+import type { SliceIndex } from '../work/jobs.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 
 export interface SpatialDeps {
   readonly store: ObjectStore

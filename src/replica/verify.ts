@@ -6,7 +6,7 @@ import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
-import type { WorkPool } from '../work/jobs.ts'
+import type { WorkPool } from '../work/work-pool.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { bindQuery, execute, type ReplicaDeps } from './query.ts'
 

@@ -1,6 +1,5 @@
-// Work that is too heavy for the main thread: the port `WorkPool`, and the jobs, pure functions of bytes and plain
-// values, one row each. What goes in and comes out is copied between threads, so it is small or a few large arrays of
-// bytes. The adapter is thread-pool.ts, whose threads run thread.ts.
+// Work that is too heavy for the main thread: jobs, pure functions of bytes and plain values, one row each. What goes in
+// and comes out is copied between threads, so it is small or a few large arrays of bytes. Run by the port of work-pool.ts.
 
 import { zstdDecompressSync } from 'node:zlib'
 import { isPresent } from '../arrow/columns.ts'
@@ -18,7 +17,6 @@ import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
-import type { ToldError } from './threads.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -184,26 +182,4 @@ function withNumbers(value: JsonValue): JsonValue {
     return value
   }
   return typeof value === 'object' && value !== null ? new JsonNumber(value.token) : value
-}
-
-export interface ToThread {
-  readonly kind: JobKind
-  readonly pieces: readonly Uint8Array[]
-  readonly settings: unknown
-}
-
-export type FromThread = { readonly kind: 'done'; readonly result: unknown } | ToldError
-
-export interface WorkPool {
-  /**
-   * Runs a job over the bytes of `pieces`, which are gone from the caller's hands afterwards. Throws what the job throws;
-   * NodeErrors `Saturated` when the queue is full, `Draining` when the pool is closed, `BodyTooLarge` when the job takes
-   * more memory than a thread has, `Internal` when it breaks its thread, `QueryTimeout` when `signal` aborts first.
-   */
-  run<K extends JobKind>(
-    kind: K,
-    pieces: readonly Uint8Array[],
-    order: { readonly settings: JobSettings<K>; readonly signal?: AbortSignal },
-  ): Promise<JobResult<K>>
-  close(): Promise<void>
 }

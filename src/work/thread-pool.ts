@@ -1,31 +1,32 @@
-// The work pool on threads: started when they are needed, each with a heap limit of its own, so that a job which takes too
-// much memory, or breaks, ends its thread and nothing else. Small jobs run at once, in the caller's turn.
+// The pool of threads: started when they are needed, each with a heap limit of its own, so that work which takes too much
+// memory, or breaks, ends its thread and nothing else. They stay for the next job or task. Small jobs run at once, in the
+// caller's turn.
 
-import type { Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
+import { AssertionFailed } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import {
-  type FromThread,
-  type JobKind,
-  type JobResult,
-  type JobSettings,
-  received,
-  runJob,
-  type ToThread,
-  type WorkPool,
-} from './jobs.ts'
-import { nodeErrorOf, startThread } from './threads.ts'
+import { type JobKind, type JobResult, type JobSettings, received, runJob } from './jobs.ts'
+import type { Beginning, TaskKind, Tasks } from './tasks.ts'
+import { type FromThread, handedOver, nodeErrorOf, type ToThread } from './thread-messages.ts'
+import { type Task, ThreadLost, type WorkPool } from './work-pool.ts'
 
 /** Up to this size a job is done sooner than it is handed over, and holds the event loop for a few milliseconds. */
 export const inlineBytes = 64 * 1024
 /** A thread that had a larger job is ended, which gives its memory back. */
 const wornBytes = 8 * 1024 * 1024
+/** Bytes from which on a task is worth a thread. */
+const taskBytesLeast = 1024 * 1024
+/** At its heap limit a thread gets 16 MiB more to end in: what one collection moves must fit, or the process ends too. */
+const youngMiB = 12
 
 export interface ThreadPoolOptions {
   /** Jobs at the same time. */
-  readonly threads: number
+  readonly jobs: number
   /** Jobs that wait for a thread. */
   readonly queueLimit: number
-  /** Memory of a thread, without the bytes that it is handed. */
+  /** Tasks at the same time. */
+  readonly tasks: number
+  /** Memory of a thread, without the arrays that it is handed. */
   readonly heapMiB: number
 }
 
@@ -34,14 +35,21 @@ interface Job {
   readonly bytes: number
   readonly resolve: (result: unknown) => void
   readonly reject: (error: NodeError) => void
+  /** Where it runs. */
+  worker?: Worker
+}
+
+/** What a thread is used for, and who waits for its answers. */
+interface Use {
+  readonly kind: 'job' | 'task'
+  readonly waiting: { readonly resolve: (answer: FromThread) => void; readonly reject: (error: ThreadLost) => void }[]
 }
 
 export class ThreadPool implements WorkPool {
   readonly #options: ThreadPoolOptions
   readonly #idle: Worker[] = []
+  readonly #busy = new Map<Worker, Use>()
   readonly #queue: Job[] = []
-  /** Threads with the job of each. */
-  readonly #busy = new Map<Worker, Job>()
   #isClosed = false
 
   constructor(options: ThreadPoolOptions) {
@@ -59,7 +67,7 @@ export class ThreadPool implements WorkPool {
     if (signal?.aborted) throw cancelled()
     if (this.#queue.length >= this.#options.queueLimit) throw saturated()
     const result = await new Promise<unknown>((resolve, reject) => {
-      const job: Job = { message: { kind, pieces, settings }, bytes, resolve, reject }
+      const job: Job = { message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
       signal?.addEventListener('abort', () => this.#cancel(job), { once: true })
       this.#queue.push(job)
       this.#next()
@@ -67,70 +75,129 @@ export class ThreadPool implements WorkPool {
     return received(kind, result) as JobResult<K> // the thread ran this very job
   }
 
+  begin<K extends TaskKind>(
+    kind: K,
+    settings: Tasks[K]['settings'],
+    { bytes, most }: { readonly bytes: number; readonly most: number },
+  ): Task<K>[] {
+    if (this.#isClosed || bytes < taskBytesLeast) return []
+    const free = Math.min(most, this.#options.tasks - this.#count('task'))
+    return Array.from({ length: free }, () => this.#begin<K>({ task: kind, settings } as Beginning)) // of one kind
+  }
+
+  /** Ends all threads, with what they do. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const job of this.#queue.splice(0)) job.reject(draining())
-    const busy = [...this.#busy.keys()]
-    for (const worker of busy) this.#settle(worker, (job) => job.reject(draining()))
-    await Promise.all([...busy, ...this.#idle.splice(0)].map((worker) => worker.terminate()))
+    await Promise.all([...this.#busy.keys(), ...this.#idle.splice(0)].map((worker) => worker.terminate()))
+  }
+
+  #begin<K extends TaskKind>(beginning: Beginning): Task<K> {
+    const worker = this.#take('task')
+    this.#send(worker, { kind: 'begin', beginning })
+    return {
+      say: async (message) => {
+        const answer = await this.#ask(worker, { kind: 'say', message })
+        if (answer.kind === 'failed') throw nodeErrorOf(answer)
+        if (answer.kind === 'broken') throw new AssertionFailed(`a thread broke: ${answer.reason}`)
+        return answer.answer as Tasks[K]['from'] // it answers what was begun
+      },
+      end: () => this.#release(worker),
+    }
   }
 
   #next(): void {
-    if (this.#queue.length === 0 || this.#busy.size >= this.#options.threads) return
-    const worker = this.#idle.pop() ?? this.#start()
+    if (this.#queue.length === 0 || this.#count('job') >= this.#options.jobs) return
     const job = this.#queue.shift()
-    if (job === undefined) return
-    this.#busy.set(worker, job)
-    worker.postMessage(job.message, buffersOf(job.message.pieces))
+    if (job !== undefined) void this.#work(job)
   }
 
-  #start(): Worker {
-    const worker = startThread('thread', this.#options.heapMiB)
-    worker.on('message', (message: FromThread) => this.#receive(worker, message))
-    worker.on('error', (error: Error & { readonly code?: string }) => {
-      this.#settle(worker, (job) => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch() : broken(error)))
-    })
-    worker.on('exit', () => {
-      const at = this.#idle.indexOf(worker)
-      if (at >= 0) this.#idle.splice(at, 1)
-      this.#settle(worker, (job) => job.reject(broken('the thread ended')))
-      this.#next()
-    })
-    return worker
-  }
-
-  #receive(worker: Worker, message: FromThread): void {
-    const isWorn = (this.#busy.get(worker)?.bytes ?? 0) > wornBytes
-    this.#settle(worker, (job) => {
-      if (message.kind === 'done') job.resolve(message.result)
-      else if (message.kind === 'broken') job.reject(broken(message.reason))
-      else job.reject(nodeErrorOf(message))
-    })
-    if (isWorn || this.#isClosed) void worker.terminate()
-    else this.#idle.push(worker)
+  async #work(job: Job): Promise<void> {
+    const worker = this.#take('job')
+    job.worker = worker
+    // Whoever waits for a job keeps the process alive.
+    worker.ref()
+    try {
+      const answer = await this.#ask(worker, job.message)
+      if (answer.kind === 'answer') job.resolve(answer.answer)
+      else job.reject(answer.kind === 'broken' ? broken(answer.reason) : nodeErrorOf(answer))
+    } catch (lost) {
+      job.reject(this.#isClosed ? draining() : isOutOfMemory(lost) ? tooMuch() : broken(lost))
+    }
+    this.#release(worker, job.bytes > wornBytes)
     this.#next()
   }
 
   #cancel(job: Job): void {
     const at = this.#queue.indexOf(job)
     if (at >= 0) this.#queue.splice(at, 1)
-    for (const [worker, under] of this.#busy) if (under === job) void worker.terminate()
     job.reject(cancelled())
+    if (job.worker !== undefined && this.#busy.has(job.worker)) void job.worker.terminate()
   }
 
-  /** A thread has one job at most, and it ends once. */
-  #settle(worker: Worker, tell: (job: Job) => void): void {
-    const job = this.#busy.get(worker)
-    if (job === undefined) return
+  #count(kind: Use['kind']): number {
+    let count = 0
+    for (const use of this.#busy.values()) if (use.kind === kind) count++
+    return count
+  }
+
+  #take(kind: Use['kind']): Worker {
+    const worker = this.#idle.pop() ?? this.#start()
+    this.#busy.set(worker, { kind, waiting: [] })
+    return worker
+  }
+
+  /** What a thread still says is nobody's. */
+  #release(worker: Worker, isWorn = false): void {
+    const use = this.#busy.get(worker)
+    if (use === undefined) return
     this.#busy.delete(worker)
-    tell(job)
+    worker.unref()
+    if (isWorn || this.#isClosed || use.waiting.length > 0) void worker.terminate()
+    else this.#idle.push(worker)
+  }
+
+  #ask(worker: Worker, message: ToThread): Promise<FromThread> {
+    return new Promise((resolve, reject) => {
+      const use = this.#busy.get(worker)
+      if (use === undefined) return reject(new ThreadLost('the thread of the task has ended'))
+      use.waiting.push({ resolve, reject })
+      this.#send(worker, message)
+    })
+  }
+
+  #send(worker: Worker, message: ToThread): void {
+    const { value, buffers } = handedOver(message)
+    worker.postMessage(value, buffers)
+  }
+
+  #start(): Worker {
+    // As TypeScript in a checkout, as JavaScript in the published package.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    const worker = new Worker(new URL(`./thread.${extension}`, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB, maxYoungGenerationSizeMb: youngMiB },
+      execArgv: [],
+      env: {},
+    })
+    worker.unref()
+    worker.on('message', (message: FromThread) => this.#busy.get(worker)?.waiting.shift()?.resolve(message))
+    worker.on('error', (error) => this.#lose(worker, error))
+    worker.on('exit', () => this.#lose(worker, 'it ended'))
+    return worker
+  }
+
+  #lose(worker: Worker, cause: unknown): void {
+    const at = this.#idle.indexOf(worker)
+    if (at >= 0) this.#idle.splice(at, 1)
+    const waiting = this.#busy.get(worker)?.waiting ?? []
+    this.#busy.delete(worker)
+    for (const { reject } of waiting) reject(new ThreadLost(`a thread was lost: ${String(cause)}`, { cause }))
   }
 }
 
-/** Arrays that own their memory hand it over; the others are copied. */
-function buffersOf(pieces: readonly Uint8Array[]): ArrayBuffer[] {
-  const buffers = pieces.map(({ buffer, length }) => (buffer.byteLength === length ? buffer : undefined))
-  return [...new Set(buffers)].filter((buffer) => buffer instanceof ArrayBuffer)
+function isOutOfMemory(lost: unknown): boolean {
+  const cause = lost instanceof ThreadLost ? lost.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
 function draining(): NodeError {

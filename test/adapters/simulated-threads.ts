@@ -1,8 +1,11 @@
 // Threads of a simulated process: they work in the caller's thread and answer late, in an order that chance decides; some
 // are lost. What they are sent is copied, as it would be for a thread.
 
-import { type Beginning, beginWork, type TalkKind, type Talks } from '../../src/work/talk-work.ts'
-import { handedOver, type Talk, ThreadLost, type TalkThreads } from '../../src/work/talks.ts'
+import { BodyTask } from '../../src/work/body-task.ts'
+import { ColumnTask } from '../../src/work/column-task.ts'
+import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/work/tasks.ts'
+import { handedOver } from '../../src/work/thread-messages.ts'
+import { type Task, type TaskThreads, ThreadLost } from '../../src/work/work-pool.ts'
 
 export interface SimulatedThreadsOptions {
   readonly threads: number
@@ -13,7 +16,7 @@ export interface SimulatedThreadsOptions {
   readonly isLost: () => boolean
 }
 
-export class SimulatedThreads implements TalkThreads {
+export class SimulatedThreads implements TaskThreads {
   readonly #options: SimulatedThreadsOptions
   #free: number
 
@@ -27,22 +30,22 @@ export class SimulatedThreads implements TalkThreads {
     return this.#free
   }
 
-  begin<K extends TalkKind>(kind: K, settings: Talks[K]['settings'], { most }: { readonly most: number }): Talk<K>[] {
+  begin<K extends TaskKind>(kind: K, settings: Tasks[K]['settings'], { most }: { readonly most: number }): Task<K>[] {
     const count = Math.min(this.#free, most)
     this.#free -= count
-    return Array.from({ length: count }, () => this.#begin<K>({ talk: kind, settings } as Beginning)) // of one kind
+    return Array.from({ length: count }, () => this.#begin<K>({ task: kind, settings } as Beginning)) // of one kind
   }
 
-  #begin<K extends TalkKind>(beginning: Beginning): Talk<K> {
+  #begin<K extends TaskKind>(beginning: Beginning): Task<K> {
     const { compress, wait, isLost } = this.#options
-    const work = beginWork(copied(beginning), compress)
+    const work = workOf(copied(beginning), compress)
     let last: Promise<unknown> = Promise.resolve()
     let lost = false
-    const answer = async (message: Talks[K]['to']): Promise<Talks[K]['from']> => {
+    const answer = async (message: Tasks[K]['to']): Promise<Tasks[K]['from']> => {
       await wait()
       lost ||= isLost()
       if (lost) throw new ThreadLost('a thread was lost: by chance')
-      return copied(work.take(message)) as Talks[K]['from'] // it answers what was begun
+      return copied(work.take(message)) as Tasks[K]['from'] // it answers what was begun
     }
     return {
       say: (message) => {
@@ -56,6 +59,13 @@ export class SimulatedThreads implements TalkThreads {
       },
     }
   }
+}
+
+/** Without waiting for its code, which would take real time. */
+function workOf(beginning: Beginning, compress: (bytes: Uint8Array) => Uint8Array): TaskWork {
+  const work =
+    beginning.task === 'body' ? new BodyTask(beginning.settings) : new ColumnTask(beginning.settings, compress)
+  return work as TaskWork // of the kind that was begun
 }
 
 function copied<T>(message: T): T {

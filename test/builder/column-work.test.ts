@@ -11,7 +11,9 @@ import { toHex } from '../../src/lib/bytes.ts'
 import { type DataSchema, defaultVocabulary, optional, type RecordBatch, systemFields } from '../../src/model/schema.ts'
 import { compressor } from '../../src/open-storage.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { handedOver, type Talk, WorkerThreads } from '../../src/work/talks.ts'
+import { handedOver } from '../../src/work/thread-messages.ts'
+import { ThreadPool } from '../../src/work/thread-pool.ts'
+import type { Task } from '../../src/work/work-pool.ts'
 import { appendText } from '../helpers/slices.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
@@ -87,10 +89,12 @@ async function built(
   return { physicalHash, logicalHash }
 }
 
-const begin = (pool: WorkerThreads, bytes: number): Talk<'columns'>[] =>
+const newPool = (tasks: number): ThreadPool => new ThreadPool({ jobs: 0, queueLimit: 0, tasks, heapMiB: 128 })
+
+const begin = (pool: ThreadPool, bytes: number): Task<'columns'>[] =>
   pool.begin('columns', schema.fields, { bytes, most: 9 })
 
-const pools = [1, 2, 4].map((threads) => new WorkerThreads({ threads, heapMiB: 128 }))
+const pools = [1, 2, 4].map(newPool)
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 
 describe('a slice', () => {
@@ -133,12 +137,12 @@ describe('a slice', () => {
   })
 
   test('is built without threads where none is free, or the pool is closed', async () => {
-    const pool = new WorkerThreads({ threads: 1, heapMiB: 128 })
-    const [talk] = begin(pool, 1e9)
+    const pool = newPool(1)
+    const [task] = begin(pool, 1e9)
     expect(begin(pool, 1e9)).toEqual([])
     const batches = [batchOf(5000, 8)]
     expect(await built(batches, { threads: pool })).toEqual(await built(batches, {}))
-    talk?.end()
+    task?.end()
     expect(begin(pool, 1000)).toEqual([])
     const going = begin(pool, 1e9)
     expect(going).toHaveLength(1)
@@ -149,11 +153,11 @@ describe('a slice', () => {
 })
 
 test('work that breaks fails with what broke it', async () => {
-  const pool = new WorkerThreads({ threads: 1, heapMiB: 128 })
-  const [talk] = begin(pool, 1e9)
+  const pool = newPool(1)
+  const [task] = begin(pool, 1e9)
   const [column = never()] = batchOf(1, 1).columns
-  await expect(talk?.say({ kind: 'rows', columns: new Map([[99, column]]) })).rejects.toThrow('a field for each column')
-  talk?.end()
+  await expect(task?.say({ kind: 'rows', columns: new Map([[99, column]]) })).rejects.toThrow('a field for each column')
+  task?.end()
   expect(begin(pool, 1e9)).toHaveLength(1)
   await pool.close()
 })

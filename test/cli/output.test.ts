@@ -5,8 +5,9 @@ import { parseString } from 'fast-csv'
 import { describe, expect, test } from 'vitest'
 import { bannerLines } from '../../src/cli/commands/serve.ts'
 import { CommandFailure } from '../../src/cli/failure.ts'
-import { cleanText, displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
+import { displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../src/index.ts'
+import { cleanText } from '../../src/lib/clean-text.ts'
 
 const number = (token: string): JsonNumber => new JsonNumber(token)
 const odd = {

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { parseFile } from 'fast-csv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { durationMs } from '../../src/lib/clock.ts'
 import { limitTable } from '../../src/lib/limits.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
@@ -134,6 +135,19 @@ describe('the README', () => {
     expect(blocksIn(4 * 24, spared) - blocksIn(3 * 24, spared)).toBe(4)
   })
 
+  test('says how many blocks a day each freshness makes', () => {
+    const rows = [...limits.matchAll(/\| (?:`(\d+\w+)`|none) \| ([\d,]+)[ |]/g)]
+    expect(rows).toHaveLength(6)
+    for (const [, freshness, blocks = ''] of rows) {
+      const freshnessMs = freshness === undefined ? undefined : durationMs(freshness)
+      const rowsOften = { freshnessMs, everyMs: 250 }
+      const ofTheSecondDay = blocksIn(48, {}, rowsOften) - blocksIn(24, {}, rowsOften)
+      const told = Number(blocks.replaceAll(',', ''))
+      expect(ofTheSecondDay).toBeLessThanOrEqual(told)
+      expect(ofTheSecondDay).toBeGreaterThanOrEqual(0.75 * told)
+    }
+  })
+
   test('says how many points the map has', () => {
     const feed = join(repository, 'node_modules', 'vega-datasets', 'data', 'earthquakes.json')
     const { features } = JSON.parse(readFileSync(feed, 'utf8')) as { features: { properties: { mag: number } }[] }
@@ -155,12 +169,17 @@ async function recordsOf(name: string): Promise<Record<string, string>[]> {
   return await parseFile<Record<string, string>, Record<string, string>>(file, { headers: true }).toArray()
 }
 
-/** Blocks of a dataset that gets a record a second for some hours. */
-function blocksIn(hours: number, options: Partial<typeof defaultCutOptions> = {}): number {
+/** Blocks of a dataset that gets a record a second, or more often, for some hours. */
+function blocksIn(
+  hours: number,
+  options: Partial<typeof defaultCutOptions> = {},
+  { freshnessMs, everyMs = 1000 }: { readonly freshnessMs?: number | undefined; readonly everyMs?: number } = {},
+): number {
   const all = { ...defaultCutOptions, ...options }
   const governor = new Governor(all, new BlockBudget(all.blocksPerSecond))
+  governor.setFreshness('a', freshnessMs)
   let blocks = 0
-  for (let nowMs = 0; nowMs < hours * 3_600_000; nowMs += 1000) {
+  for (let nowMs = 0; nowMs < hours * 3_600_000; nowMs += everyMs) {
     for (const dataset of governor.take(nowMs)) {
       governor.ended(dataset, nowMs)
       blocks++

@@ -2,8 +2,8 @@
 // together.
 
 import { expect, test } from 'vitest'
-import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
-import { Spool } from '../../src/gateway/spool.ts'
+import { partBytes } from '../../src/gateway/large-batch.ts'
+import { Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { assert, must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
@@ -14,7 +14,7 @@ import { timestampMs } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, until, userFields } from '../builder/support.ts'
 import { decodeArrowStream } from '../helpers/slices.ts'
-import { Rig, spoolDir } from './support.ts'
+import { Rig, sendLarge } from './support.ts'
 
 interface Append {
   readonly header: MessageHeader
@@ -49,7 +49,7 @@ function openSlowLog(): {
     },
     waiting: async (count) => {
       await until('so many appends wait', () => appends.length >= count)
-      // A further one would have come by now: reading the spool takes a few turns of the event loop.
+      // A further one would have come by now: to come so far takes a few turns of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 20))
       return appends.map(({ header }) => nameOf(header))
     },
@@ -81,30 +81,23 @@ function rowsOf(seed: string): RowsToPublish {
   return { dataset, partition: 0, schemaSequence: 1, fields, schema: undefined, batch: batchOf({ rows: 2 }, dataset) }
 }
 
-async function spoolOf(parts: number): Promise<Spool> {
-  const spool = new Spool(spoolDir)
-  await spool.append(new Uint8Array(parts * partBytes))
-  return spool
-}
+const zeros = (parts: number): Uint8Array => new Uint8Array(parts * partBytes)
 
 test('two parts are in flight, and the next one goes when the first of them is durable', async () => {
   const { log, next, waiting } = openSlowLog()
-  const spool = await spoolOf(4)
-  const large = new Publisher({ log, clock: systemClock }).large(rowsOf('a'), spool)
+  const large = sendLarge(new Publisher({ log, clock: systemClock }), rowsOf('a'), zeros(4))
   for (const expected of [[1, 2], [2, 3], [3, 4], [4]]) {
     expect(await waiting(expected.length)).toEqual(expected)
     await (await next()).pass()
   }
   expect(await large).toMatchObject({ position: 3 })
   expect(await logged(log)).toEqual([1, 2, 3, 4])
-  await spool.discard()
 })
 
 test('a small batch of another dataset waits for two parts of a large one at most', async () => {
   const { log, next, waiting } = openSlowLog()
   const publisher = new Publisher({ log, clock: systemClock })
-  const spool = await spoolOf(5)
-  const large = publisher.large(rowsOf('a'), spool)
+  const large = sendLarge(publisher, rowsOf('a'), zeros(5))
   expect(await waiting(2)).toEqual([1, 2])
   const small = publisher.small(rowsOf('b'), decodeArrowStream(rowsPayload(2, 0)), 100)
   expect(await waiting(3)).toEqual([1, 2, 'rows'])
@@ -112,13 +105,11 @@ test('a small batch of another dataset waits for two parts of a large one at mos
   expect(await small).toMatchObject({ position: 2, index: 0 })
   expect(await large).toMatchObject({ position: 5 })
   expect(await logged(log)).toEqual([1, 2, 'rows', 3, 4, 5])
-  await spool.discard()
 })
 
 test('when a part in the middle fails, the attempt ends once the part behind it is settled', async () => {
   const { log, next, waiting } = openSlowLog()
-  const spool = await spoolOf(5)
-  const large = new Publisher({ log, clock: systemClock }).large(rowsOf('a'), spool)
+  const large = sendLarge(new Publisher({ log, clock: systemClock }), rowsOf('a'), zeros(5))
   const first = await next()
   await first.pass()
   ;(await next()).refuse()
@@ -132,7 +123,6 @@ test('when a part in the middle fails, the attempt ends once the part behind it 
   await abort.pass()
   await expect(large).rejects.toMatchObject({ kind: 'LogUnavailable' })
   expect(await logged(log)).toEqual([1, 3, 'abort'])
-  await spool.discard()
 })
 
 test('of a body whose second part was refused nothing is stored, and its repeat is stored once', async () => {

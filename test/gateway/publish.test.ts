@@ -1,11 +1,10 @@
 // What the publisher writes: which batches share a message and which trace it carries, how a large one is cut, and how an
 // attempt that fails is ended.
 
-import { tmpdir } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { partBytes, Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
-import { Spool } from '../../src/gateway/spool.ts'
+import { partBytes } from '../../src/gateway/large-batch.ts'
+import { Publisher, type RowsToPublish } from '../../src/gateway/publish.ts'
 import { must } from '../../src/lib/assert.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -18,7 +17,7 @@ import type { Field } from '../../src/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { batchOf, datasetId, rowsPayload, schemaOf, userFields } from '../builder/support.ts'
 import { decodeArrowStream } from '../helpers/slices.ts'
-import { spoolDir } from './support.ts'
+import { sendLarge } from './support.ts'
 
 const eventTime: Field = { name: 'event_time', type: { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' } }
 const fields = [eventTime, ...userFields]
@@ -104,11 +103,10 @@ test('a message holds at most a part of bytes, headers included, and 1,024 batch
 test('a large batch is cut into parts of one attempt that make up its stream', async () => {
   const log = openMemoryLog()
   const publisher = new Publisher({ log, clock: systemClock })
-  const spool = new Spool(spoolDir)
   const stream = Uint8Array.from({ length: 2 * partBytes + 7 }, (_, i) => i % 251)
-  await spool.append(stream)
   const rows = rowsFor('a')
-  expect(await publisher.large(rows, spool)).toMatchObject({ position: 2, index: 0 })
+  const pieces = [stream.subarray(0, 7), stream.subarray(7, partBytes + 9), stream.subarray(partBytes + 9)]
+  expect(await sendLarge(publisher, rows, ...pieces)).toMatchObject({ position: 2, index: 0 })
   const messages = await logged(log)
   expect(messages.map(({ payload }) => payload.length)).toEqual([partBytes, partBytes, 7])
   expect(concatBytes(messages.map(({ payload }) => payload))).toEqual(stream)
@@ -117,30 +115,40 @@ test('a large batch is cut into parts of one attempt that make up its stream', a
     [{ number: 1 }, { number: 2 }, { number: 3, count: 3 }].map((part) => ({ attempt: { writer, n: 1 }, ...part })),
   )
   expect(messages.map(({ header }) => header.batches?.length)).toEqual([undefined, undefined, 1])
-  await spool.discard()
 })
 
 test('small batches go between the parts of a large one', async () => {
   const log = openMemoryLog()
   const publisher = new Publisher({ log, clock: systemClock })
-  const spool = new Spool(spoolDir)
-  await spool.append(new Uint8Array(4 * partBytes))
-  const large = publisher.large(rowsFor('a'), spool)
+  const large = sendLarge(publisher, rowsFor('a'), new Uint8Array(4 * partBytes))
   const small = await publisher.small(rowsFor('b'), columnsOf(rowsFor('b')), 100)
   expect(small.position).toBeLessThan((await large).position)
   const numbers = (await logged(log)).map(({ header }) => header.n)
   expect(numbers).toEqual([1, 2, 3, 4, 5])
-  await spool.discard()
 })
 
-test('a large batch that took more than five minutes has an unknown outcome', async () => {
+test('a large batch whose end took more than five minutes has an unknown outcome', async () => {
   let nowMs = 0
   const clock = { ...systemClock, monotonicMs: () => (nowMs += 301_000) }
   const publisher = new Publisher({ log: openMemoryLog(), clock })
-  const spool = new Spool(spoolDir)
-  await spool.append(new Uint8Array(9))
-  await expect(publisher.large(rowsFor('a'), spool)).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
-  await spool.discard()
+  const sent = sendLarge(publisher, rowsFor('a'), new Uint8Array(9))
+  await expect(sent).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
+})
+
+test('a large batch whose next rows come more than five minutes late is given up', async () => {
+  let nowMs = 0
+  const log = openMemoryLog()
+  const publisher = new Publisher({ log, clock: { ...systemClock, monotonicMs: () => nowMs } })
+  const large = publisher.large(rowsFor('a'))
+  await large.append(new Uint8Array(partBytes + 1))
+  nowMs = 290_000
+  await large.append(new Uint8Array(partBytes))
+  nowMs = 600_000
+  await expect(large.append(new Uint8Array(partBytes))).rejects.toMatchObject({ kind: 'RequestTimeout' })
+  await large.discard()
+  await large.discard()
+  expect((await logged(log)).map(({ header }) => header.part?.number)).toEqual([1, 2])
+  expect((await log.range(0)).end).toBe(3)
 })
 
 test('no message is larger than a log takes, whatever the keys are', async () => {
@@ -180,11 +188,10 @@ test('a large batch that meets a full volume is aborted in the log, although row
       return first
     },
   }
-  const spool = new Spool(tmpdir())
-  await spool.append(new Uint8Array(partBytes + 1))
   const publisher = new Publisher({ log, clock: systemClock })
-  await expect(publisher.large(rowsFor('large'), spool)).rejects.toMatchObject({ kind: 'StorageFull' })
-  await spool.discard()
+  await expect(sendLarge(publisher, rowsFor('large'), new Uint8Array(partBytes + 1))).rejects.toMatchObject({
+    kind: 'StorageFull',
+  })
   const headers = []
   for await (const entries of memory.read(0, 0, { follow: false })) {
     for (const { bytes } of entries) {

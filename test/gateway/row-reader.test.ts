@@ -10,7 +10,8 @@ import { rowReader } from '../../src/gateway/row-reader.ts'
 import { toHex, utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { defaultVocabulary, type Field, optional, type RecordBatch, timestampMs } from '../../src/model/schema.ts'
-import { type TalkThreads, WorkerThreads } from '../../src/work/talks.ts'
+import { ThreadPool } from '../../src/work/thread-pool.ts'
+import type { TaskThreads } from '../../src/work/work-pool.ts'
 import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simulated-threads.ts'
 
 const fields: readonly Field[] = [
@@ -34,7 +35,7 @@ function streamFormat(name: string): StreamFormat {
 }
 
 /** Rows as bytes, how many there are and whether all fitted; or the refusal. */
-async function read(name: string, chunks: readonly Uint8Array[], threads: TalkThreads | undefined): Promise<unknown> {
+async function read(name: string, chunks: readonly Uint8Array[], threads: TaskThreads | undefined): Promise<unknown> {
   const reader = rowReader(streamFormat(name), options, { threads, bytes: undefined })
   try {
     const batches: RecordBatch[] = []
@@ -97,7 +98,7 @@ test('a thread reads the same rows as this one, and refuses the same', async () 
   )
 }, 60_000)
 
-const pool = new WorkerThreads({ threads: 1, heapMiB: 128 })
+const pool = new ThreadPool({ jobs: 0, queueLimit: 0, tasks: 1, heapMiB: 128 })
 afterAll(() => pool.close())
 
 test.each(['ndjson', 'csv', 'json'])(

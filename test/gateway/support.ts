@@ -10,6 +10,8 @@ import { Catalog } from '../../src/catalog/catalog.ts'
 import { Outcomes } from '../../src/catalog/outcomes.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import { Gateway, type GatewayDeps, type IngestAnswer } from '../../src/gateway/gateway.ts'
+import type { Published } from '../../src/gateway/large-batch.ts'
+import type { Publisher, RowsToPublish } from '../../src/gateway/publish.ts'
 import type { Receipt } from '../../src/gateway/receipts.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -26,6 +28,21 @@ import { quickCuts, start, until } from '../builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))
+
+/** Sends a stream that is there already, in these pieces, as a large batch. */
+export async function sendLarge(
+  publisher: Publisher,
+  rows: RowsToPublish,
+  ...pieces: readonly Uint8Array[]
+): Promise<Published> {
+  const large = publisher.large(rows)
+  try {
+    for (const piece of pieces) await large.append(piece)
+    return await large.end(rows.batch, rows.schema)
+  } finally {
+    await large.discard()
+  }
+}
 
 export interface Post {
   readonly headers?: Readonly<Record<string, string>>

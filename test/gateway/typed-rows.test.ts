@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { concatBatches, sliceBatch } from '../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { partBytes } from '../../src/gateway/publish.ts'
+import { partBytes } from '../../src/gateway/large-batch.ts'
+import { Spool } from '../../src/gateway/spool.ts'
 import { type RowsForLog, TypedRows } from '../../src/gateway/typed-rows.ts'
 import type { Field, RecordBatch } from '../../src/model/schema.ts'
 import { rowsPayload, userFields } from '../builder/support.ts'
@@ -19,8 +20,11 @@ const everything = decodeArrowStream(rowsPayload(40_000, 0))
 
 async function streamOf(rows: RowsForLog): Promise<Uint8Array> {
   if (rows.kind === 'few') return encodeArrowStream(fields, [rows.columns])
+  if (rows.kind === 'sent') throw new TypeError('rows in a spool')
   return rows.spool.at(0, rows.spool.bytes)
 }
+
+const open = (): Spool => new Spool(spoolDir)
 
 test('are the same rows in the same order, wherever they are cut', async () => {
   const cuts = fc.array(fc.nat(everything.rows), { maxLength: 5 })
@@ -33,7 +37,7 @@ test('are the same rows in the same order, wherever they are cut', async () => {
         if (to > from) batches.push(sliceBatch(everything, from, to))
       }
       fc.pre(batches.length > 0)
-      const typed = new TypedRows({ fields, spoolDir, mostBytes: 1e9 })
+      const typed = new TypedRows({ fields, open, mostBytes: 1e9 })
       for (const batch of batches) await typed.add([batch])
       const rows = await typed.finish()
       const whole = concatBatches([decodeArrowStream(await streamOf(rows))])
@@ -48,12 +52,12 @@ test('are the same rows in the same order, wherever they are cut', async () => {
   expect(readdirSync(spoolDir)).toEqual([])
 })
 
-test('are many when they no longer fit into one part', async () => {
-  const typed = new TypedRows({ fields, spoolDir, mostBytes: 1e9 })
+test('are spooled when they no longer fit into one part', async () => {
+  const typed = new TypedRows({ fields, open, mostBytes: 1e9 })
   await typed.add([everything])
-  expect((await typed.finish()).kind).toBe('many')
+  expect((await typed.finish()).kind).toBe('spooled')
   await typed.discard()
-  const few = new TypedRows({ fields, spoolDir, mostBytes: 1e9 })
+  const few = new TypedRows({ fields, open, mostBytes: 1e9 })
   await few.add([sliceBatch(everything, 0, 9)])
   const rows = await few.finish()
   expect(rows).toMatchObject({ kind: 'few', columns: { rows: 9 } })

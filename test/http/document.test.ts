@@ -44,6 +44,7 @@ describe('the OpenAPI document', () => {
     expect(routes.sort()).toEqual(
       [
         'GET /',
+        'GET /assets/verify.html',
         'GET /info',
         'GET /limits',
         'GET /healthz',

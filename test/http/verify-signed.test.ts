@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalBytes } from '../../src/json/canonical.ts'
 import { fromPlain } from '../../src/json/json.ts'
-import { commit, nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
+import { commit } from '../../src/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))

@@ -6,7 +6,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { createContext, runInContext } from 'node:vm'
+import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { proofVectors } from '../proof/proof-vectors.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const run = promisify(execFile)
@@ -74,6 +77,16 @@ describe('the package', () => {
     )
   })
 
+  test('brings a verifier that a bundler puts into a browser', async () => {
+    writeFileSync(join(installed, 'page.js'), "export { verifyOffline } from 'proofstream/verify'\n")
+    const bundle = await rolldown({ input: join(installed, 'page.js'), platform: 'browser', tsconfig: false })
+    const { output } = await bundle.generate({ format: 'iife', name: 'page' })
+    await bundle.close()
+    expect(output[0].imports).toEqual([])
+    const context = createContext({ TextEncoder, TextDecoder, saved: proofVectors[0]?.responseBodyBytes })
+    expect(runInContext(`${output[0].code}; page.verifyOffline(saved).ok`, context)).toBe(true)
+  })
+
   test('serves, takes rows, answers with a proof, and checks it', async () => {
     const { url, stop } = await serve()
     const node = { PROOFSTREAM_SERVER: url }
@@ -84,6 +97,7 @@ describe('the package', () => {
       expect(await proofstream(['query', sql, '--proof', 'answer.json'], node)).toContain('21.5')
       await proofstream(['verify', 'answer.json'], node)
       await proofstream(['verify', '--offline', 'answer.json'])
+      expect(await (await fetch(`${url}/assets/verify.html`)).text()).toContain('<h1>Check a proof</h1>')
     } finally {
       await stop()
     }

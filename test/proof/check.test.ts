@@ -6,7 +6,8 @@ import { fromHex } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { checkProof } from '../../src/proof/check.ts'
 import { readProofBody } from '../../src/proof/proof-body.ts'
-import { commit, nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
+import { commit } from '../../src/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
 import { proofVectors, verifyVectors } from './proof-vectors.ts'
 
 function errorOf(text: string): NodeError | undefined {

@@ -6,17 +6,8 @@ import { canonicalText } from '../../src/json/canonical.ts'
 import { parseJson } from '../../src/json/json.ts'
 import { fromHex, utf8 } from '../../src/lib/bytes.ts'
 import type { JsonValue } from '../../src/model/json.ts'
-import {
-  commit,
-  commitmentBytes,
-  commitmentTextBytes,
-  generateNodeKey,
-  hashCanonical,
-  nodeKeyFromJson,
-  nodeKeyFromSeed,
-  nodeKeyToJson,
-  signProof,
-} from '../../src/proof/sign.ts'
+import { commit, commitmentBytes, commitmentTextBytes, hashCanonical } from '../../src/proof/commitment.ts'
+import { generateNodeKey, nodeKeyFromJson, nodeKeyFromSeed, nodeKeyToJson, signProof } from '../../src/proof/sign.ts'
 import { proofVectors } from './proof-vectors.ts'
 
 function member(body: string, name: string): JsonValue {

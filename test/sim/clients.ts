@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
+import { parseAliasText } from '../../src/model/names.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { type Post, post, type SimulatedNode } from './node.ts'
@@ -64,6 +65,18 @@ export async function produce(clients: Clients, seen: Seen, name: string, batche
     seen.batches.push(planned.batch)
     await send(clients, seen, planned)
     if (planned.batch.key !== undefined && world.chance(0.2)) await attempt(clients, seen, planned)
+  }
+}
+
+/** Makes some datasets before their first rows, with paces of their own; a creation that fails is left to those. */
+export async function declare({ world, gateway, aliases }: Clients): Promise<void> {
+  for (const alias of aliases) {
+    await world.after(world.random.next() * 200)
+    const node = gateway()
+    const freshnessMs = world.pick([undefined, 100, 700, 5_000, 30_000])
+    if (freshnessMs === undefined || node?.gateway === undefined) continue
+    const asked = { alias: parseAliasText(alias), visibility: 'public', freshnessMs } as const
+    await node.process.call(async () => node.gateway?.create(asked)).catch(() => {})
   }
 }
 

@@ -15,7 +15,7 @@ import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
-import { checkWitnesses, type Clients, produce, race, Seen, watch } from './clients.ts'
+import { checkWitnesses, type Clients, declare, produce, race, Seen, watch } from './clients.ts'
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
 import { storeFolder } from './node.ts'
@@ -66,6 +66,7 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
   const life = async (): Promise<void> => {
     const watching = watch(lower, seen, () => isOver)
     const producing = Promise.all([
+      declare(lower),
       ...Array.from({ length: world.random.between(2, 4) }, (_, i) =>
         produce(lower, seen, `p${i}`, world.random.between(5, 14)),
       ),

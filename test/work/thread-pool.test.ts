@@ -5,21 +5,21 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
-import { type JobKind, type JobResult, type JobSettings, runJob, type WorkPool } from '../../src/work/jobs.ts'
+import { type JobKind, type JobResult, type JobSettings, runJob } from '../../src/work/jobs.ts'
 import { inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+import { type Task, ThreadLost, type WorkPool } from '../../src/work/work-pool.ts'
 
 /** Every job in the caller's own thread. */
-const inlinePool: WorkPool = {
+const inlinePool: Pick<WorkPool, 'run'> = {
   run: <K extends JobKind>(
     kind: K,
     pieces: readonly Uint8Array[],
     { settings }: { readonly settings: JobSettings<K> },
   ) => runJob(kind, pieces, settings) as Promise<JobResult<K>>,
-  close: async () => {},
 }
 
 const values = { name: 'jsonValues', value: 1_000_000 }
-const pool = new ThreadPool({ threads: 1, queueLimit: 2, heapMiB: 64 })
+const pool = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
 afterAll(() => pool.close())
 
 /** More bytes than are read in the caller's turn. */
@@ -27,7 +27,7 @@ const spaces = ' '.repeat(inlineBytes)
 const piecesOf = (text: string): Uint8Array[] => [utf8(spaces), utf8(text)]
 
 /** What a pool makes of a text: the value, or kind, message and place of the error. */
-async function outcome(work: WorkPool, kind: 'json' | 'tokens' | 'proof', text: string): Promise<unknown> {
+async function outcome(work: Pick<WorkPool, 'run'>, kind: 'json' | 'tokens' | 'proof', text: string): Promise<unknown> {
   try {
     if (kind === 'proof') return await work.run(kind, piecesOf(text), { settings: { values, sqlBytes: 1000 } })
     return await work.run(kind, piecesOf(text), { settings: values })
@@ -91,6 +91,25 @@ describe('a job that breaks its thread', () => {
   })
 })
 
+describe('jobs and tasks', () => {
+  it('share threads one after the other, and never wait for one another', async () => {
+    const both = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
+    const begin = (): Task<'columns'> | undefined => both.begin('columns', [], { bytes: 1e9, most: 9 })[0]
+    const end = { kind: 'end' } as const
+    for (const text of ['6', '7']) {
+      const [task, none] = [begin(), begin()]
+      expect(none).toBeUndefined()
+      const said = task?.say(end)
+      expect(await both.run('json', piecesOf(text), { settings: values })).toBe(Number(text))
+      expect(await said).toEqual({ kind: 'digests', digests: new Map() })
+      task?.end()
+    }
+    const task = begin()
+    await Promise.all([expect(task?.say(end)).rejects.toThrow(ThreadLost), both.close()])
+    await expect(task?.say(end)).rejects.toThrow(ThreadLost)
+  })
+})
+
 describe('jobs that are too many', () => {
   it('are refused at once; those of callers who are gone make room', async () => {
     const gone = new AbortController()
@@ -115,7 +134,7 @@ describe('jobs that are too many', () => {
   })
 
   it('are refused when the pool is closed', async () => {
-    const closing = new ThreadPool({ threads: 1, queueLimit: 2, heapMiB: 64 })
+    const closing = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
     const jobs = [1, 2].map(() => kindOf(closing.run('json', piecesOf('1'), { settings: values })))
     await closing.close()
     expect(await Promise.all(jobs)).toEqual(['Draining', 'Draining'])

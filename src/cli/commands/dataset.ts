@@ -17,6 +17,9 @@ export interface CreateOptions {
   readonly description?: string
   readonly keyword?: readonly string[]
   readonly private?: boolean
+  /** A duration, such as `5s`. */
+  readonly freshness?: string
+  readonly sortBy?: readonly string[]
 }
 
 export async function createDataset(context: CommandContext, name: string, options: CreateOptions): Promise<number> {
@@ -31,7 +34,7 @@ export async function createDataset(context: CommandContext, name: string, optio
 }
 
 async function creationBody(options: CreateOptions): Promise<JsonObject> {
-  const { schema, column, description, keyword } = options
+  const { schema, column, description, keyword, freshness, sortBy } = options
   if (schema !== undefined && column !== undefined) {
     throw new CommandFailure(exitCodes.usage, 'A schema comes from --schema or from --column, not from both.')
   }
@@ -40,6 +43,8 @@ async function creationBody(options: CreateOptions): Promise<JsonObject> {
     schema: schema === undefined ? columnsSchema(column) : await schemaFile(schema),
     info: info.size === 0 ? undefined : info,
     visibility: options.private === true ? 'private' : undefined,
+    freshness,
+    layout: sortBy === undefined ? undefined : objectOf({ sortBy: [...sortBy] }),
   })
 }
 
@@ -104,6 +109,8 @@ export async function showDataset(context: CommandContext, name: string): Promis
       head: memberAt(listed, 'head'),
       lastCommit: memberAt(listed, 'lastCommit'),
       visibility: memberAt(listed, 'visibility'),
+      freshness: memberAt(listed, 'freshness'),
+      layout: memberAt(listed, 'layout'),
       info: memberAt(output, 'info'),
       license: memberAt(output, 'license'),
       attachments: memberAt(output, 'attachments'),

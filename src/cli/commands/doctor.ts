@@ -3,11 +3,12 @@
 
 import { fail, type Finding, ok, warn } from '../../doctor/finding.ts'
 import { type Config, type JsonValue, packageVersion, systemClock } from '../../index.ts'
+import { cleanText } from '../../lib/clean-text.ts'
 import { type Answer, type Call, type NodeClient, openClient } from '../client.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
 import { itemsAt, memberAt, objectOf, textAt, textsAt } from '../json-values.ts'
-import { cleanText, createStatusLine, printObjects, type StatusLine } from '../output.ts'
+import { createStatusLine, printObjects, type StatusLine } from '../output.ts'
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {

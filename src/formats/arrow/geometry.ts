@@ -13,9 +13,10 @@ import {
   projJson,
   requireWgs84,
   rowText,
-} from '../geometry-text.ts'
+  shapes,
+} from '../../geo/rules.ts'
+import { wkbToGeoJson } from '../../geo/wkb.ts'
 import type { JsonText } from '../json-text.ts'
-import { wkbToGeoJson } from '../wkb.ts'
 import { damaged, unsupported, UnsupportedArrow } from './faults.ts'
 import { ListValues, StructValues } from './nested-values.ts'
 import type { ArrowField, ArrowType, GeometryForm } from './types.ts'
@@ -26,14 +27,9 @@ const extensionPrefix = 'geoarrow.'
 export const noPositions = 'does not hold positions as its type of geometry says'
 
 /** Geometries of positions by their names in GeoArrow and GeoParquet: how many lists are around a position, and what the innermost are. */
-export const nativeForms: ReadonlyMap<string, GeometryForm> = new Map([
-  ['point', { type: 'Point', lists: 0, row: 'points' }],
-  ['multipoint', { type: 'MultiPoint', lists: 1, row: 'points' }],
-  ['linestring', { type: 'LineString', lists: 1, row: 'line' }],
-  ['multilinestring', { type: 'MultiLineString', lists: 2, row: 'line' }],
-  ['polygon', { type: 'Polygon', lists: 2, row: 'ring' }],
-  ['multipolygon', { type: 'MultiPolygon', lists: 3, row: 'ring' }],
-])
+export const nativeForms: ReadonlyMap<string, GeometryForm> = new Map(
+  [...shapes].map(([type, { depth, row }]) => [type.toLowerCase(), { type, lists: depth, row }]),
+)
 
 /** What a field says of itself beside its type. */
 export interface Extension {
@@ -169,7 +165,7 @@ function coordinates(values: ArrowValues, row: number, lists: number, kind: Geom
     if (text === undefined) throw new GeometryFault('The geometry has a part that is an empty Point.')
     texts.push(text)
   }
-  return lists === 1 && kind !== 'points' ? rowText(texts, kind === 'ring') : `[${texts.join(',')}]`
+  return lists === 1 ? rowText(texts, kind) : `[${texts.join(',')}]`
 }
 
 function position(values: ArrowValues, row: number): string | undefined {

@@ -17,9 +17,9 @@ abstract class JsonValues extends OwnValues {
 }
 
 function writeItem(values: ArrowValues, row: number, out: JsonText): void {
-  const before = out.length
+  const before = out.at
   if (values.isPresent(row)) values.writeJson(row, out)
-  if (out.length === before) out.ascii('null')
+  if (out.at === before) out.ascii('null')
 }
 
 export class StructValues extends JsonValues {

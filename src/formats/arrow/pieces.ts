@@ -8,7 +8,7 @@ import { must } from '../../lib/assert.ts'
 import { nextTurn } from '../../lib/clock.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
 import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
-import { GeometryFault } from '../geometry-text.ts'
+import { GeometryFault } from '../../geo/rules.ts'
 import { JsonText, TooLong } from '../json-text.ts'
 import { at, damaged } from './faults.ts'
 import { type ArrowValues, notText } from './values.ts'
@@ -118,14 +118,14 @@ async function jsonColumn(
   const offsets = new Int32Array(end - start + 1)
   const validity = new Uint8Array((end - start + 7) >> 3)
   let [rows, nullCount] = [0, 0]
-  while (start + rows < end && (rows === 0 || text.length < pieceBytes)) {
-    const before = text.length
+  while (start + rows < end && (rows === 0 || text.at < pieceBytes)) {
+    const before = text.at
     if (values.isPresent(start + rows)) {
       writeValue(values, start + rows, text, { column: name, record: firstRecord + start + rows })
     }
-    if (text.length === before) nullCount += 1
+    if (text.at === before) nullCount += 1
     else setBit(validity, rows)
-    offsets[++rows] = text.length
+    offsets[++rows] = text.at
     if (text.isLong) await nextTurn()
   }
   return makeColumn({
@@ -135,7 +135,7 @@ async function jsonColumn(
     rows,
     nullCount,
     validity: nullCount === 0 ? undefined : validity.subarray(0, (rows + 7) >> 3),
-    values: text.bytes.subarray(0, text.length),
+    values: text.bytes.subarray(0, text.at),
     offsets: offsets.subarray(0, rows + 1),
   })
 }

@@ -1,5 +1,6 @@
 // The fields of an Arrow schema as they lie in record batches, and the type of the column that each becomes.
 
+import type { Shape } from '../../geo/rules.ts'
 import type { NodeError } from '../../model/errors.ts'
 import type { DataType, Field } from '../../model/schema.ts'
 import type { UnsupportedArrow } from './faults.ts'
@@ -89,7 +90,7 @@ export function refusalOf(type: ArrowType): Refusal | undefined {
 export interface GeometryForm {
   readonly type: string
   readonly lists: number
-  readonly row: 'points' | 'line' | 'ring'
+  readonly row: Shape['row']
 }
 
 /** Whether values become JSON text, as those of geometries do. */

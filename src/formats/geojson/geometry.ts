@@ -1,6 +1,18 @@
 // Judges the geometry of a feature by RFC 7946 in one pass over its bytes, building nothing: known types, positions,
 // ranges, rings. Whether what it refuses is JSON at all, `JsonScanner.check` says.
 
+import {
+  beyondText,
+  collection,
+  countFault,
+  geometryTypes,
+  maxLatitude,
+  maxLongitude,
+  openRing,
+  type Shape,
+  shapes,
+  toleranceDegrees,
+} from '../../geo/rules.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import type { JsonScanner } from '../json/scanner.ts'
@@ -19,33 +31,10 @@ import {
 import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from '../number-scan.ts'
 import { requireWgs84Text } from './rules.ts'
 
-/** Degrees. */
-const maxLongitude = 360
-const maxLatitude = 90
-
 const minus = 0x2d
 const dot = 0x2e
 const zero = 0x30
 
-/** Degrees by which a coordinate may be out of range, because it was rounded. */
-const toleranceDegrees = 1e-6
-
-/** How deep the positions lie in `coordinates`, and what a row of them is. */
-interface Shape {
-  readonly depth: number
-  readonly row: 'points' | 'line' | 'ring'
-}
-
-const point: Shape = { depth: 0, row: 'points' }
-const shapes: ReadonlyMap<string, Shape> = new Map([
-  ['Point', point],
-  ['MultiPoint', { depth: 1, row: 'points' }],
-  ['LineString', { depth: 1, row: 'line' }],
-  ['MultiLineString', { depth: 2, row: 'line' }],
-  ['Polygon', { depth: 2, row: 'ring' }],
-  ['MultiPolygon', { depth: 3, row: 'ring' }],
-])
-const collection = 'GeometryCollection'
 const usualNames = ['type', 'coordinates', 'Point'].map((name) => [name, utf8(name)] as const)
 
 /** The members of the geometry being read, while it is not known what they have to be. */
@@ -192,8 +181,7 @@ export class GeometryChecker {
     if (after < 0) return -1
     parts.type = this.name()
     if (shapes.has(parts.type) || parts.type === collection) return after
-    const known = [...shapes.keys(), collection].join(', ')
-    return this.fault(`'${parts.type.slice(0, 40)}' is no type of geometry (${known}).`, at, after)
+    return this.fault(`'${parts.type.slice(0, 40)}' is no type of geometry (${geometryTypes.join(', ')}).`, at, after)
   }
 
   /** The geometry `[open, after)` has been read: judges what came before its type. */
@@ -249,13 +237,9 @@ export class GeometryChecker {
     if (at < 0) return -1
     const { after } = scanner
     if (depth === 1) {
-      if (shape.row === 'line' && count === 1) return this.fault('A line has two or more positions.', open, after)
-      if (shape.row === 'ring' && count < 4) {
-        return this.fault(`A ring of a polygon has four or more positions; this one has ${count}.`, open, after)
-      }
-      if (shape.row === 'ring' && !this.samePosition(first, last)) {
-        return this.fault('A ring of a polygon ends where it begins; this one does not.', last, after - 1)
-      }
+      const fault = countFault(shape.row, count)
+      if (fault !== undefined) return this.fault(fault, open, after)
+      if (shape.row === 'ring' && !this.samePosition(first, last)) return this.fault(openRing, last, after - 1)
     }
     return after
   }
@@ -298,9 +282,7 @@ export class GeometryChecker {
     const token = tokenText(number, this.bytes).slice(0, 40)
     if (axis > 1) this.fault(`${token} is beyond any number.`, number.start, number.end)
     else {
-      const what = axis === 0 ? 'longitude' : 'latitude'
-      const message = `The ${what} ${token} is beyond ±${max} degrees; reproject to EPSG:4326 ([longitude, latitude] in degrees).`
-      this.fault(message, number.start, number.end)
+      this.fault(beyondText(axis, token), number.start, number.end)
       this.outOfRange = true
     }
     return false

@@ -9,7 +9,7 @@ import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { nativeForms, noPositions } from '../arrow/geometry.ts'
 import type { GeometryForm } from '../arrow/types.ts'
-import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../geometry-text.ts'
+import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../../geo/rules.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'

@@ -10,7 +10,7 @@ import { damaged } from '../../parquet/refusals.ts'
 import { GeometryValues } from '../arrow/geometry.ts'
 import type { GeometryForm } from '../arrow/types.ts'
 import { type ArrowValues, NullValues } from '../arrow/values.ts'
-import { GeometryFault } from '../geometry-text.ts'
+import { GeometryFault } from '../../geo/rules.ts'
 import { JsonText, TooLong } from '../json-text.ts'
 import { located, valueFault } from './faults.ts'
 import { LeafRows } from './leaf-rows.ts'
@@ -92,7 +92,7 @@ export class NestedColumn {
   #write(pending: PendingTexts, row: number): void {
     const text = this.#text
     const at = this.#row++
-    text.length = 0
+    text.at = 0
     text.begin()
     try {
       if (this.#values.isPresent(at)) this.#values.writeJson(at, text)
@@ -102,7 +102,7 @@ export class NestedColumn {
       const { name } = this.#node
       throw valueFault('InvalidGeometry', row, name, `Column '${name}': ${error.message}`)
     }
-    pending.append(text.length === 0 ? undefined : text.bytes.subarray(0, text.length))
+    pending.append(text.at === 0 ? undefined : text.bytes.subarray(0, text.at))
   }
 
   #tooLong(record: number): NodeError {

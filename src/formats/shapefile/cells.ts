@@ -124,7 +124,7 @@ function number(out: JsonText, bytes: Uint8Array, start: number, end: number): C
   while (to > at && isFiller(bytes[to - 1] ?? 0)) to -= 1
   // Stars fill a cell whose number was too long for it, or is missing.
   if (at === to || bytes[at] === 0x2a) return addNull(out)
-  const before = out.length
+  const before = out.at
   if (bytes[at] === dash) out.byte(dash)
   if (bytes[at] === dash || bytes[at] === 0x2b) at += 1
   const first = at
@@ -144,7 +144,7 @@ function number(out: JsonText, bytes: Uint8Array, start: number, end: number): C
   }
   const isRead = whole + decimals > 0 && (at === to || exponent(out, bytes, at, to))
   if (isRead) return undefined
-  out.length = before
+  out.at = before
   addNull(out)
   return { kind: 'WrongType', message: 'The cell is no number.' }
 }

@@ -75,7 +75,7 @@ async function* features(open: OpenLayer, { dbf, shp, shx }: Files): AsyncGenera
     if (!shapes.take(row)) await shapes.fetch(row)
     if (isDeleted(dbf.bytes, dbf.at)) continue
     for (const _ of writer.write(shapes, dbf)) await nextTurn()
-    if (writer.out.length < chunkBytes) continue
+    if (writer.out.at < chunkBytes) continue
     yield* pieces(writer.takeOut())
     await nextTurn()
   }
@@ -107,7 +107,7 @@ class FeatureWriter {
   /** Adds a feature. Yields where other work may be done. Throws NodeError `UnsupportedCrs`. */
   *write(shapes: Shapes, dbf: EntryBytes): Generator<void> {
     const { out } = this
-    const before = out.length
+    const before = out.at
     const record = this.#records++
     const shape = yield* readShape(this.#type, shapes.bytes, {
       start: shapes.start,
@@ -131,14 +131,14 @@ class FeatureWriter {
     out.raw(featureEnd)
     if (shapeFault !== undefined) this.#note(this.#withHint(shapeFault), record)
     if (cellFault !== undefined) this.#note(cellFault, record)
-    if (shapeFault !== undefined || cellFault !== undefined) out.length = before
+    if (shapeFault !== undefined || cellFault !== undefined) out.at = before
   }
 
   /** The lines so far; they are forgotten. */
   takeOut(): Uint8Array {
-    const { bytes, length } = this.out
+    const { bytes, at } = this.out
     this.out = new JsonText(chunkBytes + chunkBytes / 4)
-    return bytes.subarray(0, length)
+    return bytes.subarray(0, at)
   }
 
   /** Throws NodeError `RecordsDoNotFit` where there were faults. */

@@ -1,14 +1,11 @@
 // One record of a .shp taken apart and judged: its parts, and where its coordinates lie. What is right of a GeoJSON
 // geometry is right here: finite degrees, lines of two positions, closed rings of four. Source: as shp.ts; RFC 7946 §3.1.
 
+import { maxLatitude, maxLongitude, toleranceDegrees } from '../../geo/rules.ts'
 import type { RecordFault } from './faults.ts'
 import { groupRings, type Ring, type RingGroup, ringOf } from './rings.ts'
 import type { ShapeType } from './shp.ts'
 
-/** Degrees, and by how much a coordinate may be out of range, because it was rounded. */
-const maxLongitude = 360
-const maxLatitude = 90
-const toleranceDegrees = 1e-6
 /** Measures below this mean that there is none. */
 const noMeasure = -1e38
 /** Positions looked at before others have their turn. */

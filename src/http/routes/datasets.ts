@@ -7,6 +7,7 @@ import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { toPlain } from '../../json/json.ts'
+import { durationText } from '../../lib/clock.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii, isReservedAccount } from '../../model/names.ts'
@@ -127,6 +128,7 @@ function listed(chain: DatasetChain): object {
     alias: chain.name.alias,
     owner: { accountName: chain.name.alias.split('/')[0] ?? '' },
     visibility: chain.name.visibility,
+    ...settingsOf(chain),
     head: chain.head.hash,
     rows: chain.head.rows,
     lastCommit: chain.head.systemTime,
@@ -149,6 +151,12 @@ export function registerAbout(app: FastifyInstance, context: HttpContext): void 
   )
 }
 
+/** What is set of the dataset; a member that is absent is as the node has it. */
+function settingsOf({ name: { freshnessMs, layout } }: DatasetChain): object {
+  const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
+  return { ...freshness, ...(layout === undefined ? {} : { layout }) }
+}
+
 function about(chain: DatasetChain): object {
   const { id, alias, visibility } = chain.name
   const { schema, rows } = viewOf(chain)
@@ -157,6 +165,7 @@ function about(chain: DatasetChain): object {
     id,
     alias,
     visibility,
+    ...settingsOf(chain),
     ...(schema === undefined ? {} : { columns: Object(toPlain(schemaToJson(schema)))['fields'] }),
     rows,
     bytes: storedBytes(chain),

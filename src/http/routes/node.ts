@@ -19,6 +19,7 @@ function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, str
     limits: '/limits',
     ...(gateway === undefined && replica === undefined ? {} : { datasets: '/datasets' }),
     ...(replica === undefined ? {} : { query: '/query?query=select%2042%20as%20answer' }),
+    verifyPage: '/assets/verify.html',
     openapi: '/openapi.json',
     swagger: '/swagger',
     errors: '/errors',

@@ -6,7 +6,7 @@ import { utf8 } from '../../lib/bytes.ts'
 import { must } from '../../lib/assert.ts'
 import { type CellStyle, cellWriter } from '../cells.ts'
 import type { FileFormat } from '../file-format.ts'
-import { TextBuffer } from '../text-buffer.ts'
+import { ByteBuffer } from '../../lib/byte-buffer.ts'
 
 const startBytes = 64 * 1024
 const [quote, comma, cr, lf] = [0x22, 0x2c, 0x0d, 0x0a]
@@ -25,7 +25,7 @@ export const csv: FileFormat = {
   hasLists: false,
   begin: (columns, { escapeFormulas }) => {
     const style = escapeFormulas ? { ...plain, text: writeEscaped } : plain
-    const out = new TextBuffer(startBytes)
+    const out = new ByteBuffer(startBytes)
     for (const [at, { name }] of columns.entries()) {
       if (at > 0) out.byte(comma)
       const bytes = utf8(name)
@@ -51,13 +51,13 @@ export const csv: FileFormat = {
   },
 }
 
-function endLine(out: TextBuffer): void {
+function endLine(out: ByteBuffer): void {
   out.byte(cr)
   out.byte(lf)
 }
 
 /** Copies a text, and starts again with quotes once it meets a character that needs them. */
-function writeText(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+function writeText(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   const from = out.at
   out.reserve(end - start)
   const target = out.bytes
@@ -73,7 +73,7 @@ function writeText(out: TextBuffer, bytes: Uint8Array, start: number, end: numbe
   else writeQuoted(out, bytes, start, end)
 }
 
-function writeQuoted(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+function writeQuoted(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   out.reserve(2 * (end - start) + 2)
   const target = out.bytes
   let { at } = out
@@ -88,7 +88,7 @@ function writeQuoted(out: TextBuffer, bytes: Uint8Array, start: number, end: num
 }
 
 /** An apostrophe in front makes a spreadsheet show the text as it is; what ingest reads back then has it too. */
-function writeEscaped(out: TextBuffer, bytes: Uint8Array, start: number, end: number): void {
+function writeEscaped(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   if (end === start || !formulaStarts.has(bytes[start] ?? 0)) return writeText(out, bytes, start, end)
   const escaped = new Uint8Array(end - start + 1)
   escaped[0] = 0x27

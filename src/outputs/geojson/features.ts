@@ -3,6 +3,7 @@
 // Source: https://www.rfc-editor.org/rfc/rfc7946 §3.2
 
 import { isPresent } from '../../arrow/columns.ts'
+import { geometryTypes } from '../../geo/rules.ts'
 import { must } from '../../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
@@ -10,15 +11,13 @@ import { foldAscii } from '../../model/names.ts'
 import type { Column, RecordBatch } from '../../model/schema.ts'
 import { cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
 import type { FileColumn } from '../file-format.ts'
-import type { TextBuffer } from '../text-buffer.ts'
+import type { ByteBuffer } from '../../lib/byte-buffer.ts'
 
 const names = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const
 /** What ingest puts before properties whose names columns of datasets have for something else. */
 const prefix = 'property_'
 const prefixed: ReadonlySet<string> = new Set([...Object.values(names), 'offset', 'op', 'system_time'])
-const geometryTypes: ReadonlySet<unknown> = new Set(
-  'Point LineString Polygon MultiPoint MultiLineString MultiPolygon GeometryCollection'.split(' '),
-)
+const types: ReadonlySet<unknown> = new Set(geometryTypes)
 
 /** Where the parts of a feature stand among the columns. */
 interface FeaturePlan {
@@ -72,7 +71,7 @@ const head = utf8('{"type":"Feature","geometry":')
 const middle = utf8(',"properties":{')
 
 /** Writes the feature of a row. Throws NodeError `SqlValue` for a geometry, or for foreign members, that are none. */
-export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: TextBuffer): (row: number) => void {
+export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBuffer): (row: number) => void {
   const columnAt = (at: number): Column => must(batch.columns[at], 'a column of the batch')
   const geometry = columnAt(plan.geometry)
   const id = plan.id === undefined ? undefined : columnAt(plan.id)
@@ -81,11 +80,11 @@ export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: TextBu
     return { key, write: cellWriter(columnAt(at), must(plan.columns[at], 'a column'), out, jsonStyle) }
   })
   return (row) => {
-    out.raw(head, 0, head.length)
+    out.raw(head)
     writeGeometry(geometry, row, out)
-    out.raw(middle, 0, middle.length)
+    out.raw(middle)
     for (const { key, write } of properties) {
-      out.raw(key, 0, key.length)
+      out.raw(key)
       write(row)
     }
     out.ascii('}')
@@ -93,7 +92,7 @@ export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: TextBu
     if (id !== undefined && isPresent(id, row) && foreign?.hasId !== true) writeId(id, row, out)
     if (foreign !== undefined) {
       out.ascii(',')
-      out.raw(foreign.text, 0, foreign.text.length)
+      out.raw(foreign.text)
     }
     out.ascii('}')
   }
@@ -103,16 +102,16 @@ function bytesOf({ values, offsets }: Column, row: number): Uint8Array {
   return values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)
 }
 
-function writeGeometry(column: Column, row: number, out: TextBuffer): void {
+function writeGeometry(column: Column, row: number, out: ByteBuffer): void {
   if (!isPresent(column, row)) return out.ascii('null')
   const bytes = bytesOf(column, row)
   if (!isGeometry(bytes)) throw notJson(`A value of the column '${column.name}' is no geometry of GeoJSON`, bytes)
-  out.raw(bytes, 0, bytes.length)
+  out.raw(bytes)
 }
 
 function isGeometry(bytes: Uint8Array): boolean {
   const value = jsonOf(bytes)
-  return value === null || geometryTypes.has(value?.['type'])
+  return value === null || types.has(value?.['type'])
 }
 
 /** The object, or null, that bytes are the JSON text of. */
@@ -145,12 +144,12 @@ function foreignMembers(
 const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Numbers kept their token; any other text was a string. */
-function writeId(column: Column, row: number, out: TextBuffer): void {
+function writeId(column: Column, row: number, out: ByteBuffer): void {
   const bytes = bytesOf(column, row)
   out.ascii(',"id":')
   const [first = 0] = bytes
   const mayBeNumber = first === 0x2d || (first >= 0x30 && first <= 0x39)
-  if (mayBeNumber && numberToken.test(decodeUtf8(bytes))) out.raw(bytes, 0, bytes.length)
+  if (mayBeNumber && numberToken.test(decodeUtf8(bytes))) out.raw(bytes)
   else writeJsonString(out, bytes, 0, bytes.length)
 }
 

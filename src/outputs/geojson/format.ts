@@ -3,7 +3,7 @@
 
 import { utf8 } from '../../lib/bytes.ts'
 import type { FileColumn, FileFormat, FileOptions, FileWriter } from '../file-format.ts'
-import { TextBuffer } from '../text-buffer.ts'
+import { ByteBuffer } from '../../lib/byte-buffer.ts'
 import { featurePlan, featureWriter } from './features.ts'
 
 const startBytes = 64 * 1024
@@ -53,7 +53,7 @@ export const ndGeoJson: FileFormat = {
 
 function beginFeatures(columns: readonly FileColumn[], { geometry }: FileOptions, frame: Frame): FileWriter {
   const plan = featurePlan(columns, geometry)
-  const out = new TextBuffer(startBytes)
+  const out = new ByteBuffer(startBytes)
   out.ascii(frame.open)
   let isFirst = true
   return {

@@ -5,7 +5,7 @@ import { must } from '../../lib/assert.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import { cellWriter, jsonStyle } from '../cells.ts'
 import type { FileFormat } from '../file-format.ts'
-import { TextBuffer } from '../text-buffer.ts'
+import { ByteBuffer } from '../../lib/byte-buffer.ts'
 
 const startBytes = 64 * 1024
 
@@ -19,7 +19,7 @@ export const ndJson: FileFormat = {
   choices: [],
   hasLists: false,
   begin: (columns) => {
-    const out = new TextBuffer(startBytes)
+    const out = new ByteBuffer(startBytes)
     const prefixes = columns.map(({ name }, at) => utf8(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`))
     const lineEnd = utf8('}\n')
     return {
@@ -30,10 +30,10 @@ export const ndJson: FileFormat = {
         for (let row = 0; row < batch.rows; row++) {
           for (let at = 0; at < writers.length; at++) {
             const prefix = prefixes[at]
-            if (prefix !== undefined) out.raw(prefix, 0, prefix.length)
+            if (prefix !== undefined) out.raw(prefix)
             writers[at]?.(row)
           }
-          out.raw(lineEnd, 0, lineEnd.length)
+          out.raw(lineEnd)
         }
         return [out.take()]
       },

@@ -7,7 +7,7 @@ import { isPresent, makeColumn } from '../../arrow/columns.ts'
 import { decodeUtf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { Column, DataType } from '../../model/schema.ts'
-import { Extent, WkbWriter } from './wkb.ts'
+import { Extent, WkbWriter } from '../../geo/wkb.ts'
 
 /** Members of the column of bounds, in order. */
 export const boundNames = ['xmin', 'ymin', 'xmax', 'ymax'] as const

@@ -78,7 +78,7 @@ test('numbers are written as JavaScript writes them', () => {
     fc.property(fc.oneof(any, near, fc.double({ min: -180, max: 180, noNaN: true })), (value) => {
       const out = new JsonText(1)
       out.number(value)
-      expect(Buffer.from(out.bytes.subarray(0, out.length)).toString()).toBe(String(value))
+      expect(Buffer.from(out.bytes.subarray(0, out.at)).toString()).toBe(String(value))
     }),
     { numRuns: 5000 },
   )

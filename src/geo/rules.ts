@@ -1,37 +1,45 @@
-// Geometries of binary formats as the text of a GeoJSON geometry: positions are judged by RFC 7946 while they are written, and
+// What GeoJSON asks of a geometry, whatever it is read from: types, positions, lines and rings; and the text of one, whose
 // numbers have the fewest digits that read back as the same double. Coordinate systems, as the metadata of files name them:
 // only longitude and latitude of WGS 84 are read.
-// Sources: https://proj.org/en/stable/specifications/projjson.html; https://geoparquet.org/releases/v1.1.0/ (crs)
+// Sources: RFC 7946 §3.1; https://proj.org/en/stable/specifications/projjson.html; https://geoparquet.org/releases/v1.1.0/ (crs)
 
 import type { PlainJson } from '../json/json.ts'
 import { NodeError } from '../model/errors.ts'
+
 /** Why a geometry cannot be GeoJSON; the message is a sentence. */
 export class GeometryFault extends Error {
   override readonly name = 'GeometryFault'
 }
 
-const maxLongitude = 360
-const maxLatitude = 90
+export const maxLongitude = 360
+export const maxLatitude = 90
 /** Degrees by which a coordinate may be out of range, because it was rounded. */
-const toleranceDegrees = 1e-6
+export const toleranceDegrees = 1e-6
 
-/** Geometry types of GeoJSON by their numbers in WKB; 0 is none. Source: OGC 06-103r4 §8.2. */
-export const geometryTypes = [
-  '',
-  'Point',
-  'LineString',
-  'Polygon',
-  'MultiPoint',
-  'MultiLineString',
-  'MultiPolygon',
-  'GeometryCollection',
-] as const
+/** A type of geometry: its number in WKB, how deep the positions lie in `coordinates`, what a row of them is. */
+export interface Shape {
+  readonly code: number
+  readonly depth: number
+  readonly row: 'points' | 'line' | 'ring'
+}
+
+/** The types of GeoJSON but for collections. Source of their numbers: OGC 06-103r4 §8.2. */
+export const shapes: ReadonlyMap<string, Shape> = new Map([
+  ['Point', { code: 1, depth: 0, row: 'points' }],
+  ['MultiPoint', { code: 4, depth: 1, row: 'points' }],
+  ['LineString', { code: 2, depth: 1, row: 'line' }],
+  ['MultiLineString', { code: 5, depth: 2, row: 'line' }],
+  ['Polygon', { code: 3, depth: 2, row: 'ring' }],
+  ['MultiPolygon', { code: 6, depth: 3, row: 'ring' }],
+])
+export const collection = 'GeometryCollection'
+export const geometryTypes: readonly string[] = [...shapes.keys(), collection]
 
 /** A position as `[x,y]` or `[x,y,z]`. Throws GeometryFault for what is no longitude and latitude. */
 export function positionText(x: number, y: number, z: number | undefined): string {
   // Also false for NaN.
-  if (!(Math.abs(x) <= maxLongitude + toleranceDegrees)) throw beyond('longitude', x, maxLongitude)
-  if (!(Math.abs(y) <= maxLatitude + toleranceDegrees)) throw beyond('latitude', y, maxLatitude)
+  if (!(Math.abs(x) <= maxLongitude + toleranceDegrees)) throw new GeometryFault(beyondText(0, x))
+  if (!(Math.abs(y) <= maxLatitude + toleranceDegrees)) throw new GeometryFault(beyondText(1, y))
   if (z === undefined) return `[${numberText(x)},${numberText(y)}]`
   if (!Number.isFinite(z)) throw new GeometryFault(`The height ${z} is no number of GeoJSON.`)
   return `[${numberText(x)},${numberText(y)},${numberText(z)}]`
@@ -41,22 +49,26 @@ function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-function beyond(what: string, value: number, most: number): GeometryFault {
-  return new GeometryFault(
-    `The ${what} ${value} is beyond ±${most} degrees; reproject to EPSG:4326 ([longitude, latitude] in degrees).`,
-  )
+/** What is wrong with a longitude (axis 0) or latitude (1) that is out of range. */
+export function beyondText(axis: number, value: number | string): string {
+  const [what, most] = axis === 0 ? ['longitude', maxLongitude] : ['latitude', maxLatitude]
+  return `The ${what} ${value} is beyond ±${most} degrees; reproject to EPSG:4326 ([longitude, latitude] in degrees).`
 }
 
-/** The positions of a line or a ring, as an array. Throws GeometryFault. */
-export function rowText(positions: readonly string[], isRing: boolean): string {
-  const { length } = positions
-  if (!isRing && length === 1) throw new GeometryFault('A line has two or more positions.')
-  if (isRing) {
-    if (length < 4) throw new GeometryFault(`A ring of a polygon has four or more positions; this one has ${length}.`)
-    if (positions[0] !== positions[length - 1]) {
-      throw new GeometryFault('A ring of a polygon ends where it begins; this one does not.')
-    }
-  }
+/** What is wrong with a row of so many positions; undefined where nothing is. */
+export function countFault(row: Shape['row'], count: number): string | undefined {
+  if (row === 'line' && count === 1) return 'A line has two or more positions.'
+  if (row !== 'ring' || count >= 4) return undefined
+  return `A ring of a polygon has four or more positions; this one has ${count}.`
+}
+
+export const openRing = 'A ring of a polygon ends where it begins; this one does not.'
+
+/** The positions of a row as an array. Throws GeometryFault. */
+export function rowText(positions: readonly string[], row: Shape['row']): string {
+  const fault = countFault(row, positions.length)
+  if (fault !== undefined) throw new GeometryFault(fault)
+  if (row === 'ring' && positions[0] !== positions.at(-1)) throw new GeometryFault(openRing)
   return `[${positions.join(',')}]`
 }
 

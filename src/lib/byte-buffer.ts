@@ -1,8 +1,12 @@
-// A growing buffer of bytes that text formats write cells into, without a string for each cell where none is needed.
+// A growing buffer of bytes that text and other formats are written into, without a string for each value where none is
+// needed.
 
-/** Callers reserve room before they write: `ascii` and `digits` do so themselves. */
-export class TextBuffer {
-  bytes: Uint8Array
+import { copyRange } from './bytes.ts'
+
+/** All methods make room for what they write; who writes into `bytes` reserves it before. */
+export class ByteBuffer {
+  bytes: Uint8Array<ArrayBuffer>
+  /** Bytes written. */
   at = 0
   readonly #startBytes: number
 
@@ -30,12 +34,11 @@ export class TextBuffer {
     this.at = at
   }
 
-  raw(source: Uint8Array, start: number, end: number): void {
-    const length = end - start
-    this.reserve(length)
-    if (length > 40) this.bytes.set(source.subarray(start, end), this.at)
-    else for (let i = 0; i < length; i++) this.bytes[this.at + i] = source[start + i] ?? 0
-    this.at += length
+  /** Bytes [start, end) of `source` as they are. */
+  raw(source: Uint8Array, start = 0, end = source.length): void {
+    this.reserve(end - start)
+    copyRange(this.bytes, this.at, source, start, end)
+    this.at += end - start
   }
 
   byte(value: number): void {
@@ -75,7 +78,7 @@ export class TextBuffer {
   }
 
   /** What was written; the buffer starts anew. */
-  take(): Uint8Array {
+  take(): Uint8Array<ArrayBuffer> {
     const out = this.bytes.subarray(0, this.at)
     this.bytes = new Uint8Array(Math.max(this.#startBytes, this.at + (this.at >> 3)))
     this.at = 0

@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GeometryFault } from '../../src/formats/geometry-text.ts'
-import { wkbToGeoJson } from '../../src/formats/wkb.ts'
+import { GeometryFault } from '../../src/geo/rules.ts'
+import { wkbToGeoJson } from '../../src/geo/wkb.ts'
 import { fromHex } from '../../src/lib/bytes.ts'
 
 type Position = readonly number[]

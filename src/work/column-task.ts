@@ -1,0 +1,44 @@
+// A task of a thread: it hashes and encodes the columns of a slice that it is sent.
+
+import { ColumnHash } from '../arrow/logical-hash.ts'
+import { must } from '../lib/assert.ts'
+import type { Field } from '../model/schema.ts'
+import { parquetLeaf } from '../parquet/file-schema.ts'
+import { type ColumnChunk, encodeColumn } from '../parquet/write-slice.ts'
+import type { Compress, FromSliceColumns, ToSliceColumns } from './tasks.ts'
+
+/**
+ * What a thread holds of a slice: the hashes of the columns that it is sent, row group after row group. Which thread has
+ * a column, and how many there are, leaves no trace in the bytes.
+ */
+export class ColumnTask {
+  readonly #fields: readonly Field[]
+  readonly #compress: Compress
+  readonly #hashes = new Map<number, ColumnHash>()
+
+  /** `compress`: Zstandard. */
+  constructor(fields: readonly Field[], compress: Compress) {
+    this.#fields = fields
+    this.#compress = compress
+  }
+
+  /** Throws AssertionFailed for columns that are not of the fields. */
+  take(message: ToSliceColumns): FromSliceColumns {
+    if (message.kind === 'end') {
+      const digests = new Map(Array.from(this.#hashes, ([place, hash]) => [place, hash.digest()]))
+      return { kind: 'digests', digests }
+    }
+    const chunks = new Map<number, ColumnChunk>()
+    for (const [place, column] of message.columns) {
+      const field = must(this.#fields[place], 'a field for each column')
+      const hash = this.#hashes.get(place) ?? new ColumnHash(field)
+      this.#hashes.set(place, hash)
+      hash.update(column)
+      const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
+      let step = steps.next()
+      while (step.done !== true) step = steps.next()
+      chunks.set(place, step.value)
+    }
+    return { kind: 'chunks', chunks }
+  }
+}

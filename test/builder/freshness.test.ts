@@ -1,0 +1,93 @@
+// The pace of datasets that have one of their own, over a clock of the test's own.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+
+function governorOf(options: Partial<CutOptions>): Governor {
+  const all = { ...defaultCutOptions, ...options }
+  return new Governor(all, new BlockBudget(all.blocksPerSecond))
+}
+
+test('cuts at the freshness of a dataset where that is sooner, and its burst is spent and refilled at that pace', () => {
+  const governor = governorOf({ burstBlocks: 2 })
+  governor.setFreshness('fresh', 300)
+  governor.setFreshness('sparse', 3_600_000)
+  const agesOf = (dataset: string, waits: boolean): number[] => {
+    const ages: number[] = []
+    for (let nowMs = 0; ages.length < 5; ) {
+      governor.opened(dataset, nowMs, waits)
+      const dueMs = governor.nextDueMs(nowMs) ?? 0
+      ages.push(dueMs - nowMs)
+      expect(governor.take(dueMs)).toEqual([dataset])
+      governor.ended(dataset, dueMs)
+      expect(governor.earliestNextCutInMs(dataset, dueMs)).toBeLessThanOrEqual(dataset === 'fresh' ? 300 : 3_600_000)
+      nowMs = dueMs
+    }
+    return ages.map(Math.round)
+  }
+  expect(agesOf('fresh', false)).toEqual([300, 300, 300, 300, 300])
+  // The second since the first block refilled a little.
+  expect(agesOf('sparse', false)).toEqual([1_000, 1_000, 3_599_000, 3_600_000, 3_600_000])
+  governor.setFreshness('sparse', undefined)
+  expect(governor.earliestNextCutInMs('sparse', 11_000_000)).toBe(0)
+})
+
+test('cuts no row of a dataset later than its freshness, and no more blocks than burst and freshness allow', () => {
+  const dataset = fc.record({
+    freshnessMs: fc.option(fc.integer({ min: 100, max: 86_400_000 }), { nil: undefined }),
+    gapsMs: fc.array(fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 100_000_000 })), {
+      minLength: 1,
+      maxLength: 60,
+    }),
+    waits: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(
+      fc.array(dataset, { minLength: 1, maxLength: 4 }),
+      fc.record({ openAgeMs: fc.constantFrom(100, 1_000), burstBlocks: fc.integer({ min: 1, max: 5 }) }),
+      (datasets, options) => {
+        const governor = governorOf({ ...options, blocksPerSecond: 1e9 })
+        const arrivals = datasets.flatMap(({ gapsMs }, i) => {
+          let atMs = 0
+          return gapsMs.map((gapMs) => ({ i, atMs: (atMs += gapMs) }))
+        })
+        const firstMs = new Map<number, number>()
+        const cutsMs = datasets.map((): number[] => [])
+        const cutUpTo = (endMs: number): void => {
+          for (let nowMs = 0; ; ) {
+            const dueMs = governor.nextDueMs(nowMs)
+            if (dueMs === undefined || dueMs > endMs) return
+            nowMs = dueMs
+            for (const name of governor.take(nowMs)) {
+              const i = Number(name)
+              const { freshnessMs, waits } = datasets[i] ?? { freshnessMs: undefined, waits: false }
+              const ageMs = nowMs - (firstMs.get(i) ?? 0)
+              const mostMs = freshnessMs ?? defaultCutOptions.maxIntervalMs
+              expect(ageMs).toBeLessThanOrEqual(mostMs + 1)
+              expect(ageMs).toBeGreaterThanOrEqual(Math.min(waits ? 100 : options.openAgeMs, mostMs) - 1)
+              governor.ended(name, nowMs)
+              firstMs.delete(i)
+              cutsMs[i]?.push(nowMs)
+            }
+          }
+        }
+        for (const [i, { freshnessMs }] of datasets.entries()) governor.setFreshness(String(i), freshnessMs)
+        for (const { i, atMs } of arrivals.toSorted((a, b) => a.atMs - b.atMs)) {
+          cutUpTo(atMs)
+          governor.opened(String(i), atMs, datasets[i]?.waits === true)
+          if (!firstMs.has(i)) firstMs.set(i, atMs)
+        }
+        cutUpTo(Number.POSITIVE_INFINITY)
+        for (const [i, cuts] of cutsMs.entries()) {
+          const apartMs = datasets[i]?.freshnessMs ?? 5_000
+          for (const [from, fromMs] of cuts.entries()) {
+            const most = (toMs: number): number => from + options.burstBlocks + (toMs - fromMs + 1) / apartMs + 1
+            expect(cuts.findIndex((toMs, to) => to > from && to > most(toMs))).toBe(-1)
+          }
+        }
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

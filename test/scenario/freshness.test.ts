@@ -1,0 +1,72 @@
+// The pace of a dataset's own, as a user sees it: made with it, told everywhere, kept over a restart.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { type RunningNode, startNode } from '../../src/node.ts'
+import { type Answer, send } from '../helpers/live-node.ts'
+import { runCommand } from '../helpers/run-node.ts'
+
+let data: string
+let node: RunningNode
+let token: string
+
+async function begin(): Promise<void> {
+  // Whoever has no pace of its own gets one block, and the next one in an hour.
+  const cuts = { 'cut-burst': 1, 'cut-interval': '1h', 'cut-open-age': 50, 'cut-wait-age': 10 }
+  node = await startNode(loadConfig({ data, listen: '127.0.0.1:0', 'log-level': 'silent', ...cuts }))
+  token = (await readFile(node.tokenFile, 'utf8')).trim()
+}
+
+beforeEach(async () => {
+  data = await mkdtemp(join(tmpdir(), 'proofstream-freshness-'))
+  await begin()
+})
+afterEach(async () => {
+  await node.stop()
+  await rm(data, { recursive: true, force: true })
+})
+
+function call(method: string, path: string, body?: object, prefer = 'respond-async'): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', prefer }
+  return send(node.url, path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+}
+
+async function rowsOf(alias: string): Promise<unknown> {
+  return (await call('GET', `/${alias}`)).at('rows')
+}
+
+/** Posts a row that nobody waits for, and waits until it is in a block. */
+async function land(alias: string, rows: number): Promise<void> {
+  expect((await call('POST', `/${alias}/ingest?create=true`, [{ n: rows }])).status).toBeLessThan(300)
+  await expect.poll(() => rowsOf(alias), { timeout: 10_000, interval: 20 }).toBe(rows)
+}
+
+test('rows come at the pace of their dataset, before and after a restart; another one keeps the pace of the node', async () => {
+  const made = await call('PUT', '/acme/fresh', { freshness: '200ms' })
+  expect(made.status).toBe(201)
+  await land('acme/other', 1)
+  for (let rows = 1; rows <= 4; rows++) await land('acme/fresh', rows)
+  expect((await call('POST', '/acme/other/ingest', [{ n: 2 }])).status).toBe(202)
+  await sleep(1_000)
+  expect(await rowsOf('acme/other')).toBe(1)
+  await node.stop()
+  await begin()
+  for (let rows = 5; rows <= 8; rows++) await land('acme/fresh', rows)
+  expect((await call('GET', '/acme/fresh')).at('freshness')).toBe('200ms')
+  // A block that comes within a second is waited for.
+  expect((await call('POST', '/acme/fresh/ingest', [{ n: 9 }], '')).at('status')).toBe('committed')
+}, 60_000)
+
+test('the command line sets freshness and sorted copies, and tells them', async () => {
+  const run = (line: string) =>
+    runCommand(line.split(' ').concat('--server', node.url), { env: { PROOFSTREAM_TOKEN: token } })
+  const columns = '--column city:String --column day:Date'
+  const made = await run(`dataset create acme/sorted ${columns} --freshness 90s --sort-by day,city`)
+  expect(made).toMatchObject({ code: 0 })
+  const shown = await run('dataset show acme/sorted --output json')
+  expect(JSON.parse(shown.stdout)).toMatchObject({ freshness: '90s', layout: { sortBy: ['day', 'city'] } })
+})
