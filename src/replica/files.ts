@@ -7,8 +7,9 @@ import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
+import { bindQuery, runBound, type Runnable, type Scan } from './bind.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
-import { answerTag, bindQuery, type ReplicaDeps, runBound, type Runnable, type Scan } from './query.ts'
+import { answerTag, type ReplicaDeps } from './query.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
 
 /** Raised when a format writes the same rows as other bytes. */
