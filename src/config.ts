@@ -107,6 +107,12 @@ const fixedOptions: readonly OptionRow[] = [
   },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
   {
+    name: 'keep-loose',
+    type: 'boolean',
+    default: false,
+    text: 'leave a file for each object of a chain, also when packs hold it: the store stays an ODF repository for file:// clients',
+  },
+  {
     name: 'log',
     type: 'text',
     default: 'file',
@@ -159,6 +165,7 @@ export interface Config {
   readonly listenPort: number
   readonly nodeKeyFile: string | undefined
   readonly anonymousRead: boolean
+  readonly keepLoose: boolean
   readonly loopbackOnly: boolean
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
@@ -255,6 +262,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     listenHost: host,
     listenPort: port,
     nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
+    keepLoose: values.get('keep-loose') === true,
     anonymousRead: (values.get('anonymous-read') as boolean | undefined) ?? loopbackOnly, // boolean by its row
     loopbackOnly,
     allowedHosts: list('allowed-hosts') ?? [],

@@ -39,6 +39,7 @@ import {
   openLogWatch,
   openMerged,
   openQueries,
+  openSliceFiles,
   type Shared,
 } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
@@ -184,6 +185,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       nodeKey,
       catalog,
       store,
+      files: openSliceFiles(parts),
       answers,
       answerFiles: openAnswerFiles(parts),
       limits: config.limits,

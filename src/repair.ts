@@ -27,6 +27,7 @@ import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { listNames, readName } from './store/records.ts'
 import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
+import { markSwept, sweepChain } from './store/sweep.ts'
 import { packChain } from './store/write-pack.ts'
 
 /** A log as a person names it. */
@@ -94,16 +95,22 @@ export interface PackedDataset {
   readonly dataset: string
   /** How many packs were made now. */
   readonly packs: number
+  /** Commits of which loose copies were removed now. */
+  readonly swept: number
   /** Why the rest of it cannot be packed: it is damaged. */
   readonly fault?: string
 }
 
 /**
  * Packs what is full and not packed of the dataset `alias`, or of all, in the store that `config` names, one after the
- * other. Durable as far as it has come. Throws NodeErrors `DatasetNotFound`, `LogUnavailable` while a node has the data
+ * other; `sweep` then removes the loose copies of all that is packed, at once: no other process may be reading them.
+ * Durable as far as it has come. Throws NodeErrors `DatasetNotFound`, `LogUnavailable` while a node has the data
  * directory, `ObjectNotFound` where there is no store, `StorageFull`.
  */
-export async function packDatasets(config: Config, alias?: string): Promise<readonly PackedDataset[]> {
+export async function packDatasets(
+  config: Config,
+  { alias, sweep = false }: { readonly alias?: string | undefined; readonly sweep?: boolean | undefined },
+): Promise<readonly PackedDataset[]> {
   const failure = new AbortController()
   const opening: Opening = {
     logger: createLogger(config.logLevel),
@@ -112,11 +119,12 @@ export async function packDatasets(config: Config, alias?: string): Promise<read
   }
   try {
     const store = await openForItself(config, opening)
+    if (sweep) await markSwept(store)
     const done: PackedDataset[] = []
     for (const dataset of alias === undefined ? await listNames(store) : [alias]) {
       const name = await readName(store, dataset)
       if (name === undefined) throw new NodeError('DatasetNotFound', `There is no dataset '${dataset}'.`)
-      const packed = { dataset: name.alias, packs: 0 }
+      const packed = { dataset: name.alias, packs: 0, swept: 0 }
       try {
         const head = await readHead(store, name.id)
         const onPack = async (): Promise<void> => {
@@ -124,6 +132,8 @@ export async function packDatasets(config: Config, alias?: string): Promise<read
           failure.signal.throwIfAborted()
         }
         if (head !== undefined) await packChain(store, name.id, head.sequence, { onPack })
+        const onStep = async (): Promise<void> => failure.signal.throwIfAborted()
+        if (sweep) packed.swept = await sweepChain(store, name.id, { beforeMs: Number.POSITIVE_INFINITY, onStep })
         done.push(packed)
       } catch (error) {
         if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error

@@ -27,6 +27,7 @@ import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
+import { SliceFiles } from './store/slice-files.ts'
 
 /** In the cache: what lies there is found again at the next start. */
 export const mergedFolder = 'merged'
@@ -63,6 +64,7 @@ export async function openBuilder(
     compressor,
     threads: work,
     options: config.cut,
+    keepLoose: config.keepLoose,
     metrics,
     notes: openBuildNotes(paths.builds),
     assignment,
@@ -140,12 +142,21 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store, mergedDir(paths)],
+    dataRoots: [paths.store, sliceFilesOf(paths), mergedDir(paths)],
     logger,
     clock,
   })
   opened.push(() => engine.close())
   return engine
+}
+
+/** Slices as files, for the engine of a replica. */
+export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFiles {
+  return new SliceFiles({ store, dir: sliceFilesOf(paths), mostBytes: config.limits.sliceFileBytes, clock })
+}
+
+function sliceFilesOf({ cache }: DataPaths): string {
+  return join(cache, 'slices')
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */

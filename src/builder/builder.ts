@@ -19,6 +19,8 @@ type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turn
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
+  /** Loose copies of what is packed are not removed. */
+  readonly keepLoose?: boolean | undefined
   /** Says which partitions to build; without it all. */
   readonly assignment?: PartitionAssignment | undefined
 }

@@ -8,18 +8,8 @@ import { concatBytes, copyBytes, fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
+import { packLevelMost, spanOf } from './pack-span.ts'
 import { type CommitRecord, logPositionOf } from './records.ts'
-
-/** First sequences that a pack of level 0 covers; a pack of the next level covers sixteen times as many. */
-export const packSpan = 256
-const packsJoined = 16
-/** The largest pack holds the commits of 65,536 first sequences, so that making one has bounded memory. */
-export const packLevelMost = 2
-
-/** How many first sequences a pack of `level` covers. */
-export function spanOf(level: number): number {
-  return packSpan * packsJoined ** level
-}
 
 /** Kinds of events by the number that stands for them; new ones are added at the end. */
 export const eventKinds: readonly MetadataEvent['kind'][] = [

@@ -174,12 +174,17 @@ export const adoptionCodec: RecordCodec<AdoptionRecord> = recordCodec(
   ),
 )
 
-/** `logs/<log id>`: put by the first process; all use its partition count. */
+/** `logs/<log id>`: put by the first process; all use its partition count. `storeFormat` is added later. */
 export interface LogRecord {
   readonly id: string
   readonly kind: string
   readonly partitions: number
+  /** Absent in a store in which everything of a chain lies loose, whatever else holds it. */
+  readonly storeFormat?: number
 }
+
+/** Of what packs hold, loose copies may be missing. */
+export const sweptFormat = 2
 
 export const logCodec: RecordCodec<LogRecord> = recordCodec(
   'log record',
@@ -187,6 +192,11 @@ export const logCodec: RecordCodec<LogRecord> = recordCodec(
     id: text(),
     kind: oneOf('file', 'kafka', 'memory'),
     partitions: checked(natural, (count) => (count === 0 ? 'is 0' : undefined)),
+    storeFormat: optional(
+      checked(natural, (format) =>
+        format === sweptFormat ? undefined : `is ${format}: the store needs a newer Proofstream`,
+      ),
+    ),
   }),
 )
 

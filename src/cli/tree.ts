@@ -375,9 +375,13 @@ function addUpkeepCommands(program: Command, runner: Runner, table: readonly Opt
   const pack = program
     .command('pack [dataset]')
     .description('pack chains of 256 blocks and more into few files; no node may be running (default: all datasets)')
+    .option(
+      '--sweep',
+      'then remove the loose files of what is packed; older releases cannot write to the store any more',
+    )
   withNodeOptions(pack, rows).action(
-    runner<Values>(async (context, [dataset], options) =>
-      (await import('./commands/fsck.ts')).pack(context, { ...nodeOptionsOf(rows, options), dataset }),
+    runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
+      (await import('./commands/fsck.ts')).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
     ),
   )
   program

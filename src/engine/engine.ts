@@ -4,6 +4,7 @@
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { AnswerPipe, type AnswerStream } from './answer-stream.ts'
+import { cancelled } from './cancelled.ts'
 import { Lane, type Work } from './lane.ts'
 import {
   type Analysis,
@@ -13,9 +14,11 @@ import {
   type EngineAnswer,
   type EngineJob,
   type EngineOptions,
+  type EngineTable,
   engineVersion,
   type Judgement,
   normalizerVersion,
+  type OpenedFiles,
   type StreamJob,
 } from './messages.ts'
 
@@ -97,9 +100,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
     judge,
-    run: async (job, by) => await run(queries, { ...workOf(job), reads: readsOf(job) }, by),
+    run: async (job, by) => await run(queries, { job, reads: readsOf(job) }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
-    runOwn: async (sql, job, by) => await run(own, workOf({ ...job, analysis: await analyze(own, sql, by) }), by),
+    runOwn: async (sql, job, by) =>
+      await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [] }, by),
     stream: async (job, by) => await stream(exports, job, by),
     fault: () => queries.pool.fault() ?? own.pool.fault(),
     load: () => {
@@ -133,8 +137,9 @@ function readsOf({ tables, listings = [] }: Pick<EngineJob, 'tables' | 'listings
 async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStream> {
   const left = new AbortController()
   const pipe = new AnswerPipe(() => left.abort())
+  const { tables, close } = await openTables(job.tables, by.signal)
   const work: Work = {
-    message: (lists) => ({ kind: 'stream', job: { ...job, ...lists.plain(job.tables) } }),
+    message: (lists) => ({ kind: 'stream', job: { ...job, ...lists.plain(tables) } }),
     reads: readsOf(job),
     reader: pipe,
   }
@@ -142,10 +147,12 @@ async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStr
   const running = lane.perform(work, { ...by, signal: AbortSignal.any([by.signal, left.signal]) })
   const ended = running.then(
     (outcome) => {
+      close()
       assert(outcome.kind === 'streamed', 'a stream was asked for')
       pipe.end(outcome.end)
     },
     (error: unknown) => {
+      close(error)
       if (!(error instanceof NodeError)) throw error
       pipe.fail(error)
       throw error
@@ -157,12 +164,44 @@ async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStr
   return { start, pieces: pipe.read(start.first) }
 }
 
-function workOf(job: EngineJob): Work {
-  return { message: (lists) => ({ kind: 'run', job: { ...job, ...lists.plain(job.tables) } }), reads: [] }
+async function run(
+  lane: Lane,
+  { job, reads }: { readonly job: EngineJob } & Pick<Work, 'reads'>,
+  by: Asking,
+): Promise<EngineAnswer> {
+  const { tables, close } = await openTables(job.tables, by.signal)
+  const message: Work['message'] = (lists) => ({ kind: 'run', job: { ...job, ...lists.plain(tables) } })
+  try {
+    const outcome = await lane.perform({ message, reads }, by)
+    close()
+    assert(outcome.kind === 'answer', 'an answer was asked for')
+    return outcome.answer
+  } catch (error) {
+    close(error)
+    throw error
+  }
 }
 
-async function run(lane: Lane, work: Work, by: Asking): Promise<EngineAnswer> {
-  const outcome = await lane.perform(work, by)
-  assert(outcome.kind === 'answer', 'an answer was asked for')
-  return outcome.answer
+/** The tables with files that are there until `close`, which is told of a failure. Throws what `open` throws. */
+async function openTables(
+  tables: readonly EngineTable[],
+  signal: AbortSignal,
+): Promise<{ readonly tables: readonly EngineTable[]; readonly close: (error?: unknown) => void }> {
+  const opened: OpenedFiles[] = []
+  const close = (error?: unknown): void => {
+    const how = error instanceof NodeError && error.kind === 'Internal' ? 'suspect' : 'done'
+    for (const files of opened.splice(0)) files.close(how)
+  }
+  try {
+    const ready: EngineTable[] = []
+    for (const table of tables) {
+      const files = await table.files.open?.(signal)
+      if (files !== undefined) opened.push(files)
+      ready.push(files === undefined ? table : { ...table, files })
+    }
+    return { tables: ready, close }
+  } catch (error) {
+    close()
+    throw signal.aborted ? cancelled() : error
+  }
 }

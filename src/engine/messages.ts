@@ -124,6 +124,13 @@ export interface EngineFiles {
   readonly only?: readonly number[]
   /** Absolute path of the Parquet slice with a number below `to`. */
   path(number: number): string
+  /** Where the files have to be made: those that a statement is given in place of these, until it has ended. */
+  open?(signal: AbortSignal): Promise<OpenedFiles>
+}
+
+/** Files that are there until they are closed; `suspect` where a statement over them failed. */
+export interface OpenedFiles extends Omit<EngineFiles, 'open'> {
+  close(how: 'done' | 'suspect'): void
 }
 
 /** The data behind a name of the statement. */

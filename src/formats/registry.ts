@@ -52,11 +52,9 @@ function parameter(text: string): readonly [string, string] {
   return [text.slice(0, equals).trim().toLowerCase(), unquoted.toLowerCase()]
 }
 
-function mediaTypeOf(contentType: string | undefined): string {
-  return (contentType ?? '')
-    .replace(/;[^]*$/, '')
-    .trim()
-    .toLowerCase()
+function mediaTypeOf(contentType = ''): string {
+  const end = contentType.indexOf(';')
+  return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
 }
 
 /** The query parameters that count for the format of `contentType` alone. */

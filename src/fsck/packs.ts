@@ -2,18 +2,14 @@
 // objects that are hashed as they are read: the bytes must be the very ones that are stored under the record's hash.
 
 import { endOfPack, type PackStart } from '../chain/pack-summary.ts'
-import { hashText } from '../ids/identifiers.ts'
-import { createSha3256 } from '../ids/native-crypto.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { HaltError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import type { DatasetId } from '../model/events.ts'
 import { packFileKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
+import { fileHash, listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
 import { packFile } from '../store/write-pack.ts'
 import type { AddProblem } from './report.ts'
-
-const pieceBytes = 1024 * 1024
 
 /** How many packs of a chain were found, whether or not they are sound. */
 export async function checkPacks(store: ObjectStore, id: DatasetId, add: AddProblem): Promise<number> {
@@ -52,19 +48,4 @@ async function checkEach(
     if (made.hash !== hash) add('PackDisagrees', `${words}: its commits make the pack ${made.hash}, not ${hash}`)
     start = endOfPack(await reader.summary(pack))
   }
-}
-
-/** Hash and size of a stored file, read in pieces; undefined when there is none. */
-async function fileHash(
-  store: ObjectStore,
-  key: string,
-): Promise<{ readonly hash: Hash; readonly sizeBytes: number } | undefined> {
-  const sizeBytes = await store.size(key)
-  const digest = createSha3256()
-  for (let at = 0; at < (sizeBytes ?? 0); at += pieceBytes) {
-    const piece = await store.getRange(key, at, Math.min(at + pieceBytes, sizeBytes ?? 0))
-    if (piece === undefined) return undefined
-    digest.update(piece)
-  }
-  return sizeBytes === undefined ? undefined : { hash: hashText(digest.digest()), sizeBytes }
 }

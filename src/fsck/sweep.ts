@@ -4,7 +4,15 @@
 
 import type { DatasetId } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
-import { blocksPrefix, checkpointsPrefix, commitKey, commitsPrefix, dataPrefix, headKey } from '../store/layout.ts'
+import {
+  blocksPrefix,
+  checkpointsPrefix,
+  commitKey,
+  commitsPrefix,
+  dataPrefix,
+  headKey,
+  packsPrefix,
+} from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listNumbers } from '../store/records.ts'
 import { type DatasetReport, sound, type StoreReport } from './report.ts'
@@ -37,7 +45,11 @@ export async function sweep(store: ObjectStore, id: DatasetId): Promise<void> {
 }
 
 async function holdsRows(store: ObjectStore, id: DatasetId): Promise<boolean> {
-  return (await store.list(dataPrefix(id))).length > 0 || (await store.list(checkpointsPrefix(id))).length > 0
+  // Packs are of chains that are long, whose rows may lie nowhere else.
+  for (const prefix of [dataPrefix(id), checkpointsPrefix(id), packsPrefix(id)]) {
+    if ((await store.list(prefix)).length > 0) return true
+  }
+  return false
 }
 
 /** Time of the newest block among all that are stored, reached or not; undefined if any cannot be read. */

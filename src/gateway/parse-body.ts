@@ -16,8 +16,8 @@ import type {
   StreamFormat,
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
-import { sha2HashText, sha3Hash } from '../ids/identifiers.ts'
-import { createSha2, sha256 } from '../ids/native-crypto.ts'
+import { sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
+import { createSha2, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import { freeBytes } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
@@ -111,7 +111,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.demandEqual()
     source.head.add(body)
     if (body.length > 0) await reading.push(body)
-    const typed = await reading.end({ bodyHash: sha2HashText(sha256(body)), bytes: body.length })
+    const typed = await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
     return { ...typed, earlierHash: () => sha3Hash(body) }
   } catch (error) {
     await reading.discard()

@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { normalHash } from '../ids/identifiers.ts'
-import { randomBytes, sha3256 } from '../ids/native-crypto.ts'
+import { randomText, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
@@ -19,6 +19,8 @@ import type { ReceiptNote } from './receipts.ts'
 import { headMoved, keyReused, takesNoRows } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
 
+/** Of the random identity of a batch without a key; a keyed one has as many. */
+const batchIdBytes = 32
 /** Keyed batches that are remembered. */
 const maxHeld = 100_000
 
@@ -91,7 +93,7 @@ export async function placeBatch(
   const { chain, body, controls } = batch
   const key = controls.idempotencyKey
   if (body.rows === 0) return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
-  if (key === undefined) return { ...(await append(deps, batch, randomId())), replayed: false }
+  if (key === undefined) return { ...(await append(deps, batch, randomText(batchIdBytes))), replayed: false }
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
   for (let held = deps.keyed.get(id); held !== undefined; held = deps.keyed.get(id)) {
     const placed = await held.placed.catch(() => undefined)
@@ -130,7 +132,7 @@ async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptN
   const { ifMatch } = batch.controls
   if (ifMatch !== undefined) await sequenceAsked(deps, batch, ifMatch)
   const position = Math.max(0, batch.chain.next)
-  return noteOf(batch, { id: randomId(), position, index: 0, acceptedMs: batch.receivedMs })
+  return noteOf(batch, { id: randomText(batchIdBytes), position, index: 0, acceptedMs: batch.receivedMs })
 }
 
 /** Appends the batch to the log; durable when it resolves. */
@@ -223,9 +225,4 @@ function noteOf(
     tokenId,
     key: controls.idempotencyKey,
   }
-}
-
-function randomId(): string {
-  const { buffer, byteOffset, length } = randomBytes(32)
-  return Buffer.from(buffer, byteOffset, length).toString('base64url')
 }

@@ -3,7 +3,7 @@
 
 import { concatBatches } from '../arrow/columns.ts'
 import { encodeArrowStream } from '../arrow/ipc.ts'
-import { randomBytes } from '../ids/native-crypto.ts'
+import { randomText } from '../ids/native-crypto.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Logger, silentLogger } from '../lib/logger.ts'
@@ -100,7 +100,7 @@ export class Publisher {
   #writer(partition: number): Writer {
     let writer = this.#writers.get(partition)
     if (writer === undefined) {
-      writer = { id: Buffer.from(randomBytes(16)).toString('base64url'), next: 1, waiting: [], running: false }
+      writer = { id: randomText(16), next: 1, waiting: [], running: false }
       this.#writers.set(partition, writer)
     }
     return writer
@@ -165,9 +165,12 @@ function traced(rows: RowsToPublish | undefined): { readonly traceparent?: strin
   return rows?.traceparent === undefined ? {} : { traceparent: rows.traceparent }
 }
 
-/** What a batch takes in the header of its message: with long keys more than its rows. */
-function headerBytesOf(batch: BatchEntry): number {
-  return Buffer.byteLength(JSON.stringify(batch)) + 1
+/** A batch in the header of its message, with the longest numbers and without the texts below. */
+const entryBytes = 288
+
+/** What a batch takes there at most, a character of its key escaped or not: with long keys more than its rows. */
+function headerBytesOf({ token = '', key = '', mediaType }: BatchEntry): number {
+  return entryBytes + token.length + 2 * key.length + mediaType.length
 }
 
 /** Groups in order of first appearance; one dataset and one set of columns per group; bounded bytes and batches. */

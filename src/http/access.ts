@@ -1,7 +1,7 @@
 // Who asks, and what for: the principal of each request, and the order in which every dataset route judges it: name,
 // existence, right (docs/spec/http.md §1). A dataset the caller may do nothing to is indistinguishable from a missing one.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import {
   anonymousPrincipal,
   can,
@@ -20,30 +20,23 @@ import { type Alias, parseAlias } from '../model/names.ts'
 import { type MayRead, nameFor } from '../replica/pin.ts'
 import type { HttpContext } from './context.ts'
 
-/**
- * Sets `request.principal` and demands what the route's `right` says of the token alone.
- * Throws NodeError `BadAuthorization`, `Unauthenticated` on every route; `Forbidden` where only an admin may ask.
- */
-export function registerAuthentication(
-  app: FastifyInstance,
-  context: Pick<HttpContext, 'tokens' | 'anonymousRead'>,
-): void {
-  const anonymous = anonymousPrincipal(context.anonymousRead)
-  // Declared so that requests share one shape; set before any handler runs.
-  app.decorateRequest('principal')
-  app.addHook('onRequest', (request, _reply, done) => {
-    const token = tokenOf(request.headers.authorization)
-    const known = token === undefined ? anonymous : context.tokens.known(token)
-    if (token === undefined || known !== undefined) {
-      admit(request, known ?? anonymous)
-      return done()
-    }
-    return context.tokens.authenticate(token).then((principal) => admit(request, principal))
-  })
+/** The function that finds who asks, at once where it can. Throws NodeErrors `BadAuthorization`, `Unauthenticated`. */
+export function callerFinder({
+  tokens,
+  anonymousRead,
+}: Pick<HttpContext, 'tokens' | 'anonymousRead'>): (request: FastifyRequest) => Principal | Promise<Principal> {
+  const anonymous = anonymousPrincipal(anonymousRead)
+  return ({ headers }) => {
+    const token = tokenOf(headers.authorization)
+    return token === undefined ? anonymous : (tokens.known(token) ?? tokens.authenticate(token))
+  }
 }
 
-/** Throws NodeErrors `Unauthenticated`, `Forbidden`. */
-function admit(request: FastifyRequest, principal: Principal): void {
+/**
+ * Sets `request.principal` and demands what the route's `right` says of the token alone. Throws NodeErrors
+ * `Unauthenticated`; `Forbidden` where only an admin may ask.
+ */
+export function admitCaller(request: FastifyRequest, principal: Principal): void {
   request.principal = principal
   const { right } = request.routeOptions.config
   if (right === 'admin') demandAdmin(principal)

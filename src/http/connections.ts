@@ -17,43 +17,45 @@ interface Connection {
 
 /**
  * Requests of one connection are handled one after the other, and no more of them are read than one chunk holds: a client
- * that sends without waiting for answers is held back by TCP, not held in memory. Registered before all other hooks: a
- * request that waits for its turn has cost nothing but its header.
+ * that sends without waiting for answers is held back by TCP, not held in memory.
  */
-export function registerConnections(app: FastifyInstance, clock: Clock): void {
-  // Clients that have sent their last byte are answered before they are closed. A documented switch of Node's HTTP
-  // server, which its types lack.
-  Object.assign(app.server, { httpAllowHalfOpen: true })
-  const connections = new WeakMap<Socket, Connection>()
-  app.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
-    const connection = connections.get(socket) ?? newConnection(socket)
-    connections.set(socket, connection)
+export class ConnectionTurns {
+  readonly #connections = new WeakMap<Socket, Connection>()
+
+  /** Calls `handle` when the connection's earlier requests are answered: at once where there are none. */
+  take({ socket }: IncomingMessage, handle: () => void): void {
+    let connection = this.#connections.get(socket)
+    if (connection === undefined) {
+      connection = newConnection(socket)
+      this.#connections.set(socket, connection)
+    }
     if (!connection.isBusy) {
       connection.isBusy = true
-      return done()
+      return handle()
     }
-    connection.waiting.push(done)
+    connection.waiting.push(handle)
     socket.pause()
-  })
-  app.addHook('onResponse', ({ raw }, _reply, done) => {
-    done()
-    const socket = raw.socket as Socket | null // none where the request was broken off
-    const connection = socket === null ? undefined : connections.get(socket)
+  }
+
+  /** The request is answered: the connection's next one has its turn. */
+  pass(request: IncomingMessage): void {
+    const socket = request.socket as Socket | null // none where the request was broken off
+    const connection = socket === null ? undefined : this.#connections.get(socket)
     if (socket === null || connection === undefined) return
     const next = connection.waiting.shift()
     connection.isBusy = next !== undefined
     if (next !== undefined && connection.waiting.length === 0) socket.resume()
     next?.()
-  })
-  app.addHook('onResponse', ({ raw }, _reply, done) => {
-    done()
-    // A request that was broken off has lost its connection already.
-    if (raw.complete || raw.destroyed || !hasBody(raw)) return
-    // A body that was announced, that nobody waits for, and that does not come.
-    const { socket } = raw
-    void clock.sleep(lingerMs).then(() => {
-      if (!raw.complete) socket.destroy()
-    })
+  }
+}
+
+/** Closes the connection of an answered request whose body was announced, that nobody waits for, and that does not come. */
+export function closeUnlessRead(request: IncomingMessage, clock: Clock): void {
+  // A request that was broken off has lost its connection already.
+  if (request.complete || request.destroyed || !hasBody(request)) return
+  const { socket } = request
+  void clock.sleep(lingerMs).then(() => {
+    if (!request.complete) socket.destroy()
   })
 }
 

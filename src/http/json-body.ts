@@ -18,7 +18,8 @@ type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
 export function registerJsonBodies(app: FastifyInstance, context: BodyContext): void {
   const admission = new AdmissionQueue(context.limits, context.clock, { kind: ofJson })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (request: FastifyRequest, payload: Readable, done) => {
+  // Of any type: fastify looks a pattern up once for each type, and `*` at each request.
+  app.addContentTypeParser(/^/, (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)
     if (!isJson(request.headers['content-type'])) return done(unsupportedType(request))
     return readBody(context, request, { payload, admission })

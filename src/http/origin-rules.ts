@@ -1,7 +1,7 @@
 // Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
 // write nothing (docs/spec/http.md §1).
 
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../lib/loopback.ts'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
@@ -13,23 +13,32 @@ const exposedHeaders =
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 
-export function registerOriginRules(app: FastifyInstance, context: OriginContext, findPath: FindPath): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    checkHost(request, context)
-    const { origin } = request.headers
-    if (request.routeOptions.url !== undefined && isShared(request.method, request.routeOptions.config)) {
-      // Also where no page asks: what a cache keeps of it, a page must not be given.
-      addVary(reply, 'Origin')
-      if (origin !== undefined && isOriginAllowed(origin, context)) {
-        void reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
-      }
+/**
+ * `answered` where the request was a preflight. Throws NodeErrors `InvalidParameter`, `MisdirectedRequest`; `Forbidden`
+ * for what pages of other origins may not ask.
+ */
+export function checkOrigin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rules: { readonly context: OriginContext; readonly findPath: FindPath },
+): 'answered' | 'goes on' {
+  const { context } = rules
+  checkHost(request, context)
+  const { origin } = request.headers
+  const { url, config } = request.routeOptions
+  if (url !== undefined && isShared(request.method, config)) {
+    // Also where no page asks: what a cache keeps of it, a page must not be given.
+    addVary(reply, 'Origin')
+    if (origin !== undefined && isOriginAllowed(origin, context)) {
+      void reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
     }
-    if (isPreflight(request)) {
-      answerPreflight(request, reply, { context, findPath })
-      return
-    }
-    done(foreignFault(request, context))
-  })
+  }
+  if (isPreflight(request)) {
+    answerPreflight(request, reply, rules)
+    return 'answered'
+  }
+  demandOwnPage(request, context)
+  return 'goes on'
 }
 
 /** True for what pages of other origins may ask: reads, but not those of admins. */
@@ -44,7 +53,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 function answerPreflight(
   request: FastifyRequest,
   reply: FastifyReply,
-  { context, findPath }: { readonly context: OriginContext; readonly findPath: FindPath },
+  { context, findPath }: Parameters<typeof checkOrigin>[2],
 ): void {
   const { origin } = request.headers
   addVary(reply, 'Origin')
@@ -61,18 +70,19 @@ function answerPreflight(
 }
 
 /** A browser sends requests on behalf of any page: those of others write nothing and run nothing unless they may read. */
-function foreignFault(request: FastifyRequest, context: OriginContext): NodeError | undefined {
+function demandOwnPage(request: FastifyRequest, context: OriginContext): void {
   const { method, headers } = request
   const { url, config } = request.routeOptions
   const { origin, 'sec-fetch-site': site } = headers
   if (config.runs === true) {
     const isAllowed = origin !== undefined && isOriginAllowed(origin, context)
-    return site !== 'cross-site' || isAllowed ? undefined : foreign('Pages of this origin may not run queries here.')
+    if (site !== 'cross-site' || isAllowed) return
+    throw foreign('Pages of this origin may not run queries here.')
   }
-  if (url === undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return undefined
+  if (url === undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return
   const isOwn = origin === undefined || isOwnOrigin(origin, headers.host, context)
-  if (isOwn && (site === undefined || site === 'same-origin' || site === 'none')) return undefined
-  return foreign('Pages of other origins may not write here.')
+  if (isOwn && (site === undefined || site === 'same-origin' || site === 'none')) return
+  throw foreign('Pages of other origins may not write here.')
 }
 
 function foreign(message: string): NodeError {

@@ -20,8 +20,14 @@ interface KnownPath {
 /** The path that a URL means, of those that are registered; undefined when it is none. */
 export type FindPath = (url: string) => KnownPath | undefined
 
-/** Answers requests that no route takes. Register before the routes. */
-export function registerPaths(app: FastifyInstance): FindPath {
+/**
+ * Answers requests that no route takes. Register before the routes. QUERY, which no route takes, fastify would refuse for
+ * its missing Content-Type before: `refuseUnknown` is to be called first.
+ */
+export function registerPaths(app: FastifyInstance): {
+  readonly findPath: FindPath
+  readonly refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
+} {
   const known = new Map<string, KnownPath>()
   app.addHook('onRoute', (route) => {
     const entry = known.get(route.url) ?? knownPath(route.url)
@@ -33,7 +39,7 @@ export function registerPaths(app: FastifyInstance): FindPath {
     const matching = [...known.values()].filter((entry) => path !== undefined && entry.pattern.test(path))
     return matching.sort((a, b) => a.variables - b.variables)[0]
   }
-  const answerUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
     const path = pathOf(request.url).slice(0, 200)
     const nearest = findPath(request.url)
     // An asset that is not there lies under a known path too.
@@ -44,13 +50,8 @@ export function registerPaths(app: FastifyInstance): FindPath {
     void reply.header('allow', methods.join(', '))
     throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { candidates: methods })
   }
-  app.setNotFoundHandler(answerUnknown)
-  // QUERY, which no route takes, would be refused for its missing Content-Type before that handler.
-  app.addHook('preParsing', (request, reply, body, done) => {
-    if (request.is404 && request.method === 'QUERY') answerUnknown(request, reply)
-    done(null, body)
-  })
-  return findPath
+  app.setNotFoundHandler(refuseUnknown)
+  return { findPath, refuseUnknown }
 }
 
 /** The path of a URL with its escapes undone, as routes are matched; a slash that is escaped separates nothing. */
@@ -77,32 +78,25 @@ function knownPath(url: string): KnownPath {
 
 const NoParameters = Type.Object({}, { additionalProperties: false })
 
-/** Register before the routes. Throws NodeError `InvalidParameter` at each request that breaks the rule. */
+/** Routes that name no parameters take none. Register before the routes. */
 export function registerParameterRules(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (route.config?.looseParameters === true || route.schema?.hide === true) return
     route.schema = { querystring: NoParameters, ...route.schema }
   })
-  app.addHook('onRequest', (request, _reply, done) => {
-    done(isWellEscaped(request.url) ? undefined : illEscaped())
-  })
 }
 
-function isWellEscaped(url: string): boolean {
+/** Throws NodeError `InvalidParameter`. */
+export function demandWellEscaped(url: string): void {
   const query = url.indexOf('?')
-  if (query < 0 || !url.includes('%', query)) return true
+  if (query < 0 || !url.includes('%', query)) return
   try {
     decodeURIComponent(url.slice(query + 1))
-    return true
   } catch {
-    return false
+    throw new NodeError('InvalidParameter', 'The query string has a percent sign that begins no UTF-8 escape.', {
+      hint: "Write % as %25; curl does it with -G --data-urlencode 'query=…'.",
+    })
   }
-}
-
-function illEscaped(): NodeError {
-  return new NodeError('InvalidParameter', 'The query string has a percent sign that begins no UTF-8 escape.', {
-    hint: "Write % as %25; curl does it with -G --data-urlencode 'query=…'.",
-  })
 }
 
 const nameText = { maxLength: 100, description: 'Labels of letters, digits and inner hyphens, joined by dots.' }

@@ -1,20 +1,19 @@
-// The HTTP server: fastify with the contract's rules around it, and the routes of the roles that this process has. The
-// order of the hooks is told in docs/ARCHITECTURE.md, "The life of a request".
+// The HTTP server: fastify with the contract's rules around it, and the routes of the roles that this process has. What a
+// request passes on its way is told in docs/ARCHITECTURE.md, "The life of a request".
 
 import { randomUUID } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
-import { registerAuthentication } from './access.ts'
 import { AnswerBudget, registerCompression } from './answer.ts'
-import { closeGently, registerConnections } from './connections.ts'
+import { closeGently } from './connections.ts'
 import type { HttpContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { registerJsonBodies } from './json-body.ts'
-import { registerOriginRules } from './origin-rules.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
-import { registerParameterRules, registerPaths } from './request-target.ts'
+import { registerSteps } from './request-steps.ts'
+import { registerParameterRules } from './request-target.ts'
 import { registerAssets } from './routes/assets.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
@@ -25,7 +24,7 @@ import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerOgc } from './routes/ogc.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerTokens } from './routes/tokens.ts'
-import { registerSlowBodies, registerSlowReaders } from './slow-clients.ts'
+import { registerSlowReaders } from './slow-clients.ts'
 import { type OperationText, routeTexts } from './texts.ts'
 
 const maxParamChars = 1500
@@ -59,17 +58,16 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     frameworkErrors: (error, request, reply) => void sendProblem(context, error, { request, reply }),
     exposeHeadRoutes: true,
   })
-  const findPath = registerPaths(app)
-  registerConnections(app, context.clock)
-  registerErrorsAndMetrics(app, context)
-  registerOriginRules(app, context, findPath)
-  registerAuthentication(app, context)
+  app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
+  registerSteps(app, context)
   registerParameterRules(app)
-  registerSlowBodies(app, context)
   registerJsonBodies(app, context)
   registerCompression(app)
   await registerDocument(app, context)
   registerRoutes(app, context)
+  // Clients that have sent their last byte are answered before they are closed. A documented switch of Node's HTTP
+  // server, which its types lack.
+  Object.assign(app.server, { httpAllowHalfOpen: true })
   // An Expect that is not known here is no reason to answer 417 with an empty body (RFC 9110 §10.1.1 says MAY).
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   await app.ready()
@@ -109,20 +107,6 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     for (const register of [registerQuery, registerVerify, registerTail, registerExport, registerOgc])
       register(app, own)
   } else registerAbsent(app, 'replica')
-}
-
-function registerErrorsAndMetrics(app: FastifyInstance, context: HttpContext): void {
-  // Hooks of every request call back where they can: a promise each would cost small posts more than their rows do.
-  app.addHook('onRequest', (request, reply, done) => {
-    void reply.header('request-id', request.id).header('x-content-type-options', 'nosniff')
-    done()
-  })
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown'
-    context.metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
-    done()
-  })
-  app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
 }
 
 const answeredBy = { gateway: 'gateway', replica: 'replica', catalog: 'gateway or replica' } as const

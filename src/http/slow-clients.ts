@@ -83,21 +83,19 @@ export function slowReaders(bytesPerSecond: number): SlowTransfers<ServerRespons
   })
 }
 
-/** Watches all bodies from the time the server listens until it closes. */
+/** The watch of all bodies from the time the server listens until it closes: of each, where it begins and ends. */
 export function registerSlowBodies(
   app: FastifyInstance,
   { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'bodyRate'> },
-): void {
+): { begin(request: IncomingMessage): void; end(request: IncomingMessage): void } {
   const bodies = slowBodies(limits.bodyRate)
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (!request.raw.complete && hasBody(request.raw)) bodies.begin(request.raw, clock.monotonicMs())
-    done()
-  })
-  app.addHook('onResponse', (request, _reply, done) => {
-    bodies.forget(request.raw)
-    done()
-  })
   watch(app, clock, bodies)
+  return {
+    begin: (request) => {
+      if (!request.complete && hasBody(request)) bodies.begin(request, clock.monotonicMs())
+    },
+    end: (request) => bodies.forget(request),
+  }
 }
 
 /** The function that is told of each answer to watch. */

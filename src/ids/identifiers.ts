@@ -33,6 +33,12 @@ export function sha3Hash(bytes: Uint8Array): Hash {
   return `${sha3Prefix}${sha3256Hex(bytes)}`
 }
 
+/** `f1220` and a SHA-256 digest that is 64 lower-case hexadecimal digits already. */
+export function sha2HashOfHex(digest: string): Hash {
+  assert(digest.length === 2 * digestBytes, 'a SHA-256 digest has 64 hexadecimal digits')
+  return `${sha2Prefix}${digest}`
+}
+
 /** `f1220` and the hex of a 32-byte SHA-256 digest. */
 export function sha2HashText(digest: Uint8Array): Hash {
   assert(digest.length === digestBytes, 'a SHA-256 digest has 32 bytes')

@@ -40,6 +40,11 @@ export function sha3256Hex(bytes: Uint8Array): string {
   return hash('sha3-256', bytes, 'hex')
 }
 
+/** SHA-256 as 64 hexadecimal digits, lower case. */
+export function sha256Hex(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex')
+}
+
 /** SHA-256, 32 bytes. */
 export function sha256(bytes: Uint8Array): Uint8Array {
   return plainArray(hash('sha256', bytes, 'buffer'))
@@ -63,22 +68,31 @@ export function createSha2(algorithm: 'sha256' | 'sha512'): IncrementalHash {
   }
 }
 
-const pool = new Uint8Array(4096)
+const pool = Buffer.alloc(4096)
 let poolUsed = pool.length
 
 /** `count` bytes from the system's generator, which is asked for many at a time. */
 export function randomBytes(count: number): Uint8Array {
   if (count > pool.length) return randomFillSync(new Uint8Array(count))
+  return fromPool(count, (start, end) => Uint8Array.prototype.slice.call(pool, start, end))
+}
+
+/** `count` bytes from the system's generator, as base64url. At most 4,096. */
+export function randomText(count: number): string {
+  return fromPool(count, (start, end) => pool.toString('base64url', start, end))
+}
+
+function fromPool<T>(count: number, read: (start: number, end: number) => T): T {
   if (poolUsed + count > pool.length) {
     randomFillSync(pool)
     poolUsed = 0
   }
   const end = poolUsed + count
-  const bytes = pool.slice(poolUsed, end)
+  const value = read(poolUsed, end)
   // What was handed out, a key perhaps, stays nowhere else.
   pool.fill(0, poolUsed, end)
   poolUsed = end
-  return bytes
+  return value
 }
 
 /** A signer from the 32-byte seed of RFC 8032. */

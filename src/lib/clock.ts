@@ -27,16 +27,20 @@ export const systemClock: Clock = {
     }),
 }
 
-let textMs = 0
-let text = new Date(0).toISOString()
+let minute = 0
+let minuteText = new Date(0).toISOString().slice(0, 17)
 
-/** RFC 3339 UTC with milliseconds, of milliseconds since 1970. The last one is kept: many come in the same millisecond. */
+/** RFC 3339 UTC with milliseconds, of milliseconds since 1970. What stands before the seconds is kept: many share it. */
 export function timeText(epochMs: number): string {
-  if (epochMs !== textMs) {
-    text = new Date(epochMs).toISOString()
-    textMs = epochMs
+  const minuteOf = Math.floor(epochMs / 60_000)
+  if (minuteOf !== minute) {
+    // Throws where it is no time.
+    minuteText = new Date(epochMs).toISOString().slice(0, -7)
+    minute = minuteOf
   }
-  return text
+  const ms = Math.trunc(epochMs) - minuteOf * 60_000
+  const [seconds, rest] = [Math.floor(ms / 1000), ms % 1000]
+  return `${minuteText}${seconds < 10 ? '0' : ''}${seconds}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
 }
 
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }

@@ -60,6 +60,11 @@ export const limitTable = {
     unit: 'bytes',
     text: 'merged files of small slices kept in the cache; those of datasets not asked for longest go first; 0 makes none',
   },
+  sliceFileBytes: {
+    value: 4096 * MiB,
+    unit: 'bytes',
+    text: 'slices that were taken out of packs for statements, kept in the cache; those not used for longest go first',
+  },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
     value: 25,

@@ -12,6 +12,7 @@ import { matchParameters } from '../model/parameters.ts'
 import type { PinnedDataset, QueryRequest } from '../model/query.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import { listingsFor, statementOf } from './catalog-statements.ts'
 import { FileList } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
@@ -24,6 +25,8 @@ import { chooseFiles, countRowGroups, numbersOf, runsOf, viewFiles } from './vie
 export interface BindDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
+  /** Slices as files for the engine. */
+  readonly files: SliceFiles
   readonly engine: Engine
   /** Checks slices before they are read. */
   readonly objects: Objects
@@ -170,7 +173,7 @@ async function tableOf(
   }
   return {
     dataset: view.id,
-    files: viewFiles(deps.store, files, chosen?.numbers),
+    files: viewFiles(deps.files, files, chosen?.numbers),
     schema: view.schema,
     ...(chosen?.leastOffset !== undefined && { leastOffset: chosen.leastOffset }),
   }

@@ -248,7 +248,7 @@ async function jsonOf(
   const { slices } = view
   const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
   await deps.objects.checkSlices(view, run)
-  const files = viewFiles(deps.store, new FileList(view), run && numbersOf(run))
+  const files = viewFiles(deps.files, new FileList(view), run && numbersOf(run))
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
   const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`

@@ -57,11 +57,10 @@ export class FileList {
     return this.#merged.length > 0
   }
 
-  /** Names the list: under one name, the same number is always the same file. */
-  get name(): string {
-    const { id } = this.view
-    if (!this.holdsMerged) return id
-    return `${id} ${toHex(sha256(utf8(this.#merged.map(({ path }) => path).join('\n'))))}`
+  /** What tells a list with these merged files from others; empty where there are none. */
+  get mergedName(): string {
+    if (!this.holdsMerged) return ''
+    return ` ${toHex(sha256(utf8(this.#merged.map(({ path }) => path).join('\n'))))}`
   }
 
   /** The slices that are file `number`, below `length`. */

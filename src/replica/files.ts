@@ -117,7 +117,7 @@ export async function openFileTail(
     start: async (keeping) => {
       await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
-      const bound = { tables: [tailTable(deps.store, view, run)], overSlices: undefined, views: [view] }
+      const bound = { tables: [tailTable(deps.files, view, run)], overSlices: undefined, views: [view] }
       const job = { analysis, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { bound, caller, keeping })
     },

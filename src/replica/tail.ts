@@ -5,7 +5,7 @@ import type { EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import { FileList, type SliceRun } from './file-list.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
@@ -39,8 +39,8 @@ export function tailWindow(
 }
 
 /** The table of the statement of every tail. */
-export function tailTable(store: ObjectStore, view: DatasetView, run: SliceRun): EngineTable {
-  const files = viewFiles(store, new FileList(view), numbersOf(run))
+export function tailTable(slices: SliceFiles, view: DatasetView, run: SliceRun): EngineTable {
+  const files = viewFiles(slices, new FileList(view), numbersOf(run))
   return { parts: ['tail'], dataset: view.id, files, schema: view.schema }
 }
 
@@ -74,7 +74,7 @@ async function answerTail(
   const { start, end, run, skipped } = tailWindow(view, { skip, limit })
   await deps.objects.checkSlices(view, run)
   const job = {
-    tables: [tailTable(deps.store, view, run)],
+    tables: [tailTable(deps.files, view, run)],
     reproducible: true,
     dataFormat,
     wantSchema: false,

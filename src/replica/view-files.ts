@@ -3,26 +3,32 @@
 // row left out would have met is known, and cannot fail (docs/decisions/query-engine.md).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { EngineFiles, EngineTable, Given, Narrowing } from '../engine/messages.ts'
+import type { SliceRef } from '../catalog/packed-blocks.ts'
+import type { EngineFiles, EngineTable, Given, Narrowing, OpenedFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { type DataType, innerType } from '../model/schema.ts'
-import { dataKey } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import type { FileList, SliceRun } from './file-list.ts'
 import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
 
 /** The files of a view in offset order, or those of them that `only` numbers. */
-export function viewFiles(store: ObjectStore, files: FileList, only?: readonly number[]): EngineFiles {
-  const { id, slices } = files.view
-  const path = (number: number): string => {
-    const { merged, from } = files.placeOf(number)
-    if (merged !== undefined) return merged.path
-    const slice = must(slices.at(from), 'a view has the slices of its chain up to its block')
-    return must(store.localPath(dataKey(id, slice.hash)), 'objects of the store are local files')
+export function viewFiles(slices: SliceFiles, files: FileList, only?: readonly number[]): EngineFiles {
+  const { id, slices: refs } = files.view
+  const of = { to: files.length, ...(only && { only }) }
+  const at = (number: number): SliceRef => must(refs.at(number), 'a view has the slices of its chain up to its block')
+  const open = async (signal: AbortSignal): Promise<OpenedFiles> => {
+    const places = (only ?? numbersOf({ from: 0, to: files.length })).map((number) => files.placeOf(number))
+    const numbers = places.filter(({ merged }) => merged === undefined).map(({ from }) => from)
+    const { list, path, close } = await slices.open({ id, numbers, at }, signal)
+    const pathOf = (number: number): string => {
+      const { merged, from } = files.placeOf(number)
+      return merged?.path ?? path(from)
+    }
+    return { ...of, list: `${list}${files.mergedName}`, path: pathOf, close }
   }
-  return { list: files.name, to: files.length, path, ...(only && { only }) }
+  return { ...of, list: id, path: () => must<string>(undefined, 'the files of a view are opened first'), open }
 }
 
 /** The numbers of a run. */

@@ -109,6 +109,7 @@ export function packKey(id: DatasetId, level: number, place: number): string {
   return `${packLevelPrefix(id, level)}/${number('the number of a pack', place)}`
 }
 
+export const packFilesPrefix = inDataset('packs/files')
 /** `…/packs/files/<hash>`: one pack. */
 export const packFileKey = objectIn('packs/files')
 

@@ -29,6 +29,9 @@ export interface ObjectStore {
   /** Size in bytes, or undefined when there is no such object. */
   size(key: string): Promise<number | undefined>
 
+  /** When the object was stored, in milliseconds since 1970 by the store's clock, or undefined when there is none. */
+  modifiedMs(key: string): Promise<number | undefined>
+
   /** Names directly under `prefix` (no trailing slash), sorted by UTF-16 code units: objects and sub-prefixes alike. */
   list(prefix: string): Promise<readonly string[]>
 
@@ -39,8 +42,8 @@ export interface ObjectStore {
    */
   makeDurable(prefix: string): Promise<void>
 
-  /** Deletes the object; no error when there is none. */
-  delete(key: string): Promise<void>
+  /** Deletes objects, in any order; no error for those that are not there. Durable when it resolves. */
+  delete(...keys: readonly string[]): Promise<void>
 
   /** Path of the object's bytes on the local disk, for engines that read files themselves; undefined if there is none. */
   localPath(key: string): string | undefined

@@ -6,12 +6,17 @@ import {
   digestInTurns,
   findInIndex,
   type PackedKind,
+  type PackedPlace,
   type PackParts,
   trailerBytes,
 } from '../chain/pack.ts'
-import { decodeSummary, digestOf, packLevelMost, type PackSummary, spanOf } from '../chain/pack-summary.ts'
+import { packLevelMost, spanOf } from '../chain/pack-span.ts'
+import { decodeSummary, digestOf, type PackSummary } from '../chain/pack-summary.ts'
 import { packCodec, type PackRecord } from '../chain/records.ts'
+import { hashText } from '../ids/identifiers.ts'
+import { createSha3256 } from '../ids/native-crypto.ts'
 import { equalBytes } from '../lib/bytes.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { packFileKey, packKey, packLevelPrefix, packsPrefix } from './layout.ts'
@@ -38,6 +43,12 @@ export interface PackedBytes {
   readonly length: number
 }
 
+/** An object in a pack. */
+interface PackedBytesOf {
+  readonly hash: Hash
+  readonly bytes: Uint8Array
+}
+
 /** The pack is no longer where it was: one of a higher level may have taken its place. */
 export class PackGone extends HaltError {
   constructor(pack: Pack) {
@@ -51,6 +62,9 @@ const parallelRecords = 64
 const partsHeld = 20_000
 /** Summaries that are kept, 10 MiB each at most. */
 const summariesHeld = 2
+/** Of objects that are read together: bytes of one read, and bytes between two objects that are read with them. */
+const readTogetherBytes = 4 * 1024 * 1024
+const gapBytes = 64 * 1024
 
 /**
  * The packs of a chain, each going on where the one before it ends; of two that cover a range the larger one. `known` are
@@ -103,11 +117,16 @@ async function readPack(
   return { id, level, number, from: number * spanOf(level), to: (number + 1) * spanOf(level), record }
 }
 
+/** Bytes that are hashed at once. */
+const pieceBytes = 1024 * 1024
+
 /** Reads packs, and keeps where the parts of each are. */
 export class PackReader {
   readonly #store: Reading
   readonly #parts = new Map<Hash, Promise<PackParts>>()
   readonly #summaries = new Map<Hash, Promise<PackSummary>>()
+  /** The index that many objects were looked up in last, 10 MiB at most. */
+  #index: { readonly hash: Hash; readonly bytes: Promise<Uint8Array> } | undefined
 
   constructor(store: Reading) {
     this.#store = store
@@ -125,6 +144,33 @@ export class PackReader {
   async object(pack: Pack, kind: PackedKind, hash: Hash): Promise<Uint8Array | undefined> {
     const place = await this.find(pack, kind, hash)
     return place && this.#read(pack, place.at, place.at + place.length)
+  }
+
+  /** Those of the objects with these hashes that the pack has, in the order in which they lie, in few reads. Throws as `find`. */
+  async *objects(pack: Pack, kind: PackedKind, hashes: readonly Hash[]): AsyncGenerator<PackedBytesOf> {
+    const parts = await this.#partsOf(pack)
+    const index = await this.#indexOf(pack, parts)
+    const read = async (start: number, end: number): Promise<Uint8Array> =>
+      index.subarray(start - parts.indexAt, end - parts.indexAt)
+    const places: (PackedPlace & { readonly hash: Hash })[] = []
+    for (const hash of hashes) {
+      const place = await refused(wordsOf(pack), () => findInIndex(parts, { kind, digest: digestOf(hash) }, read))
+      if (place !== undefined) places.push({ hash, ...place })
+    }
+    places.sort((a, b) => a.at - b.at)
+    for (let i = 0; i < places.length; ) {
+      const start = places[i]?.at ?? 0
+      let [to, end] = [i, start]
+      for (let next = places[to]; next !== undefined; next = places[++to]) {
+        if (to > i && (next.at - end > gapBytes || next.at + next.length - start > readTogetherBytes)) break
+        end = next.at + next.length
+      }
+      const bytes = await this.#read(pack, start, end)
+      for (const { hash, at, length } of places.slice(i, to)) {
+        yield { hash, bytes: bytes.subarray(at - start, at - start + length) }
+      }
+      i = to
+    }
   }
 
   /** The summary, after checking that it is whole and of this pack. Throws HaltError `ChainBroken`, PackGone. */
@@ -153,6 +199,16 @@ export class PackReader {
     })
   }
 
+  #indexOf(pack: Pack, { indexAt, summaryAt }: PackParts): Promise<Uint8Array> {
+    const { hash } = pack.record
+    if (this.#index?.hash !== hash) {
+      const bytes = this.#read(pack, indexAt, summaryAt)
+      this.#index = { hash, bytes }
+      bytes.catch(() => (this.#index = undefined))
+    }
+    return this.#index.bytes
+  }
+
   async #partsOf(pack: Pack): Promise<PackParts> {
     const { hash, sizeBytes } = pack.record
     const held = this.#parts.get(hash)
@@ -176,6 +232,22 @@ export class PackReader {
     }
     throw new PackGone(pack)
   }
+}
+
+/** Hash and size of a stored file, read in pieces; undefined when there is none. */
+export async function fileHash(
+  store: Pick<ObjectStore, 'size' | 'getRange'>,
+  key: string,
+): Promise<{ readonly hash: Hash; readonly sizeBytes: number } | undefined> {
+  const sizeBytes = await store.size(key)
+  const digest = createSha3256()
+  for (let at = 0; at < (sizeBytes ?? 0); at += pieceBytes) {
+    const piece = await store.getRange(key, at, Math.min(at + pieceBytes, sizeBytes ?? 0))
+    if (piece === undefined) return undefined
+    digest.update(piece)
+    await nextTurn()
+  }
+  return sizeBytes === undefined ? undefined : { hash: hashText(digest.digest()), sizeBytes }
 }
 
 async function refused<T>(words: string, work: () => T | Promise<T>): Promise<T> {

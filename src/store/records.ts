@@ -15,6 +15,7 @@ import {
   type NameRecord,
   rejectCodec,
   type RejectRecord,
+  sweptFormat,
 } from '../chain/records.ts'
 import { randomBytes } from '../ids/native-crypto.ts'
 import { object, type RecordCodec, recordCodec, text } from '../json/shape.ts'
@@ -26,6 +27,7 @@ import {
   adoptionKey,
   commitKey,
   logKey,
+  logsPrefix,
   nameKey,
   namesPrefix,
   numberOfName,
@@ -138,6 +140,21 @@ export function putLog(store: ObjectStore, value: LogRecord): Promise<PutOnce<Lo
 /** What is declared about a log, or undefined. Throws DecodeError. */
 export function readLog(store: ObjectStore, id: string): Promise<LogRecord | undefined> {
   return read(store, logKey(id), logCodec)
+}
+
+/**
+ * Since when loose copies of what packs hold may be missing (milliseconds since 1970 by the store's clock), or undefined
+ * while they are all there. A log record says so, which programs that know of no such stores refuse to read when they
+ * start to write. Throws DecodeError.
+ */
+export async function sweptSince(store: ObjectStore): Promise<number | undefined> {
+  let sinceMs: number | undefined
+  for (const id of await store.list(logsPrefix)) {
+    if ((await readLog(store, id))?.storeFormat !== sweptFormat) continue
+    const markedMs = await store.modifiedMs(logKey(id))
+    if (markedMs !== undefined) sinceMs = Math.min(markedMs, sinceMs ?? markedMs)
+  }
+  return sinceMs
 }
 
 /** Gives up `value.old` for `value.new`; the first such record stands. Throws DecodeError. */

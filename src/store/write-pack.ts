@@ -3,7 +3,8 @@
 // block must follow the one before it. Loose copies stay.
 
 import { digestInTurns, encodePack, type PackedKind, type PackedObject } from '../chain/pack.ts'
-import { digestOf, endOfPack, type PackStart, packLevelMost, spanOf, SummaryBuilder } from '../chain/pack-summary.ts'
+import { packedSliceBytesMost, packLevelMost, spanOf } from '../chain/pack-span.ts'
+import { digestOf, endOfPack, type PackStart, SummaryBuilder } from '../chain/pack-summary.ts'
 import { packCodec, type PackRecord } from '../chain/records.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
@@ -16,8 +17,6 @@ import type { ObjectStore } from './object-store.ts'
 import { listPacks, type Pack, PackReader } from './packs.ts'
 import { listNumbers, readCommit } from './records.ts'
 
-/** A larger slice stays a file of its own: engines read it where it lies, and it costs no more files than its rows are worth. */
-export const packedSliceBytesMost = 4 * 1024 * 1024
 const pieceBytes = 1024 * 1024
 /** What a pack leaves free on the volume, and how often that is looked at while one is written. */
 const spaceLeftBytes = 1024 * 1024 * 1024

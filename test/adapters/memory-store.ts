@@ -4,9 +4,10 @@ import { concatBytes, copyBytes } from '../../src/lib/bytes.ts'
 import { checkKey } from '../../src/store/layout.ts'
 import { checkRange, type ObjectStore } from '../../src/store/object-store.ts'
 
-/** An empty store. Bytes are copied in and out, so no caller can change an object. */
-export function openMemoryStore(): ObjectStore {
+/** An empty store; `nowMs` tells when objects are stored. Bytes are copied in and out, so no caller can change an object. */
+export function openMemoryStore(nowMs: () => number = () => 0): ObjectStore {
   const objects = new Map<string, Uint8Array>()
+  const storedMs = new Map<string, number>()
   const children = new Map<string, Map<string, number>>()
 
   /** Counts `key` in (+1) or out (-1) of the listing of each of its prefixes. */
@@ -28,6 +29,7 @@ export function openMemoryStore(): ObjectStore {
   function set(key: string, bytes: Uint8Array): void {
     if (!objects.has(key)) count(key, 1)
     objects.set(key, bytes)
+    storedMs.set(key, nowMs())
   }
 
   return {
@@ -65,10 +67,13 @@ export function openMemoryStore(): ObjectStore {
       return [...(children.get(prefix)?.keys() ?? [])].sort()
     },
     makeDurable: async () => {},
-    async delete(key) {
-      checkKey(key)
-      if (objects.delete(key)) count(key, -1)
+    async delete(...keys) {
+      for (const key of keys) {
+        checkKey(key)
+        if (objects.delete(key)) count(key, -1)
+      }
     },
+    modifiedMs: async (key) => (objects.has(key) ? storedMs.get(key) : undefined),
     localPath: () => undefined,
     freeSpace: async () => undefined,
     close: async () => {},

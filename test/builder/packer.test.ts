@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { Packer } from '../../src/builder/packer.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
+import { commitsPrefix } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { withPacks } from '../../src/store/packed-store.ts'
 import { listPacks } from '../../src/store/packs.ts'
+import { putLog, sweptSince } from '../../src/store/records.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 import { dataset, objectsOfChain, storeOf } from '../store/packed-chain.ts'
 import { until } from './support.ts'
@@ -11,12 +13,13 @@ import { until } from './support.ts'
 const hourMs = 60 * 60 * 1000
 const objects = objectsOfChain(800)
 
-async function packing(store?: ObjectStore) {
+async function packing(store?: ObjectStore, keepLoose = false) {
   const clock = handClock()
-  const held = store ?? withPacks(await storeOf(objects))
-  const packer = new Packer({ store: held, clock, logger: silentLogger })
+  const held = store ?? withPacks(await storeOf(objects, clock.nowMs))
+  const packer = new Packer({ store: held, clock, logger: silentLogger, keepLoose })
   const ranges = async (): Promise<number> => (await listPacks(held, dataset)).length
-  return { clock, packer, ranges }
+  const commits = async (): Promise<number> => (await held.list(commitsPrefix(dataset))).length
+  return { clock, packer, ranges, commits, held }
 }
 
 describe('a chain that a builder commits to', () => {
@@ -47,6 +50,33 @@ describe('a chain that a builder commits to', () => {
       return (await ranges()) === 3
     })
     await packer.close()
+  })
+
+  test('loses its loose copies a day after its packs were made, unless they are to be kept', async () => {
+    for (const keepLoose of [false, true]) {
+      const { clock, packer, ranges, commits, held } = await packing(undefined, keepLoose)
+      await putLog(held, { id: 'log', kind: 'file', partitions: 1 })
+      const all = await commits()
+      packer.committed(dataset, 255, 1)
+      await clock.advance(hourMs)
+      await until('a pack', async () => (await ranges()) === 1)
+      await until('the next step', () => clock.slept.at(-1) === 1_000)
+      await clock.advance(1_000)
+      for (let hours = 0; hours < 24; hours++) {
+        expect(await commits()).toBe(all)
+        await clock.advance(hourMs)
+      }
+      await clock.advance(hourMs)
+      if (!keepLoose) {
+        await until('a sweep', async () => {
+          await clock.advance(hourMs)
+          return (await commits()) === all - 254
+        })
+      }
+      expect(await commits()).toBe(keepLoose ? all : all - 254)
+      expect((await sweptSince(held)) === undefined).toBe(keepLoose)
+      await packer.close()
+    }
   })
 
   test('goes on without packs where none can be made, and is tried again', async () => {

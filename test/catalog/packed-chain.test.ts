@@ -21,7 +21,7 @@ import { dataset, objectsOfChain, storeOf } from '../store/packed-chain.ts'
 const blocks = 17 * 256 + 40
 const id = (number: number): string => Buffer.from(String(number).padEnd(32)).toString('base64url')
 const keyed = (number: number) => [{ id: id(number), bodyHash: `f1620${'5'.repeat(64)}` }]
-const objects = objectsOfChain(blocks, keyed)
+const objects = objectsOfChain(blocks, { ids: keyed })
 const commits = objects.map(({ key }) => packableOf(key)).filter((asked) => asked?.kind === 'commits')
 
 let loose: ObjectStore

@@ -24,9 +24,9 @@ afterAll(() => rm(data, { recursive: true, force: true }))
 
 test('packs what is full, once, and tells of each dataset', async () => {
   const first = await runCommand(['pack', '--data', data])
-  expect(first).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":2}\n' })
+  expect(first).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":2,"swept":0}\n' })
   const again = await runCommand(['pack', 'acme/long', '--data', data])
-  expect(again).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0}\n' })
+  expect(again).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0,"swept":0}\n' })
   const folder = join(dataPaths(data).store, datasetKey(dataset))
   expect(await readdir(join(folder, 'packs', '0'))).toEqual(['0', '1'])
   // Slices of these chains are no Parquet files, so only the packs are asked for here.

@@ -33,6 +33,8 @@ export interface ChainSpec {
   readonly onBlock?: (number: number, memory: IdMemory) => void
   /** Every block names a slice of 10 rows, which nobody stores. */
   readonly slices?: boolean
+  /** What block `number` says its slice's size is; 1,000 bytes by default. */
+  readonly sliceBytes?: (number: number) => number
 }
 
 export interface StoredObject {
@@ -48,7 +50,14 @@ export function nameObject(dataset: string, alias: string): StoredObject {
 
 /** What a builder would have stored of a chain, but for slices, heads and names. */
 export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
-  const { dataset, blocks, ids = () => [], atMs = (number) => (number + 1) * 1000, slices = true } = spec
+  const {
+    dataset,
+    blocks,
+    ids = () => [],
+    atMs = (number) => (number + 1) * 1000,
+    slices = true,
+    sliceBytes = () => 1000,
+  } = spec
   const header: CreateHeader = {
     kind: 'create',
     writer: 'w',
@@ -97,7 +106,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
       kind: 'AddData',
       ...(tip.chain.checkpoint === undefined ? {} : { prevCheckpoint: tip.chain.checkpoint.physicalHash }),
       ...(tip.chain.lastOffset === undefined ? {} : { prevOffset: tip.chain.lastOffset }),
-      ...(slices ? { newData: sliceOf(number) } : {}),
+      ...(slices ? { newData: sliceOf(number, sliceBytes(number)) } : {}),
       newCheckpoint: checkpoint,
       newSourceState: {
         sourceName: 'default',
@@ -114,13 +123,13 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
   }
 }
 
-function sliceOf(number: number): NonNullable<AddData['newData']> {
+function sliceOf(number: number, size: number): NonNullable<AddData['newData']> {
   const hash = sha3Hash(utf8(`slice ${number}`))
   return {
     logicalHash: `f9680c00120${hash.slice(5)}`,
     physicalHash: hash,
     offsetInterval: { start: number * 10, end: number * 10 + 9 },
-    size: 1000,
+    size,
   }
 }
 

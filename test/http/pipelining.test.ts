@@ -4,9 +4,8 @@
 import { connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { registerConnections } from '../../src/http/connections.ts'
+import { ConnectionTurns } from '../../src/http/connections.ts'
 import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 import { startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'limit-caller-request-rate': 100_000 })
@@ -44,7 +43,12 @@ test('wait for the one before them, so that a slow answer holds back those behin
 
 test('are read no further than one chunk while the one before them is handled, and lose nothing by it', async () => {
   const app = fastify()
-  registerConnections(app, systemClock)
+  const turns = new ConnectionTurns()
+  app.addHook('onRequest', ({ raw }, _reply, done) => turns.take(raw, done))
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
+    done()
+    turns.pass(raw)
+  })
   let handled = 0
   let answer: (() => void) | undefined
   let served: Socket | undefined

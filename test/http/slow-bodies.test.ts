@@ -27,7 +27,11 @@ async function open(
     for await (const chunk of payload) read.push(chunk.toString())
     return read.join('')
   })
-  registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond } })
+  const bodies = registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond } })
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    bodies.begin(raw)
+    done()
+  })
   app.setErrorHandler((error, _request, reply) =>
     reply
       .code(408)

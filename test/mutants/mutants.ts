@@ -54,6 +54,11 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/replica/merged.test.ts',
   },
   {
+    name: 'loose copies go before their pack is durable',
+    to: '',
+    unit: 'test/store/pack-crash.test.ts',
+  },
+  {
     name: 'no fsync of the log',
     to: '    this.#noteFrames(messages)',
   },

@@ -1,5 +1,5 @@
-// A chain of a real node is packed by `proofstream pack`, and then lives in packs alone (but for its slices, which the
-// engine reads as files): every answer, object, receipt and proof is the one that it was, and the chain grows on.
+// A chain of a real node is packed and swept by `proofstream pack --sweep`, and then lives in packs alone: every answer,
+// object, file, receipt and proof is the one that it was, and the chain grows on.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,9 +34,22 @@ beforeAll(async () => {
 })
 afterAll(() => rm(data, { recursive: true, force: true }))
 
+const statements = [
+  `select count(*) as c, sum(n) as s, min("offset") as o from "${alias}"`,
+  `select avg(n / 3) as a, stddev(n) as d from "${alias}"`,
+  `select * from "${alias}" order by "offset" desc limit 7`,
+  `select n from "${alias}" where "offset" between 40 and 44`,
+]
+
 /** All that can be asked of the chain: its blocks page by page, every object, its rows, one receipt. */
 async function questionsOf(live: LiveNode): Promise<string[]> {
-  const paths = [`/${alias}/refs/head`, `/${alias}/metadata`, `/${alias}/tail?limit=300`, `/receipts/${receipt}`]
+  const paths = [
+    `/${alias}/refs/head`,
+    `/${alias}/metadata`,
+    `/${alias}/tail?limit=300`,
+    `/${alias}/export?format=csv`,
+    `/receipts/${receipt}`,
+  ]
   for (let next = ''; ; ) {
     const path = `/${alias}/blocks?limit=100${next === '' ? '' : `&before=${next}`}`
     paths.push(path)
@@ -59,30 +72,22 @@ async function answersOf(live: LiveNode): Promise<string[]> {
     const { status, bytes } = await live.call(path)
     answers.push(`${path} ${status} ${Buffer.from(bytes).toString('base64')}`)
   }
-  const { text } = await live.query(`select count(*) as c, sum(n) as s, min("offset") as o from "${alias}"`)
-  return [...answers, text]
+  for (const sql of statements) answers.push((await live.query(sql)).text)
+  return answers
 }
 
 test('a packed chain answers as it did, proves what it proved, and grows', async () => {
   expect(before.filter((answer) => / [45]\d\d /.test(answer.slice(0, 200)))).toEqual([])
   expect(before.length).toBeGreaterThan(3 * posts)
-  expect(await runCommand(['pack', '--data', data])).toMatchObject({
+  expect(await runCommand(['pack', '--sweep', '--data', data])).toMatchObject({
     code: 0,
-    stdout: `{"dataset":"${alias}","packs":1}\n`,
+    stdout: `{"dataset":"${alias}","packs":1,"swept":254}\n`,
   })
   const datasets = join(data, 'store', 'datasets')
   const dataset = join(datasets, (await readdir(datasets))[0] ?? '')
   // The last commits of the chain are in no pack.
-  const isPacked = (name: string): boolean => Number(name) < 256
-  for (const name of (await readdir(join(dataset, 'commits'))).filter(isPacked))
-    await rm(join(dataset, 'commits', name))
-  const blocks = before.map((answer) => answer.split(' ')[0] ?? '')
-  const ofTail = new Set(blocks.slice(0, 4 + 1 + 3 * 30).map((path) => path.split('/').at(-1)))
-  for (const folder of ['blocks', 'checkpoints']) {
-    for (const name of await readdir(join(dataset, folder)))
-      if (!ofTail.has(name)) await rm(join(dataset, folder, name))
-  }
-  expect((await readdir(join(dataset, 'blocks'))).length).toBeLessThan(40)
+  for (const folder of ['blocks', 'checkpoints', 'commits', 'data'])
+    expect((await readdir(join(dataset, folder))).length).toBeLessThan(40)
   const report = await checkStore(data)
   expect([report.ok, report.datasets[0]?.packs, report.datasets[0]?.rows]).toEqual([true, 1, posts])
 

@@ -1,12 +1,15 @@
 // Invariant: wherever a loss of power stops the making of a pack, the store is sound, nothing is taken from it, and the
-// pack is made by the next try. Method: a disk that forgets every name that was not fsynced, stopped at each kind of step.
+// pack is made by the next try; wherever it stops a sweep, each object is found, and the next sweep goes on. Method: a disk that forgets every name that was not fsynced, stopped at each kind of step.
 
 import { expect, test } from 'vitest'
 import { checkPacks } from '../../src/fsck/packs.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { commitsPrefix } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { withPacks } from '../../src/store/packed-store.ts'
 import { listPacks } from '../../src/store/packs.ts'
+import { putLog } from '../../src/store/records.ts'
+import { markSwept, sweepChain } from '../../src/store/sweep.ts'
 import { packChain } from '../../src/store/write-pack.ts'
 import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 import { dataset, objectsOfChain, putAll, storeOf } from './packed-chain.ts'
@@ -49,4 +52,67 @@ test('a loss of power at any step of packing does no harm', async () => {
   const store = await opened()
   expect(await listPacks(store, dataset)).toEqual(expected)
   expect(await checkPacks(store, dataset, () => expect.unreachable())).toBe(1)
+})
+
+test('a loss of power at any step of a sweep does no harm', async () => {
+  const disk = new SimulatedDisk([`${root}/.tmp`])
+  const opened = async (): Promise<ObjectStore> => withPacks(await openDirectoryStore(root, disk.files))
+  const first = await opened()
+  await putLog(first, { id: 'log', kind: 'file', partitions: 1 })
+  await putAll(first, objects)
+  await packChain(first, dataset, 258)
+  let stops = 0
+  for (let steps = 0; ; steps += 11, stops++) {
+    const store = await opened()
+    let taken = 0
+    disk.before = () => {
+      if (taken++ >= steps) throw systemError('POWER')
+    }
+    const outcome = await markSwept(store)
+      .then(() => sweepChain(store, dataset, { beforeMs: Number.POSITIVE_INFINITY }))
+      .then(
+        () => 'swept' as const,
+        () => 'stopped' as const,
+      )
+    disk.before = () => {}
+    let number = 0
+    disk.crash(() => (number++ * 7 + steps) % 3 === 0)
+    const after = await opened()
+    for (const { key, bytes } of objects) expect(await after.get(key)).toEqual(bytes)
+    if (outcome === 'swept') break
+  }
+  expect(stops).toBeGreaterThan(20)
+  const store = await opened()
+  expect(await checkPacks(store, dataset, () => expect.unreachable())).toBe(1)
+  expect((await store.list(commitsPrefix(dataset))).length).toBe(263 - 256)
+})
+
+test('nothing goes before a pack is durable that another process has left named alone', async () => {
+  for (const folder of ['packs/files', 'packs/0']) {
+    const disk = new SimulatedDisk([`${root}/.tmp`])
+    const opened = async (): Promise<ObjectStore> => withPacks(await openDirectoryStore(root, disk.files))
+    const store = await opened()
+    await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
+    await putAll(store, objects)
+    await markSwept(store)
+    // The process that packs hangs before its names are on the platter, and another one sweeps.
+    const hung: Promise<unknown>[] = []
+    const seen = new Promise<void>((resolve) => {
+      disk.before = (operation, path) => {
+        if (operation !== 'syncDirectory' || !path.endsWith(folder)) return undefined
+        resolve()
+        disk.before = () => {}
+        const never = new Promise<void>(() => {})
+        hung.push(never)
+        return never
+      }
+    })
+    void packChain(store, dataset, 258)
+    await seen
+    if (folder === 'packs/files') await packChain(await opened(), dataset, 258)
+    await sweepChain(await opened(), dataset, { beforeMs: Number.POSITIVE_INFINITY })
+    disk.crash(() => false)
+    const after = await opened()
+    for (const { key, bytes } of objects) expect(await after.get(key)).toEqual(bytes)
+  }
 })

@@ -10,8 +10,11 @@ import { type ChainSpec, chainObjects, nameObject, type StoredObject } from '../
 export const dataset = `did:odf:fed01${'7'.repeat(64)}`
 
 /** Every stored object of a chain of `blocks` AddData blocks after those of its creation, each with a slice. */
-export function objectsOfChain(blocks: number, ids?: ChainSpec['ids']): readonly StoredObject[] {
-  const objects = [...chainObjects({ dataset, blocks, ...(ids === undefined ? {} : { ids }) })]
+export function objectsOfChain(
+  blocks: number,
+  spec: Pick<ChainSpec, 'ids' | 'sliceBytes'> = {},
+): readonly StoredObject[] {
+  const objects = [...chainObjects({ dataset, blocks, ...spec })]
   for (let number = 0; number < blocks; number++) {
     const bytes = utf8(`slice ${number}`)
     objects.push({ key: dataKey(dataset, sha3Hash(bytes)), bytes })
@@ -19,9 +22,9 @@ export function objectsOfChain(blocks: number, ids?: ChainSpec['ids']): readonly
   return objects
 }
 
-/** A store that holds `objects`, a name and the head. */
-export async function storeOf(objects: readonly StoredObject[]): Promise<ObjectStore> {
-  const store = openMemoryStore()
+/** A store that holds `objects`, a name and the head; `nowMs` tells when objects are stored. */
+export async function storeOf(objects: readonly StoredObject[], nowMs?: () => number): Promise<ObjectStore> {
+  const store = openMemoryStore(nowMs)
   await putAll(store, objects)
   return store
 }

@@ -1,5 +1,5 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
-// `pack`: packs its long chains.
+// `pack`: packs its long chains; `--sweep` then removes the loose copies of what is packed.
 // `chaos`: a node of this very program, on a new temporary directory, is killed again and again under load; then the
 // history of all callers and the store are judged.
 
@@ -64,17 +64,22 @@ export async function fsck(
 /** Options that say where the store is, and which dataset is meant: all by default. */
 export interface PackCommand extends NodeOptions {
   readonly dataset: string | undefined
+  /** Remove the loose copies too. */
+  readonly sweep: boolean | undefined
 }
 
 /** Packs the chains of a store. Throws CommandFailure (verification failed) when one of them is damaged. */
-export async function pack(context: CommandContext, { dataset, flags, configFile }: PackCommand): Promise<number> {
+export async function pack(
+  context: CommandContext,
+  { dataset, sweep, flags, configFile }: PackCommand,
+): Promise<number> {
   const { packDatasets } = await import('../../repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const packed = await packDatasets(config, dataset)
+  const packed = await packDatasets(config, { alias: dataset, sweep })
   printObjects(
     context.form,
-    ['dataset', 'packs'],
-    packed.map(({ dataset: name, packs }) => objectOf({ dataset: name, packs })),
+    ['dataset', 'packs', 'swept'],
+    packed.map(({ dataset: name, packs, swept }) => objectOf({ dataset: name, packs, swept })),
   )
   const damaged = packed.filter(({ fault }) => fault !== undefined)
   if (damaged.length === 0) return exitCodes.done

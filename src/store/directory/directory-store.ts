@@ -25,6 +25,8 @@ const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSU
 const leftoverAgeMs = 60 * 60 * 1000
 /** Packs that stay open. */
 const openPacksMost = 64
+/** Objects that are deleted at once. */
+const parallelDeletes = 16
 
 /**
  * Opens the store in `dir`, creating it (0700) if it is missing, and deletes temporary files that a stopped process
@@ -93,10 +95,16 @@ function directoryStore(parts: Parts): ObjectStore {
     async makeDurable(prefix) {
       await present(parts.sync.sync(pathOf(root, prefix)))
     },
-    async delete(key) {
-      const path = pathOf(root, key)
-      if ((await present(files.unlink(path).then(() => true))) === undefined) return
-      await parts.sync.sync(dirname(path))
+    async delete(...keys) {
+      const directories = new Set<string>()
+      const remove = async (key: string): Promise<void> => {
+        const path = pathOf(root, key)
+        if ((await present(files.unlink(path).then(() => true))) === true) directories.add(dirname(path))
+      }
+      for (let at = 0; at < keys.length; at += parallelDeletes) {
+        await Promise.all(keys.slice(at, at + parallelDeletes).map(remove))
+      }
+      await Promise.all([...directories].map((directory) => parts.sync.sync(directory)))
     },
   }
 }
@@ -122,6 +130,9 @@ function readingStore({
     async size(key) {
       const found = await present(files.stat(pathOf(root, key)))
       return found?.isFile === true ? found.size : undefined
+    },
+    async modifiedMs(key) {
+      return (await present(files.stat(pathOf(root, key))))?.modifiedMs
     },
     async list(prefix) {
       const names = (await present(files.list(pathOf(root, prefix)))) ?? []

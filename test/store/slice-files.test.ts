@@ -1,0 +1,204 @@
+// Slices as files, whether they lie loose or in packs: the bytes are those of the chain, in bounded room, and no file goes
+// while a statement has it.
+
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
+import { must } from '../../src/lib/assert.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { HaltError, NodeError } from '../../src/model/errors.ts'
+import { openStore } from '../../src/open-storage.ts'
+import { dataKey, packFileKey } from '../../src/store/layout.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { withPacks } from '../../src/store/packed-store.ts'
+import { listPacks } from '../../src/store/packs.ts'
+import { putLog } from '../../src/store/records.ts'
+import { type SliceFileList, SliceFiles } from '../../src/store/slice-files.ts'
+import { markSwept, sweepChain } from '../../src/store/sweep.ts'
+import { packChain } from '../../src/store/write-pack.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
+import { handClock } from '../helpers/hand-clock.ts'
+import { dataset, objectsOfChain, putAll } from './packed-chain.ts'
+
+const blocks = 17 * 256
+const headSequence = blocks + 2
+/** The creation has three blocks. */
+const packedSlices = 17 * 256 - 3
+const fileBytes = 4096
+
+let home = ''
+let root = ''
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'proofstream-slices-'))
+  root = join(home, 'store')
+  // Packed and swept in memory: of a chain of this length a disk takes its time.
+  const held = withPacks(openMemoryStore())
+  await putLog(held, { id: 'log', kind: 'file', partitions: 1 })
+  await putAll(held, objectsOfChain(blocks))
+  await packChain(held, dataset, headSequence)
+  await markSwept(held)
+  await sweepChain(held, dataset, { beforeMs: 0 })
+  const disk = await openStore(root, 'write')
+  await putLog(disk, { id: 'log', kind: 'file', partitions: 1 })
+  for (const key of await keysOf(held, 'datasets')) await disk.put(key, must(await held.get(key), 'it is listed'))
+  await disk.close()
+}, 120_000)
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+async function keysOf(held: ObjectStore, prefix: string): Promise<string[]> {
+  const names = await held.list(prefix)
+  if (names.length === 0) return [prefix]
+  return (await Promise.all(names.map((name) => keysOf(held, `${prefix}/${name}`)))).flat()
+}
+
+const bytesOf = (number: number): Uint8Array => utf8(`slice ${number}`)
+const at = (number: number) => ({ hash: sha3Hash(bytesOf(number)), sizeBytes: 1000, sequence: number + 3 })
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i)
+const wanted = (numbers: readonly number[]) => ({ id: dataset, numbers, at })
+
+async function expectFiles({ path }: SliceFileList, numbers: readonly number[]): Promise<void> {
+  for (const number of numbers) expect(new Uint8Array(await readFile(path(number)))).toEqual(bytesOf(number))
+}
+
+let store: ObjectStore
+let dir = ''
+beforeEach(async () => {
+  store = await openStore(root, 'read')
+  dir = await mkdtemp(join(home, 'cache-'))
+})
+afterEach(() => store.close())
+const filesOf = (mostBytes: number, over = store, clock = systemClock): SliceFiles =>
+  new SliceFiles({ store: over, dir, mostBytes, clock })
+const plenty = 2 ** 40
+const filesIn = async (folder: string): Promise<number> =>
+  (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).length
+
+test('lie where they are as long as the loose copies of the store stay', async () => {
+  const list = await filesOf(0).open(wanted(range(0, blocks)))
+  expect(list.list).toBe(dataset)
+  expect(list.path(5)).toBe(store.localPath(dataKey(dataset, at(5).hash)))
+  list.close('done')
+})
+
+describe('of a store whose loose copies are gone', () => {
+  beforeAll(async () => {
+    const writer = await openStore(root, 'write')
+    await markSwept(writer)
+    await writer.close()
+  })
+
+  test('come out of the packs, each once; those that no pack holds lie loose', async () => {
+    const files = filesOf(plenty)
+    const first = await files.open(wanted(range(200, 300)))
+    await expectFiles(first, range(200, 300))
+    expect(await filesIn(dir)).toBe(100)
+    const { mtimeMs } = await stat(first.path(250))
+    const all = await files.open(wanted(range(0, blocks)))
+    expect(all.list).toBe(first.list)
+    expect(all.path(250)).toBe(first.path(250))
+    expect((await stat(all.path(250))).mtimeMs).toBe(mtimeMs)
+    expect(await filesIn(dir)).toBe(packedSlices)
+    await expectFiles(all, range(0, blocks))
+    expect(all.path(blocks - 1)).toContain(root)
+    for (const list of [first, all]) list.close('done')
+  })
+
+  test('make room for one another, least recently used first, never those in use', async () => {
+    const files = filesOf(3 * 256 * fileBytes)
+    const pages = [0, 1, 2, 3, 4].map((page) => range(Math.max(0, 256 * page - 3), 256 * page + 253))
+    const numbersOf = (page: number): readonly number[] => must(pages[page], 'one of them')
+    const held = await files.open(wanted(numbersOf(0)))
+    for (const page of [1, 2, 1, 3]) (await files.open(wanted(numbersOf(page)))).close('done')
+    // 2 was used before 1.
+    expect(await filesIn(dir)).toBe(3 * 256 - 3)
+    const folders = async (): Promise<string[]> => {
+      const names = await readdir(dir, { recursive: true })
+      return names
+        .filter((name) => /\/\d+$/.test(name))
+        .map((name) => name.split('/').at(-1) ?? '')
+        .sort()
+    }
+    expect(await folders()).toEqual(['0', '1', '3'])
+    const others = await Promise.all([1, 3].map((page) => files.open(wanted(numbersOf(page)))))
+    const refused = await files.open(wanted(numbersOf(4))).catch((error: unknown) => error)
+    expect(refused instanceof NodeError && refused.kind).toBe('Saturated')
+    await expectFiles(held, numbersOf(0))
+    others[0]?.close('done')
+    const last = await files.open(wanted(numbersOf(4)))
+    expect(await folders()).toEqual(['0', '3', '4'])
+    for (const list of [held, last, ...others.slice(1)]) list.close('done')
+  })
+
+  test('are refused for a statement that needs more than there may be', async () => {
+    const files = filesOf(300 * fileBytes)
+    const refused = await files.open(wanted(range(0, 600))).catch((error: unknown) => error)
+    expect(refused instanceof NodeError && refused.kind).toBe('QueryNotAllowed')
+    // What it had held is free again.
+    const list = await files.open(wanted(range(1000, 1250)))
+    await expectFiles(list, range(1000, 1250))
+    list.close('done')
+  })
+
+  test('are made once for all who ask at the same time, and made again where a reader failed', async () => {
+    const files = filesOf(plenty)
+    const lists = await Promise.all(range(0, 8).map((i) => files.open(wanted(range(i * 10, 500)))))
+    for (const list of lists) await expectFiles(list, range(80, 100))
+    expect(await filesIn(dir)).toBe(500)
+    const path = lists[0]?.path(90) ?? ''
+    await rm(path)
+    for (const [i, list] of lists.entries()) list.close(i === 7 ? 'suspect' : 'done')
+    const again = await files.open(wanted([90]))
+    expect(again.path(90)).toBe(path)
+    await expectFiles(again, [90])
+    again.close('done')
+  })
+
+  test('end with a caller who has gone', async () => {
+    const gone = AbortSignal.abort(new TypeError('gone'))
+    await expect(filesOf(plenty).open(wanted(range(0, 10)), gone)).rejects.toThrow('gone')
+  })
+
+  test('of a damaged pack are refused', async () => {
+    const files = filesOf(plenty)
+    const [pack] = await listPacks(store, dataset)
+    const key = packFileKey(dataset, must(pack, 'a pack').record.hash)
+    const damaged: ObjectStore = {
+      ...store,
+      async getRange(asked, start, end) {
+        const bytes = await store.getRange(asked, start, end)
+        return asked === key && bytes !== undefined && start < 10_000 ? bytes.map((byte) => byte ^ 1) : bytes
+      },
+    }
+    await expect(filesOf(plenty, damaged).open(wanted([0, 1]))).rejects.toThrow(HaltError)
+    const list = await files.open(wanted([0, 1]))
+    await expectFiles(list, [0, 1])
+    list.close('done')
+  })
+
+  test('come out of the pack that has taken the place of another', async () => {
+    const clock = handClock()
+    const [large] = await listPacks(store, dataset)
+    let isGone = false
+    const moving: ObjectStore = {
+      ...store,
+      list: async (prefix) => (isGone || !/\/packs(?:\/0)?$/.test(prefix) ? await store.list(prefix) : ['0']),
+      // At first it seems that another pack is there.
+      get: async (key) => {
+        const bytes = await store.get(key)
+        if (isGone || !/packs\/0\/0$/.test(key)) return bytes
+        return utf8(`{"hash":"f1620${'0'.repeat(64)}","sizeBytes":${large?.record.sizeBytes}}`)
+      },
+      getRange: async (key, start, end) => {
+        if (!key.includes(`f1620${'0'.repeat(64)}`)) return await store.getRange(key, start, end)
+        isGone = true
+        return undefined
+      },
+    }
+    const list = await filesOf(plenty, moving, clock).open(wanted(range(0, 30)))
+    await expectFiles(list, range(0, 30))
+    list.close('done')
+  })
+})
