@@ -9,7 +9,8 @@ import type { ExportOptions } from './commands/export.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
-import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import type { QueryOptions, TailOptions } from './commands/query.ts'
+import type { VerifyOptions } from './commands/verify.ts'
 import { fileFormNames } from './file-forms.ts'
 import {
   type Args,
@@ -44,6 +45,7 @@ const code = {
   log: () => import('./commands/log.ts'),
   query: () => import('./commands/query.ts'),
   serve: () => import('./commands/serve.ts'),
+  verify: () => import('./commands/verify.ts'),
 } as const
 
 export function addCommands(
@@ -255,7 +257,7 @@ function addReadCommands(program: Command, runner: Runner): void {
     .description("check a saved answer and have the node run its query again ('-': stdin)")
     .option('--offline', 'hashes and signature only: no node is asked')
     .option('--signer <did>', 'who must have signed (did:key:…)')
-    .action(runner<VerifyOptions>(async (...given) => (await code.query()).verify(...given)))
+    .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('receipt <id>')
     .description('what became of a batch')
