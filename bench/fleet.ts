@@ -20,7 +20,7 @@ const budgetBlocks = 100
 const pacedBlocks = 1_000 / 60
 /** Requests that are under way where none waits for its time. */
 const atOnce = 32
-const postsAtOnce = 20_000
+const postsAtOnce = 10_000
 
 export async function measureFleet(): Promise<Measure[]> {
   const postMicros = await postCost()
