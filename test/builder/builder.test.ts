@@ -34,6 +34,27 @@ function lastData(chain: readonly ChainBlock[]): AddData {
 }
 
 describe('a builder', () => {
+  test('commits creations of different names side by side, and of one name in the order of the log', async () => {
+    const log = openMemoryLog()
+    const store = openMemoryStore()
+    const writer = new TestWriter('w')
+    const [slow, loser, other] = [datasetId('slow'), datasetId('loser'), datasetId('other')]
+    const [put, isThere] = [store.put, async () => (await readName(store, 'acme/other')) !== undefined]
+    store.put = async (key, bytes) => {
+      // The first creation ends after the last one.
+      if (key.startsWith(`datasets/${slow}/commits/`)) await until('the other one is there', isThere)
+      return put(key, bytes)
+    }
+    await log.append(0, [
+      writer.create(slow, 'acme/name'),
+      writer.create(loser, 'ACME/name'),
+      writer.create(other, 'acme/other'),
+    ])
+    await buildAll(log, store)
+    expect(await readName(store, 'acme/name')).toMatchObject({ id: slow })
+    expect(await readName(store, 'acme/other')).toMatchObject({ id: other })
+  })
+
   test('makes a dataset from a creation and commits rows at a cut', async () => {
     const log = openMemoryLog()
     const store = openMemoryStore()

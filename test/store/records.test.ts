@@ -54,6 +54,19 @@ describe('a name', () => {
     expect(await records.readName(store, 'acme/other')).toBeUndefined()
   })
 
+  test('has freshness and layout where they are set, and is the bytes of before where they are not', () => {
+    const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
+    const plain = `"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"public"}`
+    expect(text(record)).toBe(`{${plain}`)
+    expect(nameCodec.decode(utf8(`{${plain}`))).toEqual(record)
+    const set = { ...record, freshnessMs: 5_000, layout: { sortBy: ['city', 'day'] } }
+    expect(nameCodec.decode(nameCodec.encode(set))).toEqual(set)
+    for (const layout of ['{}', '{"sortBy":[]}', '{"sortBy":[1]}', '{"by":1,"sortBy":["a"]}']) {
+      const bytes = utf8(text(set).replace('{"sortBy":["city","day"]}', layout))
+      expect(() => nameCodec.decode(bytes)).toThrow(DecodeError)
+    }
+  })
+
   test('that stands under another is an error', async () => {
     const store = openMemoryStore()
     await store.put(nameKey('acme/b'), nameCodec.encode(record))
