@@ -22,10 +22,12 @@ import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
+import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
+import { measureYear } from './year-http.ts'
 
 interface Baseline {
   readonly machine: string
@@ -58,8 +60,8 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   reuse: measureReuse,
   newest: measureNewest,
 }
-/** Parts that need more than Node.js. */
-const furtherParts: typeof parts = { kafka: measureKafka }
+/** Parts that need more than Node.js, or much time. */
+const furtherParts: typeof parts = { kafka: measureKafka, questdb: measureQuestDb, year: measureYear }
 
 function readBaseline(): Baseline | undefined {
   try {

@@ -6,7 +6,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
 import { notProvable } from '../engine/gate.ts'
-import type { Analysis, EngineTable, Listing, Stability } from '../engine/messages.ts'
+import type { Analysis, EngineAnswer, EngineTable, Listing } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
@@ -213,7 +213,7 @@ export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
   { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
-): Promise<{ output: readonly Uint8Array[]; truncated: boolean; stability: Stability }> {
+): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
     tables: bound.tables,
@@ -228,7 +228,7 @@ export async function execute(
     ...(bound.listings.length > 0 && { listings: bound.listings }),
   }
   const running = deps.engine.run(job, askingOf(deps.catalog, caller))
-  const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
+  const { data, schema, rows, truncated, stability } = await running.catch((error: unknown) =>
     deps.objects.blame(error, bound.views),
   )
   const output = outputOf({
@@ -239,7 +239,7 @@ export async function execute(
     // mutant: a cut answer is signed as whole
     truncated: truncated && saysTruncated,
   })
-  return { output, truncated, stability }
+  return { output, rows, truncated, stability }
 }
 
 /** The output of an answer as one JSON object, in parts, its members in canonical order. */
