@@ -12,8 +12,9 @@ import { type ExplainedLine, explain } from '../proof/explain.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
 import type { SignedAnswer } from '../proof/signed-answer.ts'
 import type { WorkPool } from '../work/work-pool.ts'
+import { bindQuery } from './bind.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
-import { bindQuery, execute, type ReplicaDeps } from './query.ts'
+import { execute, type ReplicaDeps } from './query.ts'
 
 export interface VerifyDeps extends ReplicaDeps {
   readonly trustedSigners: readonly string[]
