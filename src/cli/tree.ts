@@ -4,7 +4,7 @@
 import { type Command, Option } from 'commander'
 import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
-import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { CreateOptions, ListOptions, LogOptions } from './commands/dataset.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
@@ -144,11 +144,7 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .command('list')
     .description('list the datasets that you may read')
     .option('--account <name>', 'of one account')
-    .action(
-      runner<{ readonly account?: string }>(async (context, _, options) =>
-        (await code.dataset()).listDatasets(context, options),
-      ),
-    )
+    .action(runner<ListOptions>(async (context, _, options) => (await code.dataset()).listDatasets(context, options)))
   dataset
     .command('show <name>')
     .description('show the metadata of a dataset')

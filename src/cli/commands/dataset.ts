@@ -77,8 +77,12 @@ async function schemaFile(file: string): Promise<JsonValue> {
   }
 }
 
+export interface ListOptions {
+  readonly account?: string
+}
+
 /** Every dataset that the caller may read. */
-export async function listDatasets(context: CommandContext, options: { readonly account?: string }): Promise<number> {
+export async function listDatasets(context: CommandContext, options: ListOptions): Promise<number> {
   const client = await openClient(context)
   const datasets: JsonValue[] = []
   let after: string | undefined
