@@ -32,10 +32,12 @@ import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
 import { SliceTimes } from './replica/slice-times.ts'
 import {
+  mergedFolder,
   openAnswerFiles,
   openBuilder,
   openGateway,
   openLogWatch,
+  openMerged,
   openQueries,
   openSliceFiles,
   type Shared,
@@ -178,6 +180,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     replica: engine && {
       objects,
       times: new SliceTimes(store, objects),
+      ...(await openMerged(parts)),
       engine,
       nodeKey,
       catalog,
@@ -304,11 +307,12 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
   return { jobs: Math.min(4, cores), queueLimit: openJsonRequests, tasks: Math.min(8, cores + 1), heapMiB }
 }
 
-/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. */
+/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has it finds merged files again. */
 async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
   const unlock = lockDirectory(dir, 'cache')
   opened.push(async () => unlock())
   for (const name of await readdir(dir)) {
-    if (!/^(?:lock|owner)/.test(name)) await rm(join(dir, name), { recursive: true, force: true })
+    if (!/^(?:lock|owner)/.test(name) && name !== mergedFolder)
+      await rm(join(dir, name), { recursive: true, force: true })
   }
 }

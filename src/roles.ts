@@ -19,12 +19,18 @@ import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import { compressor } from './open-storage.ts'
-import { measureBuilder, measureGateway, type Metrics } from './ops/metrics.ts'
+import { measureBuilder, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
+import { MergedFiles } from './replica/merged-files.ts'
+import { MergedMaker } from './replica/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
 import { SliceFiles } from './store/slice-files.ts'
+
+/** In the cache: what lies there is found again at the next start. */
+export const mergedFolder = 'merged'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -136,7 +142,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store, sliceFilesOf(paths)],
+    dataRoots: [paths.store, sliceFilesOf(paths), mergedDir(paths)],
     logger,
     clock,
   })
@@ -151,6 +157,31 @@ export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFi
 
 function sliceFilesOf({ cache }: DataPaths): string {
   return join(cache, 'slices')
+}
+
+/** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */
+export async function openMerged(shared: Shared): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
+  const { config, paths, clock, logger, store, catalog, metrics, opened } = shared
+  const { mergedFileBytes: mostBytes, exportMs: graceMs } = config.limits
+  const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })
+  await merged.load()
+  opened.push(async () => merged.close())
+  const work = new ThreadPool({ jobs: 1, queueLimit: 1, tasks: 0, heapMiB: 512 })
+  opened.push(() => work.close())
+  const maker = new MergedMaker({ catalog, store, merged, work, clock, logger })
+  opened.push(() => maker.close())
+  measureMerged(metrics, () => ({
+    bytes: merged.bytes,
+    files: merged.files,
+    made: maker.made,
+    dropped: merged.dropped,
+    refused: merged.refused + maker.refused,
+  }))
+  return { merged, maker }
+}
+
+function mergedDir({ cache }: DataPaths): string {
+  return join(cache, mergedFolder)
 }
 
 /** The files of a replica's answers. */

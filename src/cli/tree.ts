@@ -9,7 +9,8 @@ import type { ExportOptions } from './commands/export.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
-import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import type { QueryOptions, TailOptions } from './commands/query.ts'
+import type { VerifyOptions } from './commands/verify.ts'
 import { fileFormNames } from './file-forms.ts'
 import {
   collect,
@@ -267,7 +268,7 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--signer <did>', 'who must have signed (did:key:…)')
     .action(
       runner<VerifyOptions>(async (context, [file = ''], options) =>
-        (await import('./commands/query.ts')).verify(context, file, options),
+        (await import('./commands/verify.ts')).verify(context, file, options),
       ),
     )
   program

@@ -13,6 +13,7 @@ import {
   type ChildSettings,
   type EngineAnswer,
   type FromChild,
+  type Judgement,
   type PlainError,
   type StreamEnd,
   type StreamStart,
@@ -29,6 +30,7 @@ const startMs = 30_000
 export type Outcome =
   | { readonly kind: 'ready' }
   | { readonly kind: 'analysis'; readonly analysis: Analysis }
+  | { readonly kind: 'judged'; readonly judgement: Judgement }
   | { readonly kind: 'answer'; readonly answer: EngineAnswer }
   | { readonly kind: 'streamed'; readonly end: StreamEnd }
 
@@ -170,6 +172,7 @@ export class ChildHandle {
     switch (message.kind) {
       case 'ready':
       case 'analysis':
+      case 'judged':
         return this.#finish((pending) => pending.resolve(message))
       case 'unusable':
         return this.kill(notStarted(message.reason))

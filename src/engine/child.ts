@@ -60,10 +60,11 @@ async function start(settings: ChildSettings): Promise<void> {
   flushCompileCache()
 }
 
-async function answer(message: Extract<ToChild, { kind: 'analyze' | 'run' | 'stream' }>): Promise<void> {
+async function answer(message: Extract<ToChild, { kind: 'analyze' | 'judge' | 'run' | 'stream' }>): Promise<void> {
   if (session === undefined) throw new NodeError('Internal', 'The query engine has not started.')
   if (message.kind === 'stream') return await sendStream(session, message.job)
   if (message.kind === 'run') return await sendAnswer(await session.run(message.job))
+  if (message.kind === 'judge') return await send({ kind: 'judged', judgement: await session.judge(message.of) })
   await send({ kind: 'analysis', analysis: await session.analyze(message.sql) })
 }
 

@@ -26,8 +26,10 @@ import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
+  type Case,
   type ChildSettings,
   engineVersion,
+  type Judgement,
   type PlainJob,
   type PlainStreamJob,
   type Stability,
@@ -46,7 +48,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { stabilityOf } from './stability.ts'
+import { stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -69,7 +71,7 @@ interface Plan {
 }
 
 /** What a plan depends on, beside the statement and its views. */
-type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'skip' | 'parameters'> & {
+type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'ordered' | 'skip' | 'parameters'> & {
   readonly limit: number | undefined
 }
 
@@ -112,6 +114,14 @@ export class DuckDbSession {
     })
     const narrowing = tables.length === 1 && catalogue === undefined ? narrowingOf(node, aliases) : undefined
     return { sql, tables, volatile, catalogue, listings, parameters: placed, narrowing }
+  }
+
+  /** What an analysed statement is over datasets of these columns. Throws NodeError. */
+  async judge({ sql, tables, parameters }: Case): Promise<Judgement> {
+    const statement = await this.#statement(sql)
+    const { node, sql: text, gate } = statement
+    const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
+    return { stability: stabilityIn(gate, meant, tables), takesOrder: takesOrder(node) }
   }
 
   /** Runs a job to its end. Throws NodeError. */
@@ -177,7 +187,9 @@ export class DuckDbSession {
     checkJob(statement, job)
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
     const values = JSON.stringify(job.parameters ?? [])
-    const key = [job.reproducible, job.skip, job.limit, views, values].join('\n')
+    const key = [job.reproducible || job.ordered === true, job.reproducible, job.skip, job.limit, views, values].join(
+      '\n',
+    )
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
     if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
     return plan
@@ -206,10 +218,9 @@ export class DuckDbSession {
     const names = columns.map((index) => prepared.columnName(index))
     const types = columns.map((index) => String(prepared.columnType(index)))
     prepared.destroySync()
-    const ordered = job.reproducible ? withTotalOrder(written, names.length) : written
-    const framed = await this.#rewriter.framed(ordered, job)
-    const stability =
-      gate.volatile || gate.catalogue ? 'pinned' : stabilityOf(rewritten.hasParameters ? written : node, job.tables)
+    const isOrdered = job.reproducible || job.ordered === true
+    const framed = await this.#rewriter.framed(isOrdered ? withTotalOrder(written, names.length) : written, job)
+    const stability = stabilityIn(gate, rewritten.hasParameters ? written : node, job.tables)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
   }
 
@@ -263,6 +274,10 @@ export class DuckDbSession {
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
+}
+
+function stabilityIn({ volatile, catalogue }: GateResult, node: JsonObject, tables: Case['tables']): Stability {
+  return volatile || catalogue ? 'pinned' : stabilityOf(node, tables)
 }
 
 /** Types that find the places of errors: NULL has none of its own. */

@@ -9,12 +9,14 @@ import { Lane, type Work } from './lane.ts'
 import {
   type Analysis,
   type Asking,
+  type Case,
   dialect,
   type EngineAnswer,
   type EngineJob,
   type EngineOptions,
   type EngineTable,
   engineVersion,
+  type Judgement,
   normalizerVersion,
   type OpenedFiles,
   type StreamJob,
@@ -31,6 +33,8 @@ export interface Engine {
    * `QueryTimeout`, `Saturated`, `Internal`.
    */
   analyze(sql: string, by?: Asking): Promise<Analysis>
+  /** What an analysed statement is over datasets of these columns. Throws as `run`. */
+  judge(of: Case, by: Asking): Promise<Judgement>
   /**
    * Runs a statement to its end and renders the answer. Throws NodeError `SqlUnknownName`, `SqlValue`, `SqlSyntax`,
    * `DuplicateColumn`, `NotReproducible`, `QueryNotAllowed`, `ResultTooLarge`, `QueryTimeout`, `Saturated`, `Internal`;
@@ -55,9 +59,9 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** What the gate says of a text never changes: it is remembered for this many texts of at most this length. */
+/** What is said of a text never changes: it is remembered for this many texts of at most this length. */
 const keptAnalyses = 256
-const keptCharacters = 4096
+const keptCharacters = 16_384
 
 /** A caller that may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
@@ -76,23 +80,26 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   await queries.pool.start()
   own.pool.fill()
   const analyses = new Map<string, Analysis>()
-  const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> => {
-    const known = analyses.get(sql)
-    if (known !== undefined) return known
-    const outcome = await lane.perform({ message: () => ({ kind: 'analyze', sql }), reads: [] }, by)
-    assert(outcome.kind === 'analysis', 'an analysis was asked for')
-    if (sql.length <= keptCharacters) {
-      if (analyses.size >= keptAnalyses) analyses.clear()
-      analyses.set(sql, outcome.analysis)
-    }
-    return outcome.analysis
-  }
+  const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
+    await kept(analyses, sql, async () => {
+      const outcome = await lane.perform({ message: () => ({ kind: 'analyze', sql }), reads: [] }, by)
+      assert(outcome.kind === 'analysis', 'an analysis was asked for')
+      return outcome.analysis
+    })
+  const judgements = new Map<string, Judgement>()
+  const judge = async (of: Case, by: Asking): Promise<Judgement> =>
+    await kept(judgements, JSON.stringify(of), async () => {
+      const outcome = await queries.perform({ message: () => ({ kind: 'judge', of }), reads: [] }, by)
+      assert(outcome.kind === 'judged', 'a judgement was asked for')
+      return outcome.judgement
+    })
   return {
     name: 'duckdb',
     version: engineVersion,
     normalizerVersion,
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
+    judge,
     run: async (job, by) => await run(queries, { job, reads: readsOf(job) }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) =>
@@ -108,6 +115,18 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       await Promise.all([queries.close(), own.close(), exports.close()])
     },
   }
+}
+
+/** What is remembered under a text, or found. */
+async function kept<T>(known: Map<string, T>, text: string, find: () => Promise<T>): Promise<T> {
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const found = await find()
+  if (text.length <= keptCharacters) {
+    if (known.size >= keptAnalyses) known.clear()
+    known.set(text, found)
+  }
+  return found
 }
 
 /** Ids of the datasets that a process shows something of once it has run the job. */

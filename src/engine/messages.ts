@@ -23,6 +23,20 @@ export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
 /** The class of a statement (stability.ts). */
 export type Stability = 'exact' | 'pinned'
 
+/** What a statement is over datasets of certain columns. */
+export interface Judgement {
+  readonly stability: Stability
+  /** One order of its rows takes little beside finding them. */
+  readonly takesOrder: boolean
+}
+
+/** A statement to be judged. */
+export interface Case {
+  readonly sql: string
+  readonly tables: readonly Pick<EngineTable, 'parts' | 'schema'>[]
+  readonly parameters: readonly Parameter[]
+}
+
 /** A construct of a statement and where it stands. */
 export interface Construct {
   readonly construct: string
@@ -137,6 +151,8 @@ export interface EngineJob {
   readonly tables: readonly EngineTable[]
   /** Refuse volatile statements and give every other a total order. */
   readonly reproducible: boolean
+  /** Give the statement a total order all the same. */
+  readonly ordered?: boolean
   /** Name of an output format. */
   readonly dataFormat: string
   readonly wantSchema: boolean
@@ -153,7 +169,8 @@ export interface EngineJob {
 }
 
 /** A statement whose rows go out as a file while they are found. */
-export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip' | 'parameters' | 'listings'> {
+export interface StreamJob
+  extends Pick<EngineJob, 'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'> {
   /** Name of a file format. */
   readonly format: string
   readonly options: FileOptions
@@ -276,10 +293,11 @@ export interface ChildSettings {
 /** Bytes of a streamed answer that a process sends ahead of what was taken from its parent. */
 export const streamWindowBytes = 1024 * 1024
 
-/** A process is sent one `analyze`, `run` or `stream` at a time. */
+/** A process is sent one `analyze`, `judge`, `run` or `stream` at a time. */
 export type ToChild =
   | { readonly kind: 'settings'; readonly settings: ChildSettings }
   | { readonly kind: 'analyze'; readonly sql: string }
+  | { readonly kind: 'judge'; readonly of: Case }
   | { readonly kind: 'run'; readonly job: PlainJob }
   | { readonly kind: 'stream'; readonly job: PlainStreamJob }
   /** So many bytes of a streamed answer are out of the parent's hands. */
@@ -306,6 +324,7 @@ export type FromChild =
   | { readonly kind: 'ready' }
   | { readonly kind: 'unusable'; readonly reason: string }
   | { readonly kind: 'analysis'; readonly analysis: Analysis }
+  | { readonly kind: 'judged'; readonly judgement: Judgement }
   | {
       readonly kind: 'answer'
       readonly rows: number

@@ -55,6 +55,15 @@ export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): S
   return tables.length === 0 || new Judge(node, new Map(schemas)).isExact(node) ? 'exact' : 'pinned'
 }
 
+/**
+ * True where one order of the rows takes little beside finding them: they come in that of offsets, are ordered in any case,
+ * or are made of many.
+ */
+export function takesOrder(node: JsonObject): boolean {
+  const isMade = text(node, 'type') === 'SELECT_NODE' && (isGrouped(node) || hasDistinct(node))
+  return isMade || keepsOffsetOrder(node) || hasModifier(node, (one) => text(one, 'type') === 'ORDER_MODIFIER')
+}
+
 /** Objects with a `type` and no `class` that may stand in an exact statement. */
 const knownTypes = names(`
   SELECT_NODE SET_OPERATION_NODE BASE_TABLE TABLE_FUNCTION JOIN SUBQUERY EMPTY EXPRESSION_LIST LIMIT_MODIFIER

@@ -34,10 +34,11 @@ import {
   Waiters,
   waitSeconds,
 } from './outcome.ts'
-import { demandRecords, discardBody, type TypedBody, typedBody } from './parse-body.ts'
+import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type BatchToPlace, KeyedBatches, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
+import type { TypedBody } from './reading.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandVisibility, noHead } from './refusals.ts'
 import { type Shape, type Target, targetOf } from './shape.ts'
@@ -70,6 +71,7 @@ export interface IngestRequest {
   readonly chain: DatasetChain | undefined
   readonly tokenId: string | undefined
   readonly controls: IngestControls
+  /** Its chunks are the gateway's. */
   readonly body: Readable
 }
 
@@ -219,7 +221,8 @@ export class Gateway {
       if (controls.dryRun) return { dryRun: true, records: body.rows, fields: body.shape.fields }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
-      const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
+      const soon = { pace: this.#pace, waiters: this.#parts.waiters }
+      const seconds = waitSeconds(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
       const placed = await placeTyped(this.#parts, batch, target)

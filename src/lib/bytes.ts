@@ -63,7 +63,7 @@ export function fromHex(text: string): Uint8Array | undefined {
 }
 
 /** 0 to 15; so far below 0 for a character that is no hex digit that no sum with another digit is positive. */
-function hexValue(code: number): number {
+export function hexValue(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const letter = code | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1000

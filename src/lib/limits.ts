@@ -55,6 +55,11 @@ export const limitTable = {
     unit: 'bytes',
     text: 'Parquet files kept in the cache for readers of parts; those not asked for longest go first',
   },
+  mergedFileBytes: {
+    value: 16 * 1024 * MiB,
+    unit: 'bytes',
+    text: 'merged files of small slices kept in the cache; those of datasets not asked for longest go first; 0 makes none',
+  },
   sliceFileBytes: {
     value: 4096 * MiB,
     unit: 'bytes',

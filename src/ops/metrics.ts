@@ -237,3 +237,24 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
     return newestMs / 1000
   })
 }
+
+/** Merged files of a replica, and what became of others. */
+export interface MergedLoad {
+  readonly bytes: number
+  readonly files: number
+  readonly made: number
+  readonly dropped: number
+  readonly refused: number
+}
+
+export function measureMerged(metrics: Metrics, load: () => MergedLoad): void {
+  metrics.gauge('merged_file_bytes', 'Disk that merged files of small slices take.', () => load().bytes)
+  metrics.gauge('merged_files', 'Merged files that statements may read.', () => load().files)
+  metrics.counter('merged_files_made_total', 'Merged files made and checked.', () => load().made)
+  metrics.counter('merged_files_dropped_total', 'Merged files removed to make room.', () => load().dropped)
+  metrics.counter(
+    'merged_files_refused_total',
+    'Merged files that did not fit and were removed, and ranges of slices that could not be merged.',
+    () => load().refused,
+  )
+}

@@ -10,6 +10,7 @@ import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
+import { FileList } from './file-list.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
@@ -247,7 +248,7 @@ async function jsonOf(
   const { slices } = view
   const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
   await deps.objects.checkSlices(view, run)
-  const files = viewFiles(deps.files, view, run && numbersOf(run))
+  const files = viewFiles(deps.files, new FileList(view), run && numbersOf(run))
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
   const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`

@@ -7,12 +7,13 @@ import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
+import { bindQuery, runBound, type Runnable, type Scan } from './bind.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
-import { answerTag, bindQuery, type ReplicaDeps, type Scan } from './query.ts'
+import { answerTag, type ReplicaDeps } from './query.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
 
 /** Raised when a format writes the same rows as other bytes. */
-const fileForm = 1
+const fileForm = 2
 
 /** How the rows are written. */
 export interface FileRequest {
@@ -58,12 +59,13 @@ export async function openFileQuery(
 ): Promise<OpenFile> {
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
-  const { analysis, tables, views, pinned, listings, scan } = await bindQuery(deps, request, caller)
+  const bound = await bindQuery(deps, request, caller)
+  const { analysis, ordered, views, pinned, listings, scan } = bound
   const { query, format, options, skip, limit, inOffsetOrder = false } = request
   const parameters = request.parameters && parametersJson(request.parameters)
   const job = {
     analysis,
-    tables,
+    ordered,
     format,
     options,
     skip,
@@ -90,7 +92,7 @@ export async function openFileQuery(
     rowsAtMost: limit,
     scan,
     signal: caller.signal,
-    start: async (keeping) => await startFile(deps, job, { views, caller, keeping }),
+    start: async (keeping) => await startFile(deps, job, { bound, caller, keeping }),
   }
 }
 
@@ -115,9 +117,9 @@ export async function openFileTail(
     start: async (keeping) => {
       await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
-      const tables = [tailTable(deps.files, view, run)]
-      const job = { analysis, tables, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
-      return await startFile(deps, job, { views: [view], caller, keeping })
+      const bound = { tables: [tailTable(deps.files, view, run)], overSlices: undefined, views: [view] }
+      const job = { analysis, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
+      return await startFile(deps, job, { bound, caller, keeping })
     },
   }
 }
@@ -132,12 +134,16 @@ function headsOf(views: readonly DatasetView[]): DatasetHead[] {
 }
 
 interface Run {
-  readonly views: readonly DatasetView[]
+  readonly bound: Runnable
   readonly caller: Caller
   readonly keeping: AbortSignal | undefined
 }
 
-async function startFile(deps: ReplicaDeps, job: StreamJob, { views, caller, keeping }: Run): Promise<AnswerStream> {
+async function startFile(
+  deps: ReplicaDeps,
+  job: Omit<StreamJob, 'tables'>,
+  { bound, caller, keeping }: Run,
+): Promise<AnswerStream> {
   const [wanted, by] =
     keeping === undefined
       ? [job, caller]
@@ -145,9 +151,10 @@ async function startFile(deps: ReplicaDeps, job: StreamJob, { views, caller, kee
           { ...job, isKept: true },
           { ...caller, signal: keeping },
         ]
-  const starting = deps.engine.stream(wanted, askingOf(deps.catalog, by))
-  const { start, pieces } = await starting.catch((error: unknown) => deps.objects.blame(error, views))
-  return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, views)) }
+  const run = async (tables: StreamJob['tables']): Promise<AnswerStream> =>
+    await deps.engine.stream({ ...wanted, tables }, askingOf(deps.catalog, by))
+  const { start, pieces } = await runBound(deps, bound, run)
+  return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, bound.views)) }
 }
 
 /** The same pieces; what breaks them off is looked into first. */

@@ -1,67 +1,26 @@
 // One question: gate → pin → run → output bytes → (with a proof) commitment and signature. Answers are put together here,
 // those of tail.ts and metadata.ts too, from members that are JSON text already.
 
-import type { Catalog } from '../catalog/catalog.ts'
-import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { Objects } from '../catalog/objects.ts'
-import type { Engine } from '../engine/engine.ts'
 import { notProvable } from '../engine/gate.ts'
-import type { Analysis, EngineTable, Listing, Stability } from '../engine/messages.ts'
+import type { EngineAnswer, EngineTable } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
-import type { Limits } from '../lib/limits.ts'
-import { matchParameters, parametersJson } from '../model/parameters.ts'
+import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import { jsonLayoutOf } from '../outputs/layouts.ts'
-import { demandSqlSize } from '../proof/read-proof.ts'
 import { commit } from '../proof/commitment.ts'
 import { type NodeKey, signProof } from '../proof/sign.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceFiles } from '../store/slice-files.ts'
-import { listingsFor, statementOf } from './catalog-statements.ts'
+import { type BindDeps, bindQuery, type BoundQuery, runBound, type Scan } from './bind.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
-import { askingOf, type Caller, checkPinAliases, datasetsOfPins, pinNames, pinnedList, Reader } from './pin.ts'
-import type { SliceTimes } from './slice-times.ts'
-import { chooseSlices, countRowGroups, runsOf, viewFiles } from './view-files.ts'
+import { askingOf, type Caller, checkPinAliases, Reader } from './pin.ts'
 
-export interface ReplicaDeps {
-  readonly catalog: Catalog
-  readonly store: ObjectStore
-  /** Slices as files for the engine. */
-  readonly files: SliceFiles
-  readonly engine: Engine
-  /** Checks slices before they are read. */
-  readonly objects: Objects
-  readonly times: SliceTimes
+export interface ReplicaDeps extends BindDeps {
   readonly nodeKey: NodeKey
   readonly answers: KeptAnswers
-  readonly limits: Limits
-}
-
-/** A statement whose names are bound to blocks. */
-interface BoundQuery {
-  readonly analysis: Analysis
-  readonly tables: readonly EngineTable[]
-  /** What the tables are made of. */
-  readonly views: readonly DatasetView[]
-  /** What `input.datasets` says: ordered, with the pins that the statement does not use. */
-  readonly pinned: readonly PinnedDataset[]
-  readonly listings: readonly Listing[]
-  readonly scan: Scan
-}
-
-/** How much of the datasets the engine is given, and how much there is up to the blocks; zeros where nobody asks. */
-export interface Scan {
-  readonly files: number
-  readonly filesRead: number
-  readonly rows: number
-  readonly rowsRead: number
-  readonly rowGroups: number
-  readonly rowGroupsRead: number
 }
 
 /** A query that is bound and not yet run. */
@@ -124,77 +83,6 @@ async function answerBound(
   return { body: jsonMembers(members), mediaType: mediaTypeOf(request.dataFormat), ...rest }
 }
 
-/** What is bound: a statement, and which rows of its answer are wanted, all of them where there is no limit. */
-type Bindable = Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 'pins' | 'skip'> & {
-  readonly limit: number | undefined
-  /** For a proof, made or checked. */
-  readonly isProven?: boolean
-  readonly explain?: boolean | undefined
-}
-
-/** Gates a statement, pins its names and chooses the slices that it needs. */
-export async function bindQuery(deps: ReplicaDeps, request: Bindable, caller: Caller): Promise<BoundQuery> {
-  demandSqlSize(request, deps.limits.sqlBytes)
-  const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
-  matchParameters(analysis.parameters, request.parameters)
-  const reader = new Reader(deps.catalog, caller.mayRead)
-  const datasets =
-    request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)
-  const bindings = await pinNames(reader, analysis.tables, datasets)
-  const pinned = await pinnedList(reader, datasets ?? [], bindings)
-  const views = bindings.map(({ view }) => view)
-  const tables: EngineTable[] = []
-  const scan = { files: 0, filesRead: 0, rows: 0, rowsRead: 0, rowGroups: 0, rowGroupsRead: 0 }
-  for (const { parts, view } of bindings) {
-    tables.push({ parts, ...(await tableOf(deps, view, { narrowing: analysis.narrowing, request, scan })) })
-  }
-  const listings = await listingsFor(reader, {
-    names: analysis.listings,
-    arePinned: datasets !== undefined,
-    listingRows: deps.limits.listingRows,
-  })
-  return { analysis, tables, views, pinned, listings, scan }
-}
-
-/** What binding a table is told, and what it adds to the scan. */
-interface TableRequest {
-  readonly narrowing: Analysis['narrowing']
-  readonly request: Bindable
-  readonly scan: { -readonly [K in keyof Scan]: Scan[K] }
-}
-
-/** The data behind a name: slices that were checked. */
-async function tableOf(
-  deps: ReplicaDeps,
-  view: DatasetView,
-  { narrowing, request, scan }: TableRequest,
-): Promise<Omit<EngineTable, 'parts'>> {
-  const { skip, limit, parameters, isProven = false } = request
-  // mutant: a proof is of fewer rows than decide its answer
-  const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
-  const wanted = isAllowed ? { narrowing, parameters: parameters?.values ?? [], skip, limit } : undefined
-  const chosen = wanted && (await chooseSlices(deps.times, view, wanted))
-  const runs = chosen === undefined ? [{ from: 0, to: view.slices.length }] : runsOf(chosen.numbers)
-  for (const run of runs) await deps.objects.checkSlices(view, run)
-  if (request.explain === true) {
-    const groups = await countRowGroups(deps.times, view, { wanted, chosen })
-    const rowsIn = (number: number): number =>
-      (view.slices.at(number)?.end ?? -1) - (view.slices.at(number)?.start ?? 0) + 1
-    scan.files += view.slices.length
-    scan.filesRead += chosen?.numbers.length ?? view.slices.length
-    scan.rows += view.rows
-    scan.rowsRead += chosen?.numbers.reduce((sum, number) => sum + rowsIn(number), 0) ?? view.rows
-    scan.rowGroups += groups.all
-    scan.rowGroupsRead += groups.read
-  }
-  return {
-    dataset: view.id,
-    files: viewFiles(deps.files, view, chosen?.numbers),
-    schema: view.schema,
-    ...(chosen?.leastOffset !== undefined && { leastOffset: chosen.leastOffset }),
-  }
-}
-
 /** How a bound statement is run and its output spelled. */
 interface Execution {
   readonly bound: BoundQuery
@@ -213,11 +101,11 @@ export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
   { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
-): Promise<{ output: readonly Uint8Array[]; truncated: boolean; stability: Stability }> {
+): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
-    tables: bound.tables,
     reproducible: forProof,
+    ordered: bound.ordered,
     dataFormat: request.dataFormat,
     wantSchema: withSchema,
     keyOrder: 'canonical' as const,
@@ -227,10 +115,9 @@ export async function execute(
     ...(request.parameters && { parameters: request.parameters.values }),
     ...(bound.listings.length > 0 && { listings: bound.listings }),
   }
-  const running = deps.engine.run(job, askingOf(deps.catalog, caller))
-  const { data, schema, truncated, stability } = await running.catch((error: unknown) =>
-    deps.objects.blame(error, bound.views),
-  )
+  const run = async (tables: readonly EngineTable[]): Promise<EngineAnswer> =>
+    await deps.engine.run({ ...job, tables }, askingOf(deps.catalog, caller))
+  const { data, schema, rows, truncated, stability } = await runBound(deps, bound, run)
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,
@@ -239,7 +126,7 @@ export async function execute(
     // mutant: a cut answer is signed as whole
     truncated: truncated && saysTruncated,
   })
-  return { output, truncated, stability }
+  return { output, rows, truncated, stability }
 }
 
 /** The output of an answer as one JSON object, in parts, its members in canonical order. */

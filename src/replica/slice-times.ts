@@ -1,5 +1,6 @@
 // Row groups and event times of slices, as their footers say: the least and the greatest time of each slice is read once, of
-// slices that were checked, when a statement first chooses rows by time. Derived, in memory, bounded.
+// slices that were checked, when a statement first chooses rows by time. Derived, in memory, bounded. Of merged files
+// merged-files.ts knows them.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
@@ -9,6 +10,7 @@ import type { DatasetId } from '../model/events.ts'
 import { footerBytes, type GroupTimes, groupTimes } from '../parquet/time-range.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceRun } from './file-list.ts'
 
 /** Slices of which this is remembered: 24 bytes each. */
 const slicesMost = 2_000_000
@@ -21,9 +23,10 @@ const endBytes = 16 * 1024
 const perSlice = 3
 
 interface Times {
-  /** Slices that are read: the first so many. */
-  known: number
-  /** Least and greatest time of each, infinite where they are not known, and how many row groups it has. */
+  /**
+   * Least and greatest time of each slice, infinite where its footer has none, and how many row groups it has: none while
+   * it was not read.
+   */
   numbers: Float64Array
   reading: Promise<unknown>
 }
@@ -33,8 +36,15 @@ interface SliceFacts extends Omit<GroupTimes, 'rows'> {
   readonly groups: number
 }
 
-/** What is known of the slices of a view. */
+/** What is known of the slices, or the files, of a view. */
 export type FactsOf = (number: number) => SliceFacts
+
+/** What the row groups of a file say of it. */
+export function factsOfGroups(groups: readonly GroupTimes[]): SliceFacts {
+  const min = groups.reduce((least, group) => Math.min(least, group.min), Number.POSITIVE_INFINITY)
+  const max = groups.reduce((most, group) => Math.max(most, group.max), Number.NEGATIVE_INFINITY)
+  return { min, max, groups: groups.length }
+}
 
 export class SliceTimes {
   readonly #store: ObjectStore
@@ -48,15 +58,17 @@ export class SliceTimes {
   }
 
   /**
-   * Least and greatest event time of each slice, in milliseconds since 1970, or infinite; undefined for more slices than are
-   * remembered. Throws HaltError `ChainBroken` for a slice that is not what its block says.
+   * Least and greatest event time of each slice of `runs`, in milliseconds since 1970, or infinite; undefined for more slices
+   * than are remembered. Throws HaltError `ChainBroken` for a slice that is not what its block says.
    */
-  async of(view: DatasetView): Promise<FactsOf | undefined> {
+  async of(view: DatasetView, runs: readonly SliceRun[]): Promise<FactsOf | undefined> {
     if (view.slices.length > slicesMost) return undefined
-    const times = this.#held.get(view.id) ?? { known: 0, numbers: new Float64Array(), reading: Promise.resolve() }
+    const times = this.#held.get(view.id) ?? { numbers: new Float64Array(), reading: Promise.resolve() }
     this.#held.delete(view.id)
     this.#held.set(view.id, times)
-    const readOn = async (): Promise<void> => await this.#readOn(view, times)
+    const readOn = async (): Promise<void> => {
+      for (const run of runs) await this.#read(view, times, run)
+    }
     times.reading = times.reading.then(readOn, readOn)
     await times.reading
     this.#dropOldest()
@@ -78,34 +90,37 @@ export class SliceTimes {
     return groupTimes(bytes <= end.length ? end : await read(bytes), vocabulary.eventTimeColumn)
   }
 
-  async #readOn(view: DatasetView, times: Times): Promise<void> {
+  async #read(view: DatasetView, times: Times, run: SliceRun): Promise<void> {
     const { slices } = view
-    if (times.known >= slices.length) return
-    await this.#objects.checkSlices(view, { from: times.known, to: slices.length })
     if (times.numbers.length < perSlice * slices.length) {
       const grown = new Float64Array(perSlice * Math.ceil(slices.length * 1.25))
       grown.set(times.numbers)
       times.numbers = grown
     }
-    while (times.known < slices.length) {
-      const from = times.known
-      const group = slices.slice(from, Math.min(from + parallelReads, slices.length))
-      const read = await Promise.all(group.map(async (slice) => await this.groupsOf(view, slice)))
+    const isKnown = (number: number): boolean => times.numbers[perSlice * number + perSlice - 1] !== 0
+    for (let from = run.from; from < run.to; ) {
+      if (isKnown(from)) {
+        from++
+        continue
+      }
+      const to = Math.min(from + parallelReads, run.to)
+      await this.#objects.checkSlices(view, { from, to })
+      const read = await Promise.all(slices.slice(from, to).map(async (slice) => await this.groupsOf(view, slice)))
       for (const [at, groups] of read.entries()) {
-        const min = Math.min(...groups.map((one) => one.min))
-        const max = Math.max(...groups.map((one) => one.max))
+        const { min, max } = factsOfGroups(groups)
         times.numbers.set([min, max, groups.length], perSlice * (from + at))
       }
-      times.known = from + group.length
+      from = to
     }
   }
 
   #dropOldest(): void {
-    let slices = [...this.#held.values()].reduce((sum, { known }) => sum + known, 0)
-    for (const [id, { known }] of this.#held) {
-      if (slices <= slicesMost) return
+    const slicesOf = ({ numbers }: Times): number => numbers.length / perSlice
+    let slices = [...this.#held.values()].reduce((sum, times) => sum + slicesOf(times), 0)
+    for (const [id, times] of this.#held) {
+      if (slices <= slicesMost || this.#held.size === 1) return
       this.#held.delete(id)
-      slices -= known
+      slices -= slicesOf(times)
     }
   }
 }

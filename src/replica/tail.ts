@@ -6,10 +6,11 @@ import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
+import { FileList, type SliceRun } from './file-list.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
-import { numbersOf, type SliceRun, viewFiles } from './view-files.ts'
+import { numbersOf, viewFiles } from './view-files.ts'
 
 interface TailRequest {
   readonly alias: string
@@ -38,8 +39,9 @@ export function tailWindow(
 }
 
 /** The table of the statement of every tail. */
-export function tailTable(files: SliceFiles, view: DatasetView, run: SliceRun): EngineTable {
-  return { parts: ['tail'], dataset: view.id, files: viewFiles(files, view, numbersOf(run)), schema: view.schema }
+export function tailTable(slices: SliceFiles, view: DatasetView, run: SliceRun): EngineTable {
+  const files = viewFiles(slices, new FileList(view), numbersOf(run))
+  return { parts: ['tail'], dataset: view.id, files, schema: view.schema }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */

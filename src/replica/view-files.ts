@@ -1,5 +1,5 @@
-// The slices that a view is made of: all of a dataset up to its block, or those of them that can hold a row which the
-// statement needs (engine/narrowing.ts reads that from its tree). Leaving a slice out never changes an answer: what each
+// The files that a view is made of: all of a dataset up to its block, or those of them that can hold a row which the
+// statement needs (engine/narrowing.ts reads that from its tree). Leaving a file out never changes an answer: what each
 // row left out would have met is known, and cannot fail (docs/decisions/query-engine.md).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
@@ -10,21 +10,23 @@ import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { type DataType, innerType } from '../model/schema.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
-import type { FactsOf, SliceTimes } from './slice-times.ts'
+import type { FileList, SliceRun } from './file-list.ts'
+import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
 
-/** Numbers `[from, to)` of slices. */
-export interface SliceRun {
-  readonly from: number
-  readonly to: number
-}
-
-/** The files of a view: the slices of `view` in chain order, or those of them that `only` numbers. */
-export function viewFiles(files: SliceFiles, { id, slices }: DatasetView, only?: readonly number[]): EngineFiles {
-  const at = (number: number): SliceRef => must(slices.at(number), 'a view has the slices of its chain up to its block')
-  const of = { to: slices.length, ...(only && { only }) }
+/** The files of a view in offset order, or those of them that `only` numbers. */
+export function viewFiles(slices: SliceFiles, files: FileList, only?: readonly number[]): EngineFiles {
+  const { id, slices: refs } = files.view
+  const of = { to: files.length, ...(only && { only }) }
+  const at = (number: number): SliceRef => must(refs.at(number), 'a view has the slices of its chain up to its block')
   const open = async (signal: AbortSignal): Promise<OpenedFiles> => {
-    const numbers = only ?? numbersOf({ from: 0, to: slices.length })
-    return { ...of, ...(await files.open({ id, numbers, at }, signal)) }
+    const places = (only ?? numbersOf({ from: 0, to: files.length })).map((number) => files.placeOf(number))
+    const numbers = places.filter(({ merged }) => merged === undefined).map(({ from }) => from)
+    const { list, path, close } = await slices.open({ id, numbers, at }, signal)
+    const pathOf = (number: number): string => {
+      const { merged, from } = files.placeOf(number)
+      return merged?.path ?? path(from)
+    }
+    return { ...of, list: `${list}${files.mergedName}`, path: pathOf, close }
   }
   return { ...of, list: id, path: () => must<string>(undefined, 'the files of a view are opened first'), open }
 }
@@ -54,36 +56,35 @@ export interface Wanted {
   readonly limit: number | undefined
 }
 
-/** Slices of a view, ascending, at least one; of their rows, those below `leastOffset` do not matter. */
-export interface ChosenSlices extends Pick<EngineTable, 'leastOffset'> {
+/** Files of a view, ascending, at least one; of their rows, those below `leastOffset` do not matter. */
+export interface ChosenFiles extends Pick<EngineTable, 'leastOffset'> {
   readonly numbers: readonly number[]
 }
 
-/** The slices that can hold a row which is needed; undefined for all of them. Throws as `SliceTimes`. */
-export async function chooseSlices(
+/** The files that can hold a row which is needed; undefined for all of them. Throws as `SliceTimes`. */
+export async function chooseFiles(
   times: Pick<SliceTimes, 'of'>,
-  view: DatasetView,
+  files: FileList,
   wanted: Wanted,
-): Promise<ChosenSlices | undefined> {
-  if (view.slices.length === 0 || view.schema === undefined) return undefined
-  const terms = termsOf(view, wanted)
+): Promise<ChosenFiles | undefined> {
+  if (files.length === 0 || files.view.schema === undefined) return undefined
+  const terms = termsOf(files.view, wanted)
   if (terms === undefined) return undefined
   const { first } = wanted.narrowing
   const chosen =
     first === undefined
-      ? { numbers: await matching(times, view, terms) }
-      : await firstSlices(times, view, { column: first.column, descending: first.descending, rows: terms.rows })
-  if (chosen === undefined || (chosen.numbers.length === view.slices.length && !('leastOffset' in chosen)))
-    return undefined
-  return { ...chosen, numbers: withSchema(view, chosen.numbers) }
+      ? { numbers: await matching(times, files, terms) }
+      : await firstFiles(times, files, { column: first.column, descending: first.descending, rows: terms.rows })
+  if (chosen === undefined || (chosen.numbers.length === files.length && !('leastOffset' in chosen))) return undefined
+  return { ...chosen, numbers: withSchema(files, chosen.numbers) }
 }
 
-/** The last slice says which columns there are, unless one that is chosen has them all. */
-function withSchema({ slices, schemaSequence }: DatasetView, numbers: readonly number[]): readonly number[] {
+/** The last file says which columns there are, unless one that is chosen has them all. */
+function withSchema(files: FileList, numbers: readonly number[]): readonly number[] {
   const last = numbers.at(-1)
-  const sequence = last === undefined ? undefined : slices.at(last)?.sequence
-  const isComplete = last === slices.length - 1 || (sequence !== undefined && sequence > schemaSequence)
-  return isComplete ? numbers : [...numbers, slices.length - 1]
+  const isLast = last === files.length - 1
+  const isComplete = isLast || (last !== undefined && files.at(last).sequence > files.view.schemaSequence)
+  return isComplete ? numbers : [...numbers, files.length - 1]
 }
 
 /** What rows must be like, closed at both ends, and how many are needed. */
@@ -205,14 +206,14 @@ function timeBounds(text: string): Interval | undefined {
 /** Footers cut finer units off: a millisecond on either side. */
 const footerMs = 1
 
-async function matching(times: Pick<SliceTimes, 'of'>, view: DatasetView, terms: Terms): Promise<number[]> {
+async function matching(times: Pick<SliceTimes, 'of'>, files: FileList, terms: Terms): Promise<number[]> {
   const [least, most] = terms.offsets
-  const from = least <= 0 ? 0 : numberFrom(view, least)
-  const to = most < 0 ? 0 : Math.min(view.slices.length, numberFrom(view, most) + 1)
+  const from = least <= 0 ? 0 : numberFrom(files, least)
+  const to = most < 0 ? 0 : Math.min(files.length, numberFrom(files, most) + 1)
   const numbers = numbersOf({ from, to })
   const [earliest, latest] = terms.times
   if (earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY) return numbers
-  const factsOf = await times.of(view)
+  const factsOf = await factsOfFiles(times, files)
   if (factsOf === undefined) return numbers
   return numbers.filter((number) => {
     const { min, max } = factsOf(number)
@@ -220,9 +221,19 @@ async function matching(times: Pick<SliceTimes, 'of'>, view: DatasetView, terms:
   })
 }
 
-/** Number of the slice with the row at `offset`; that of a slice to come for one beyond the last. */
-function numberFrom({ slices, rows }: DatasetView, offset: number): number {
-  return offset >= rows ? slices.length : slices.numberWith(Math.floor(offset))
+/** What is known of the files; undefined for more slices than are remembered. */
+async function factsOfFiles(times: Pick<SliceTimes, 'of'>, files: FileList): Promise<FactsOf | undefined> {
+  const ofSlice = await times.of(files.view, files.looseRuns())
+  if (ofSlice === undefined) return undefined
+  return (number) => {
+    const { merged, from } = files.placeOf(number)
+    return merged === undefined ? ofSlice(from) : factsOfGroups(merged.groups)
+  }
+}
+
+/** Number of the file with the row at `offset`; that of a file to come for one beyond the last. */
+function numberFrom(files: FileList, offset: number): number {
+  return offset >= files.view.rows ? files.length : files.numberWith(Math.floor(offset))
 }
 
 interface FirstRows {
@@ -231,40 +242,41 @@ interface FirstRows {
   readonly rows: number
 }
 
-/** The slices with the first rows in the order of offsets or of event time. */
-async function firstSlices(
+/** The files with the first rows in the order of offsets or of event time. */
+async function firstFiles(
   times: Pick<SliceTimes, 'of'>,
-  view: DatasetView,
+  files: FileList,
   { column, descending, rows }: FirstRows,
-): Promise<ChosenSlices | undefined> {
+): Promise<ChosenFiles | undefined> {
+  const { view } = files
   const name = columnKind(view.vocabulary, column)
   if (name === undefined || !(rows < view.rows)) return undefined
   if (name === 'offsets') {
-    if (!descending) return { numbers: numbersOf({ from: 0, to: rows === 0 ? 0 : numberFrom(view, rows - 1) + 1 }) }
+    if (!descending) return { numbers: numbersOf({ from: 0, to: rows === 0 ? 0 : numberFrom(files, rows - 1) + 1 }) }
     const leastOffset = view.rows - rows
-    return { numbers: numbersOf({ from: numberFrom(view, leastOffset), to: view.slices.length }), leastOffset }
+    return { numbers: numbersOf({ from: numberFrom(files, leastOffset), to: files.length }), leastOffset }
   }
-  const factsOf = await times.of(view)
-  return factsOf && { numbers: firstByTime(view, factsOf, { descending, rows }) }
+  const factsOf = await factsOfFiles(times, files)
+  return factsOf && { numbers: firstByTime(files, factsOf, { descending, rows }) }
 }
 
 /**
- * With the slices that surely hold so many rows at or before some time in the order, each slice that reaches that far: no
+ * With the files that surely hold so many rows at or before some time in the order, each file that reaches that far: no
  * other has one of the first rows, nor one that ties with the last of them.
  */
 function firstByTime(
-  { slices }: DatasetView,
+  files: FileList,
   factsOf: FactsOf,
   { descending, rows }: Pick<FirstRows, 'descending' | 'rows'>,
 ): number[] {
-  const numbers = numbersOf({ from: 0, to: slices.length })
+  const numbers = numbersOf({ from: 0, to: files.length })
   const sign = descending ? -1 : 1
-  // In the order wanted, the first and the last time of each slice.
+  // In the order wanted, the first and the last time of each file.
   const begins = (number: number): number => sign * factsOf(number)[descending ? 'max' : 'min']
   const ends = (number: number): number => sign * factsOf(number)[descending ? 'min' : 'max']
   let [held, until] = [0, Number.POSITIVE_INFINITY]
   for (const number of numbers.toSorted((a, b) => (ends(a) < ends(b) ? -1 : ends(a) > ends(b) ? 1 : a - b))) {
-    const { start, end } = must(slices.at(number), 'the slice is in the view')
+    const { start, end } = files.at(number)
     held += end - start + 1
     until = ends(number)
     if (held >= rows) break
@@ -273,24 +285,27 @@ function firstByTime(
 }
 
 /**
- * Row groups of the slices of a view, and those in the chosen ones that can hold a row which is needed, as the engine tells
+ * Row groups of the files of a view, and those in the chosen ones that can hold a row which is needed, as the engine tells
  * them by their bounds too. Reads footers. Throws as `SliceTimes`.
  */
 export async function countRowGroups(
   times: Pick<SliceTimes, 'of' | 'groupsOf'>,
-  view: DatasetView,
-  { wanted, chosen }: { readonly wanted: Wanted | undefined; readonly chosen: ChosenSlices | undefined },
+  files: FileList,
+  { wanted, chosen }: { readonly wanted: Wanted | undefined; readonly chosen: ChosenFiles | undefined },
 ): Promise<{ readonly all: number; readonly read: number }> {
-  const factsOf = await times.of(view)
-  const all = numbersOf({ from: 0, to: view.slices.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
+  const { view } = files
+  const factsOf = await factsOfFiles(times, files)
+  const all = numbersOf({ from: 0, to: files.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
   const terms = wanted && chosen && termsOf(view, wanted)
   if (terms === undefined || chosen === undefined) return { all, read: all }
   const [least, most] = [Math.max(terms.offsets[0], chosen.leastOffset ?? 0), terms.offsets[1]]
   let read = 0
   for (const number of chosen.numbers) {
-    const slice = must(view.slices.at(number), 'the slice is in the view')
-    let at = slice.start
-    for (const { rows, min, max } of await times.groupsOf(view, slice)) {
+    const { merged, from, start } = files.at(number)
+    const groups =
+      merged?.groups ?? (await times.groupsOf(view, must(view.slices.at(from), 'the slice is in the view')))
+    let at = start
+    for (const { rows, min, max } of groups) {
       const isIn =
         at + rows > least && at <= most && max + footerMs >= terms.times[0] && min - footerMs <= terms.times[1]
       if (isIn) read++

@@ -53,10 +53,14 @@ export function nameKey(alias: string): string {
   return `${namesPrefix}/${foldAscii(alias)}`
 }
 
+/** The name of a dataset under `datasets/`: the multibase part of its DID. */
+export function datasetFolder(id: DatasetId): string {
+  return datasetIdPattern.test(id) ? id.slice(didPrefix.length) : refuse('a dataset id (did:odf:fed01…)', id)
+}
+
 /** `datasets/<multibase part of the DID>`: the root of one dataset, itself an ODF repository. */
 export function datasetKey(id: DatasetId): string {
-  if (!datasetIdPattern.test(id)) refuse('a dataset id (did:odf:fed01…)', id)
-  return `${datasetsPrefix}/${id.slice(didPrefix.length)}`
+  return `${datasetsPrefix}/${datasetFolder(id)}`
 }
 
 /** The dataset of a name under `datasets/`, or undefined when it names none. */

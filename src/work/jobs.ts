@@ -16,6 +16,7 @@ import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
+import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -49,6 +50,8 @@ const jobs = {
   tile: (bytes: Uint8Array, tile: TileAddress): Uint8Array => tileOfRows(bytes, tile),
   /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
   spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
+  /** The rows of many slices in one file, checked. Throws DecodeError. */
+  merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
 } as const
 
 export type JobKind = keyof typeof jobs

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Field } from '../../src/model/schema.ts'
 import { ask, askWhole, type AskOptions, useBench, schemaOf, systemColumns } from './helpers.ts'
-import { exactStatements, pinnedStatements } from './statement-corpus.ts'
+import { exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
 
 const rows = 3000
 const bench = useBench({ queryMs: 60_000 })
@@ -112,50 +112,11 @@ describe('a statement that blocks may show in, or that is not known', () => {
   })
 })
 
-const column = fc.constantFrom(...'k,m,x,z,g,d,p,b,offset,k + m,k * 2,x + 1,-z,length(g)'.split(','))
-const aggregate = fc
-  .tuple(
-    fc.constantFrom('count', 'sum', 'avg', 'min', 'max', 'median', 'list', 'first', 'arg_max', 'string_agg', 'mode'),
-    column,
-    column,
-    fc.constantFrom('', ' order by offset', ' order by k', ' order by g, k'),
-  )
-  .map(([name, of, by, order]) => {
-    if (name === 'arg_max') return `arg_max(${of}, ${by})`
-    if (name === 'string_agg') return `string_agg((${of})::varchar, '-'${order})`
-    return `${name}(${of}${name === 'list' || name === 'first' ? order : ''})`
-  })
-const source = fc.constantFrom(
-  't',
-  '(select * from t where k < 5) t',
-  '(select *, x as y from t order by offset limit 900) t',
-  '(select * from t limit 900) t',
-  't semi join u using (k)',
-  '(select distinct k, m, g, d, p, b, offset, x, z from t) t',
-)
-const statement = fc
-  .record({
-    keys: fc.uniqueArray(column, { maxLength: 2 }),
-    values: fc.array(aggregate, { maxLength: 3 }),
-    plain: fc.array(column, { minLength: 1, maxLength: 3 }),
-    from: source,
-    where: fc.constantFrom('', ' where m < 500', ' where x > 1'),
-    order: fc.constantFrom('', ' order by 1', ' order by 1 desc limit 40', ' limit 25'),
-    distinct: fc.boolean(),
-    grouped: fc.boolean(),
-  })
-  .map(({ keys, values, plain, from, where, order, distinct, grouped }) => {
-    if (!grouped || values.length === 0)
-      return `select ${distinct ? 'distinct ' : ''}${plain.join(', ')} from ${from}${where}${order}`
-    const group = keys.length === 0 ? '' : ` group by ${keys.join(', ')}`
-    return `select ${[...keys, ...values].join(', ')} from ${from}${where}${group}${order}`
-  })
-
 describe('statements out of parts', () => {
   it('give one answer where they are called exact', async () => {
     const seen = { exact: 0, pinned: 0 }
     await fc.assert(
-      fc.asyncProperty(statement, async (sql) => {
+      fc.asyncProperty(randomStatement, async (sql) => {
         const found = await classOf(sql).catch(() => undefined) // a sum of text is none of either class
         if (found !== 'exact') return void seen.pinned++
         seen.exact++

@@ -1,6 +1,8 @@
 // Statements over two datasets for the tests of their class: `t` (k, m, x, z, g, d, p, b, l, s, q) and `u` (k, name, w).
 // x and w are floats; z is a float that is 0.0 or -0.0; p is a decimal; l a list of integers; s a struct with a float; q rises.
 
+import fc from 'fast-check'
+
 /** Their rows alone decide the answer. */
 export const exactStatements: readonly string[] = [
   // A scan keeps the order of offsets, whatever its columns are.
@@ -267,3 +269,43 @@ export const pinnedStatements: readonly string[] = [
   'select k from t using sample 5',
   'select approx_count_distinct(k) from t',
 ]
+
+const column = fc.constantFrom(...'k,m,x,z,g,d,p,b,offset,k + m,k * 2,x + 1,-z,length(g)'.split(','))
+const aggregate = fc
+  .tuple(
+    fc.constantFrom('count', 'sum', 'avg', 'min', 'max', 'median', 'list', 'first', 'arg_max', 'string_agg', 'mode'),
+    column,
+    column,
+    fc.constantFrom('', ' order by offset', ' order by k', ' order by g, k'),
+  )
+  .map(([name, of, by, order]) => {
+    if (name === 'arg_max') return `arg_max(${of}, ${by})`
+    if (name === 'string_agg') return `string_agg((${of})::varchar, '-'${order})`
+    return `${name}(${of}${name === 'list' || name === 'first' ? order : ''})`
+  })
+const source = fc.constantFrom(
+  't',
+  '(select * from t where k < 5) t',
+  '(select *, x as y from t order by offset limit 900) t',
+  '(select * from t limit 900) t',
+  't semi join u using (k)',
+  '(select distinct k, m, g, d, p, b, offset, x, z from t) t',
+)
+/** Statements of either class, out of parts; some are refused. */
+export const randomStatement = fc
+  .record({
+    keys: fc.uniqueArray(column, { maxLength: 2 }),
+    values: fc.array(aggregate, { maxLength: 3 }),
+    plain: fc.array(column, { minLength: 1, maxLength: 3 }),
+    from: source,
+    where: fc.constantFrom('', ' where m < 500', ' where x > 1'),
+    order: fc.constantFrom('', ' order by 1', ' order by 1 desc limit 40', ' limit 25'),
+    distinct: fc.boolean(),
+    grouped: fc.boolean(),
+  })
+  .map(({ keys, values, plain, from, where, order, distinct, grouped }) => {
+    if (!grouped || values.length === 0)
+      return `select ${distinct ? 'distinct ' : ''}${plain.join(', ')} from ${from}${where}${order}`
+    const group = keys.length === 0 ? '' : ` group by ${keys.join(', ')}`
+    return `select ${[...keys, ...values].join(', ')} from ${from}${where}${group}${order}`
+  })

@@ -42,6 +42,18 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/store/packs.test.ts',
   },
   {
+    name: 'a merged file with two rows swapped',
+    from: 'under.hash.digest() !== under.logicalHash',
+    to: 'under.hash.digest() === ""',
+    unit: 'test/work/merge.test.ts',
+  },
+  {
+    name: 'a pinned statement reads merged files',
+    from: "stability !== 'exact' || ",
+    to: '',
+    unit: 'test/replica/merged.test.ts',
+  },
+  {
     name: 'loose copies go before their pack is durable',
     to: '',
     unit: 'test/store/pack-crash.test.ts',

@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest'
 import type { EngineTable } from '../../src/engine/messages.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { Parameter } from '../../src/model/parameters.ts'
+import { FileList } from '../../src/replica/file-list.ts'
 import type { SliceTimes } from '../../src/replica/slice-times.ts'
-import { type ChosenSlices, chooseSlices } from '../../src/replica/view-files.ts'
+import { type ChosenFiles, chooseFiles } from '../../src/replica/view-files.ts'
 import { asking, listOf, schemaOf, useBench, writeSlice } from '../engine/helpers.ts'
 import { sliceView } from '../helpers/slice-chain.ts'
 
@@ -110,7 +111,7 @@ async function compared(
   slices: Slices,
   sql: string,
   { skip = 0, limit = 100, parameters = [] }: { skip?: number; limit?: number; parameters?: readonly Parameter[] } = {},
-): Promise<ChosenSlices | undefined> {
+): Promise<ChosenFiles | undefined> {
   const paths = await write(slices)
   const view = sliceView(
     schema,
@@ -119,7 +120,7 @@ async function compared(
   const analysis = await bench.engine.analyze(sql, asking())
   const { narrowing } = analysis
   const times = timesOf(slices)
-  const chosen = narrowing && (await chooseSlices(times, view, { narrowing, parameters, skip, limit }))
+  const chosen = narrowing && (await chooseFiles(times, new FileList(view), { narrowing, parameters, skip, limit }))
   if (narrowing === undefined || chosen === undefined) return undefined
   const all = listOf(paths)
   for (const reproducible of [true, false]) {
@@ -210,7 +211,7 @@ describe('the slices', () => {
     const times = timesOf(hours)
     const wanted = { narrowing: must(narrowing, 'it says something'), parameters: [], skip: 0, limit: 1000 }
     // The last one says which columns there are where a schema came with no slice before it.
-    const chosen = await chooseSlices(times, { ...view, schemaSequence: view.block.sequence }, wanted)
+    const chosen = await chooseFiles(times, new FileList({ ...view, schemaSequence: view.block.sequence }), wanted)
     expect(chosen?.numbers).toEqual(expected)
   })
 
@@ -227,7 +228,7 @@ describe('the slices', () => {
     const numbersFor = async (parameters: readonly Parameter[]): Promise<readonly number[] | undefined> => {
       const named = parameters.map((one) => ({ ...one, name: one.name === '2' ? 'N' : one.name }))
       const wanted = { narrowing: must(narrowing, 'it says something'), parameters: named, skip: 0, limit: 10 }
-      return (await chooseSlices(times, view, wanted))?.numbers
+      return (await chooseFiles(times, new FileList(view), wanted))?.numbers
     }
     expect(await numbersFor(at('2026-01-02T21:00:00Z', below('137', 'BIGINT')))).toEqual([45])
     expect(await numbersFor(at('2026-01-02T22:00:00Z', below('1e9', 'DOUBLE')))).toEqual([46, 47])

@@ -19,7 +19,8 @@ import { outputFormatNames } from '../../outputs/formats.ts'
 import { jsonLayoutOf } from '../../outputs/layouts.ts'
 import type { ReadProof } from '../../proof/read-proof.ts'
 import { openFileQuery } from '../../replica/files.ts'
-import { openQuery, type Scan } from '../../replica/query.ts'
+import type { Scan } from '../../replica/bind.ts'
+import { openQuery } from '../../replica/query.ts'
 import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
@@ -222,6 +223,7 @@ function tellScan(reply: FastifyReply, scan: Scan): void {
     `files-read=${scan.filesRead}, files=${scan.files}`,
     `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
     `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
+    ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
   ]
   void reply.header('query-scan', members.join(', '))
 }

@@ -1,0 +1,254 @@
+// The merged files of a replica, under cache/merged/<dataset>/: found again at a start, checked before a process first reads
+// one, bounded in bytes, the dataset that was not asked for longest dropped first. A file's name holds what it is of (a
+// range of slices, the SHA-256 over their hashes) and the SHA-256 of its bytes, so there is nothing beside it to go wrong.
+// merged-maker.ts makes them; losing one costs time, never an answer.
+
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import { errorCode, ifThere, nodeFileSystem } from '../disk/files.ts'
+import { createSha2, sha256 } from '../ids/native-crypto.ts'
+import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import { DecodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
+import { type GroupTimes, groupTimes } from '../parquet/time-range.ts'
+import { datasetFolder, datasetOfFolder } from '../store/layout.ts'
+import type { MergedBytes } from '../work/merge.ts'
+import type { MergedFile, SliceRun } from './file-list.ts'
+
+/** Log and store keep so much of the volume to themselves. */
+const leastFreeBytes = 1024 ** 3
+const pieceBytes = 1024 * 1024
+const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\.parquet$/
+
+/** A file that is there. */
+interface Held extends SliceRun {
+  readonly path: string
+  readonly sizeBytes: number
+  /** SHA-256 over the hashes of its slices, and of its bytes. */
+  readonly slices: string
+  readonly hash: string
+  /** Its row groups; undefined where it does not fit. Begun when it is first wanted. */
+  check?: Promise<readonly GroupTimes[] | undefined>
+}
+
+export interface MergedFilesOptions {
+  /** Made when it is needed. */
+  readonly dir: string
+  /** The limit `mergedFileBytes`. */
+  readonly mostBytes: number
+  /** A file that another has taken the place of may be read for so long. */
+  readonly graceMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export class MergedFiles {
+  readonly #options: MergedFilesOptions
+  /** By dataset, least recently used first; in the order of slices. */
+  readonly #held = new Map<DatasetId, Held[]>()
+  /** Datasets whose files were removed. */
+  readonly #lost = new Set<DatasetId>()
+  readonly #closed = new AbortController()
+  /** Of files in use, and of those that others have taken the place of. */
+  #bytes = 0
+  #dropped = 0
+  #refused = 0
+
+  constructor(options: MergedFilesOptions) {
+    this.#options = options
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get files(): number {
+    return [...this.#held.values()].reduce((sum, files) => sum + files.length, 0)
+  }
+
+  /** Files that made room for others, and files that did not fit. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  get refused(): number {
+    return this.#refused
+  }
+
+  /** Takes in what an earlier process has left, and clears away what it did not finish. */
+  async load(): Promise<void> {
+    const { dir } = this.#options
+    for (const folder of (await ifThere(readdir(dir))) ?? []) {
+      const id = datasetOfFolder(folder)
+      for (const name of id === undefined ? [] : await readdir(join(dir, folder))) {
+        const [, from, to, slices, hash] = namePattern.exec(name) ?? []
+        const path = join(dir, folder, name)
+        const run = { from: Number(from), to: Number(to) }
+        const isThere =
+          id !== undefined && this.#held.get(id)?.some((one) => one.from === run.from && one.to === run.to)
+        if (id === undefined || slices === undefined || hash === undefined || isThere) await rm(path, { force: true })
+        else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size })
+      }
+      if (id === undefined) await rm(join(dir, folder), { recursive: true, force: true })
+    }
+    for (const [id, files] of this.#held) {
+      for (const file of files.filter((one) => files.some((other) => isWithin(one, other))))
+        await this.#remove(id, file)
+    }
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+
+  /** The files of slices of the view, in order and apart, all checked. This counts as use. */
+  async of(view: DatasetView): Promise<MergedFile[]> {
+    const held = this.#held.get(view.id)
+    if (held === undefined) return []
+    this.#held.delete(view.id)
+    this.#held.set(view.id, held)
+    const found: MergedFile[] = []
+    for (const file of this.partsOf(view.id, { from: 0, to: view.slices.length })) {
+      const { from, to, path } = file
+      file.check ??= this.#check(view, file)
+      const groups = await file.check
+      if (groups !== undefined) found.push({ from, to, path, groups })
+    }
+    return found
+  }
+
+  /** The widest files within a range, in order, apart, and not yet checked. */
+  partsOf(id: DatasetId, run: SliceRun): Held[] {
+    const within = (this.#held.get(id) ?? []).filter(({ from, to }) => from >= run.from && to <= run.to)
+    return within.filter((one) => !within.some((other) => isWithin(one, other)))
+  }
+
+  /** Whether files of the dataset were removed since this was asked last. */
+  takeLost(id: DatasetId): boolean {
+    return this.#lost.delete(id)
+  }
+
+  /** After a statement over them failed: the files of a dataset are checked again before they are used. */
+  doubt(id: DatasetId): void {
+    for (const file of this.#held.get(id) ?? []) delete file.check
+  }
+
+  /** Makes room for a file of a dataset; false where only files that were asked for later could make any. */
+  async makeRoom(id: DatasetId, bytes: number): Promise<boolean> {
+    const { dir, mostBytes } = this.#options
+    if (bytes > mostBytes) return false
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    for (;;) {
+      const isFree = (await nodeFileSystem.freeSpace(dir)).bytes >= leastFreeBytes + bytes
+      if (isFree && this.#bytes + bytes <= mostBytes) return true
+      const [oldest] = this.#held
+      if (oldest === undefined || oldest[0] === id || !this.#held.has(id)) return false
+      this.#options.logger.info({ dataset: oldest[0] }, 'merged files made room for those of another dataset')
+      for (const file of oldest[1]) {
+        this.#dropped++
+        await this.#remove(oldest[0], file)
+      }
+    }
+  }
+
+  /** Keeps the merged rows of slices of a view, for which room was made. Throws what the file system throws. */
+  async keep(view: DatasetView, run: SliceRun, { file, hash }: MergedBytes): Promise<void> {
+    const { id } = view
+    const folder = join(this.#options.dir, datasetFolder(id))
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const slices = slicesDigest(view, run)
+    const part = join(folder, 'part')
+    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}.parquet`)
+    try {
+      await writeFile(part, file, { mode: 0o600 })
+      await rename(part, path)
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    }
+    const replaced = (this.#held.get(id) ?? []).filter((one) => isWithin(one, run))
+    this.#add(id, { ...run, path, slices, hash, sizeBytes: file.length })
+    for (const one of replaced) void this.#retire(id, one)
+  }
+
+  #add(id: DatasetId, file: Held): void {
+    const files = this.#held.get(id)
+    // A dataset that nobody has asked for yet is the first to make room.
+    const others = files === undefined ? [...this.#held] : []
+    if (files === undefined) this.#held.clear()
+    const before = files?.findIndex(({ from }) => from > file.from) ?? -1
+    this.#held.set(id, files?.toSpliced(before < 0 ? files.length : before, 0, file) ?? [file])
+    for (const [other, held] of others) this.#held.set(other, held)
+    this.#bytes += file.sizeBytes
+  }
+
+  /** Statements that run may still read it. */
+  async #retire(id: DatasetId, file: Held): Promise<void> {
+    this.#forget(id, file)
+    await this.#options.clock.sleep(this.#options.graceMs, this.#closed.signal)
+    if (this.#closed.signal.aborted) return
+    await rm(file.path, { force: true })
+    this.#bytes -= file.sizeBytes
+  }
+
+  async #remove(id: DatasetId, file: Held): Promise<void> {
+    this.#forget(id, file)
+    this.#lost.add(id)
+    this.#bytes -= file.sizeBytes
+    await rm(file.path, { force: true })
+  }
+
+  #forget(id: DatasetId, file: Held): void {
+    const left = this.#held.get(id)?.filter((one) => one !== file) ?? []
+    if (left.length > 0) this.#held.set(id, left)
+    else this.#held.delete(id)
+  }
+
+  /** The row groups of a file whose bytes and slices are what its name says; any other is removed. */
+  async #check(view: DatasetView, file: Held): Promise<readonly GroupTimes[] | undefined> {
+    try {
+      const end = await readWhole(file)
+      if (file.slices !== slicesDigest(view, file)) throw new DecodeError('merged file', 'is of other slices')
+      return groupTimes(end, view.vocabulary.eventTimeColumn)
+    } catch (error) {
+      if (!(error instanceof DecodeError) && errorCode(error) === undefined) throw error
+      this.#refused++
+      this.#options.logger.warn({ err: error, path: file.path }, 'a merged file does not fit and is made again')
+      await this.#remove(view.id, file)
+      return undefined
+    }
+  }
+}
+
+function isWithin(one: SliceRun, other: SliceRun): boolean {
+  return other.from <= one.from && one.to <= other.to && other.to - other.from > one.to - one.from
+}
+
+function slicesDigest({ slices }: DatasetView, { from, to }: SliceRun): string {
+  const hashes = slices.slice(from, to).map(({ hash }) => hash)
+  return toHex(sha256(utf8(hashes.join('\n'))))
+}
+
+/** The end of a file, which holds its footer. Throws DecodeError for other bytes than its name says. */
+async function readWhole({ path, hash, sizeBytes }: Held): Promise<Uint8Array> {
+  const digest = createSha2('sha256')
+  const file = await open(path)
+  let end: Uint8Array[] = []
+  try {
+    for (let at = 0; at < sizeBytes; ) {
+      const { buffer, bytesRead } = await file.read(new Uint8Array(pieceBytes), 0, pieceBytes, at)
+      if (bytesRead === 0) break
+      const piece = buffer.subarray(0, bytesRead)
+      digest.update(piece)
+      end = [...end.slice(-1), piece]
+      at += bytesRead
+    }
+  } finally {
+    await file.close()
+  }
+  if (toHex(digest.digest()) !== hash) throw new DecodeError('merged file', 'has other bytes than its name says')
+  return concatBytes(end)
+}
