@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest,fleet]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -9,6 +9,7 @@ import { measureBulk } from './bulk.ts'
 import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
 import { measureFeatures } from './features.ts'
+import { measureFleet } from './fleet.ts'
 import { measureGeoJson } from './geojson.ts'
 import { measureHostileJson } from './hostile-json.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
@@ -59,6 +60,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   features: measureFeatures,
   reuse: measureReuse,
   newest: measureNewest,
+  fleet: measureFleet,
 }
 /** Parts that need more than Node.js, or much time. */
 const furtherParts: typeof parts = { kafka: measureKafka, questdb: measureQuestDb, year: measureYear }

@@ -62,7 +62,7 @@ export interface GatewayDeps {
   /** Why a dataset takes no rows, or undefined. */
   readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
   /** False while `bytes` more of rows would use space that the store's volume keeps back. */
-  readonly hasRoom: (bytes: number) => Promise<boolean>
+  readonly hasRoom: (bytes: number) => boolean | Promise<boolean>
 }
 
 export interface IngestRequest {
@@ -150,7 +150,8 @@ export class Gateway {
     const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
     let batch: PlacedBatch | DryRunAnswer
     try {
-      await this.#demandRoom()
+      const asking = this.#demandRoom()
+      if (asking !== undefined) await asking
       batch = await this.#take(request, admitted)
     } finally {
       // What waits for its block is in the log: it holds no memory here.
@@ -253,11 +254,12 @@ export class Gateway {
     return chain
   }
 
-  async #demandRoom(): Promise<void> {
-    if (await this.#deps.hasRoom(this.#admission.openBytes)) return
-    throw new NodeError('StorageFull', 'The volume of the store is full.', {
-      hint: 'An operator has to make room; nothing was stored.',
-    })
+  /** Undefined where nothing has to be awaited. Throws NodeError `StorageFull`. */
+  #demandRoom(): Promise<void> | undefined {
+    const hasRoom = this.#deps.hasRoom(this.#admission.openBytes)
+    if (hasRoom instanceof Promise) return hasRoom.then(demandSpace)
+    demandSpace(hasRoom)
+    return undefined
   }
 
   #refuse(chain: DatasetChain | undefined): void {
@@ -284,6 +286,13 @@ export class Gateway {
       })
     }
   }
+}
+
+function demandSpace(hasRoom: boolean): void {
+  if (hasRoom) return
+  throw new NodeError('StorageFull', 'The volume of the store is full.', {
+    hint: 'An operator has to make room; nothing was stored.',
+  })
 }
 
 /** How often a body is read again: each time some other batch brought columns at the same moment. */

@@ -90,15 +90,20 @@ export class Reading {
 
   /** Takes the next bytes, and lets go of the rows that are complete. */
   async push(chunk: Uint8Array): Promise<true> {
-    await this.#add(await this.#reader.push(chunk))
+    // A small body is read at once, and waits for nothing.
+    const read = this.#reader.push(chunk)
+    const adding = this.#add(read instanceof Promise ? await read : read)
+    if (adding !== undefined) await adding
     return true
   }
 
   /** Takes the end of the body. */
   async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
-    const { records, batches, csvHeader } = await this.#reader.finish()
+    const finished = this.#reader.finish()
+    const { records, batches, csvHeader } = finished instanceof Promise ? await finished : finished
     this.#reader.end()
-    await this.#add(batches)
+    const adding = this.#add(batches)
+    if (adding !== undefined) await adding
     return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
   }
 

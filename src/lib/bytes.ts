@@ -89,3 +89,16 @@ export function littleEndian(bytes: Uint8Array): bigint {
   for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
   return value
 }
+
+/** The same bytes at the beginning of a longer array. */
+export function grown(old: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(length)
+  out.set(old)
+  return out
+}
+
+export function grownWords(old: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const out = new Int32Array(length)
+  out.set(old)
+  return out
+}

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { type JsonObject, type JsonValue, parseJson } from '../../index.ts'
 import { extentText } from '../../verify.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printRows, type Rows } from '../output.ts'
@@ -24,7 +24,7 @@ export interface QueryOptions {
 }
 
 /** Runs one statement; `-` reads it from stdin. */
-export async function query(context: CommandContext, sqlOrDash: string, options: QueryOptions): Promise<number> {
+export async function query(context: CommandContext, [sqlOrDash = '']: Args, options: QueryOptions): Promise<number> {
   const sql = sqlOrDash === '-' ? (await buffer(process.stdin)).toString('utf8') : sqlOrDash
   const { limit, skip } = options
   const asked = { query: sql, parameters: parametersOf(options.param), limit, skip }
@@ -87,9 +87,7 @@ async function signedAnswer(
   throw new CommandFailure(
     exitCodes.refused,
     `There are more rows than a signed answer holds, which is ${most ?? ''}.`,
-    {
-      hint: 'Ask for fewer with --limit, or for the file without --proof.',
-    },
+    { hint: 'Ask for fewer with --limit, or for the file without --proof.' },
   )
 }
 
@@ -112,7 +110,7 @@ export interface TailOptions {
 }
 
 /** The newest rows of a dataset. */
-export async function tail(context: CommandContext, dataset: string, options: TailOptions): Promise<number> {
+export async function tail(context: CommandContext, [dataset = '']: Args, options: TailOptions): Promise<number> {
   const path = `${datasetPath(dataset)}/tail`
   const client = await openClient(context)
   const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value))
@@ -127,10 +125,7 @@ export async function tail(context: CommandContext, dataset: string, options: Ta
     if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show older ones`)
     return exitCodes.done
   }
-  const answer = await client.call({
-    path,
-    query: { ...window, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
-  })
+  const answer = await client.call({ path, query: { ...window, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' } })
   printRows(context.form, rowsOf(answer.json()))
   noteCut(answer, answer.json(), '--limit and --skip show older ones')
   return exitCodes.done

@@ -13,7 +13,7 @@ import {
   verifyOffline,
 } from '../../verify.ts'
 import { openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printPairs } from '../output.ts'
@@ -29,7 +29,7 @@ export interface VerifyOptions {
 const maxDepth = 128
 
 /** Checks `file` (`-`: stdin). Throws CommandFailure when it is no proof, is wrong or cannot be checked. */
-export async function verify(context: CommandContext, file: string, options: VerifyOptions): Promise<number> {
+export async function verify(context: CommandContext, [file = '']: Args, options: VerifyOptions): Promise<number> {
   const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
   const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
   if (!verdict.ok) {

@@ -118,9 +118,7 @@ function demandDistinct(file: EntryBytes, fields: readonly DbfField[]): void {
       throw new NodeError(
         'InvalidColumnName',
         `${shown(file.name)}: two columns are called '${shown(name)}'. Nothing was stored.`,
-        {
-          hint: 'Rename one; names are compared without regard to ASCII case.',
-        },
+        { hint: 'Rename one; names are compared without regard to ASCII case.' },
       )
     }
     seen.add(folded)
