@@ -1,6 +1,6 @@
 // The composition root of a node: opens log, store and catalog, the roles that the process has, and the server.
 
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { TokenRegistry } from './access/tokens.ts'
@@ -15,7 +15,7 @@ import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
 import { createServer } from './http/server.ts'
-import { sha3256 } from './ids/native-crypto.ts'
+import { randomBytes, sha3256 } from './ids/native-crypto.ts'
 import { must } from './lib/assert.ts'
 import { toHex } from './lib/bytes.ts'
 import { systemClock } from './lib/clock.ts'
@@ -40,6 +40,7 @@ import {
   openMerged,
   openQueries,
   openSliceFiles,
+  slicesFolder,
   type Shared,
 } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
@@ -307,12 +308,26 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
   return { jobs: Math.min(4, cores), queueLimit: openJsonRequests, tasks: Math.min(8, cores + 1), heapMiB }
 }
 
-/** What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has it finds merged files again. */
-async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
+/**
+ * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has
+ * it finds merged files again. Slices out of packs may be many files, which go while the node starts and works.
+ */
+async function emptyCache(dir: string, { logger, opened }: Opening): Promise<void> {
   const unlock = lockDirectory(dir, 'cache')
   opened.push(async () => unlock())
+  const remove = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true })
+  const going: string[] = []
   for (const name of await readdir(dir)) {
-    if (!/^(?:lock|owner)/.test(name) && name !== mergedFolder)
-      await rm(join(dir, name), { recursive: true, force: true })
+    if (/^(?:lock|owner)/.test(name) || name === mergedFolder) continue
+    if (!name.startsWith(slicesFolder)) await remove(name)
+    else {
+      const aside = name === slicesFolder ? `${name}-${toHex(randomBytes(8))}` : name
+      if (aside !== name) await rename(join(dir, name), join(dir, aside))
+      going.push(aside)
+    }
   }
+  const gone = Promise.all(going.map(remove)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'what an earlier process has left in the cache could not be removed')
+  })
+  opened.push(async () => void (await gone))
 }

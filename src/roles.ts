@@ -31,6 +31,8 @@ import { SliceFiles } from './store/slice-files.ts'
 
 /** In the cache: what lies there is found again at the next start. */
 export const mergedFolder = 'merged'
+/** In the cache: nothing of it outlives the process. */
+export const slicesFolder = 'slices'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -156,7 +158,7 @@ export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFi
 }
 
 function sliceFilesOf({ cache }: DataPaths): string {
-  return join(cache, 'slices')
+  return join(cache, slicesFolder)
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */

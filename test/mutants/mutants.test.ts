@@ -12,7 +12,7 @@ import { filesUnder } from '../helpers/sources.ts'
 import { type Mutant, mutants, planted } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const copied = ['src', 'streams', 'texts', 'test', 'package.json', 'tsconfig.json']
+const copied = ['src', 'scripts', 'streams', 'texts', 'test', 'package.json', 'tsconfig.json']
 const sources = filesUnder('src')
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
 

@@ -105,4 +105,10 @@ test('a packed chain answers as it did, proves what it proved, and grows', async
   expect((await live.query(`select count(*) as c from "${alias}"`)).text).toContain(String(posts + 1))
   await live.stop()
   expect(await checkStore(data)).toMatchObject({ ok: true })
+  // Slices that were taken out for statements do not outlive the process.
+  const takenOut = async (): Promise<string[]> =>
+    (await readdir(join(data, 'cache'))).filter((name) => name.startsWith('slices'))
+  expect(await takenOut()).toEqual(['slices'])
+  await (await startLiveNode({ ...options, data })).stop()
+  expect(await takenOut()).toEqual([])
 })
