@@ -11,20 +11,21 @@ import { type BenchNode, cpuMicros, fail, makeDataDir, peakMiB, startBenchNode, 
 import { type Measure, median, timeMs } from './measure.ts'
 
 const rounds = 3
-const rows = Number(
+export const bulkRows = Number(
   process.argv.find((arg) => arg.startsWith('--bulk-rows='))?.slice('--bulk-rows='.length) ?? 2_000_000,
 )
 const linesAtOnce = 10_000
 
-function line(row: number): string {
+export function bulkLine(row: number): string {
   const time = new Date(1_772_000_000_000 + row * 250).toISOString()
   return `{"id":${row},"time":"${time}","device":"d-${(row * 7919) % 1000}","temp":${((row * 31) % 40_000) / 1000},"humidity":${(row * 17) % 101},"status":"ok","note":"n${row}"}\n`
 }
 
-async function writeBody(path: string): Promise<void> {
+/** Writes as many lines. */
+export async function writeBody(path: string, line = bulkLine): Promise<void> {
   const file = createWriteStream(path)
-  for (let first = 0; first < rows; first += linesAtOnce) {
-    const count = Math.min(linesAtOnce, rows - first)
+  for (let first = 0; first < bulkRows; first += linesAtOnce) {
+    const count = Math.min(linesAtOnce, bulkRows - first)
     const text = Array.from({ length: count }, (_, i) => line(first + i)).join('')
     if (!file.write(text)) await new Promise<void>((resolve) => file.once('drain', () => resolve()))
   }
@@ -49,7 +50,7 @@ function duckMs(from: string, to: string): number {
 }
 
 /** Posts a file; resolves when its rows are in a block. */
-function upload(node: BenchNode, path: string): Promise<void> {
+export function upload(node: BenchNode, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${node.token}`,
@@ -77,7 +78,7 @@ export async function measureBulk(): Promise<Measure[]> {
     const duck = duckMs(body, join(directory, 'copy.parquet')) / 1000
     // A node that has just started, as a user's who loads what he has.
     const node = await startBenchNode()
-    await node.post('acme/bulk', line(0), { query: '?create=true', prefer: 'wait=30' })
+    await node.post('acme/bulk', bulkLine(0), { query: '?create=true', prefer: 'wait=30' })
     const before = cpuMicros(node.pid)
     let seconds = 0
     const { heldMs } = await watch(node, async () => {
@@ -85,14 +86,14 @@ export async function measureBulk(): Promise<Measure[]> {
     })
     const cpu = (cpuMicros(node.pid) - before) / 1e6
     const counted = await node.query('select count(*) as n from "acme/bulk"')
-    if (!JSON.stringify(counted).includes(String(rows + 1))) fail('count', JSON.stringify(counted))
+    if (!JSON.stringify(counted).includes(String(bulkRows + 1))) fail('count', JSON.stringify(counted))
     runs.push({ seconds, cpu, duck, held: heldMs, peak: peakMiB(node.pid) })
     await node.remove()
   }
   rmSync(directory, { recursive: true })
   const of = (key: keyof (typeof runs)[number]): number => median(runs.map((run) => run[key]))
   const ratio = median(runs.map(({ seconds, duck }) => seconds / duck))
-  const name = `${rows.toLocaleString('en')} NDJSON rows at once`
+  const name = `${bulkRows.toLocaleString('en')} NDJSON rows at once`
   return [
     { name: `${name}, in a block`, value: of('seconds'), unit: 's' },
     { name: `${name}, CPU`, value: of('cpu'), unit: 's' },

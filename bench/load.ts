@@ -1,9 +1,10 @@
 // Load generator, run as a process of its own: the same HTTP request over and over on some connections, each of which
 // sends the next one when the answer to the last has come, or, at a given rate, when one is due and a connection free.
 // Raw sockets, so that it costs little beside the server.
-// Started by bench/machine.ts with a LoadOrder as JSON; prints a LoadResult as JSON.
+// Started by bench/machine.ts with a LoadOrder as JSON on its standard input; prints a LoadResult as JSON.
 
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 
 export interface LoadOrder {
@@ -28,7 +29,7 @@ export interface LoadResult {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-const order = JSON.parse(process.argv[2] ?? '{}') as LoadOrder // written by bench/machine.ts
+const order = JSON.parse(readFileSync(0, 'utf8')) as LoadOrder // written by bench/machine.ts
 const request = Buffer.from(order.request)
 const isKeyed = order.request.includes('{key}')
 const statuses: Record<string, number> = {}

@@ -99,6 +99,11 @@ export function fail(what: string, text: string): never {
   throw new Error(`${what}: ${text.slice(0, 500)}`)
 }
 
+/** A command that runs on the servers' core from its start. */
+export function pinned(command: readonly string[]): string[] {
+  return ['taskset', '-c', String(serverCore), ...command]
+}
+
 /** All threads of a process on the servers' core. */
 function pin(pid: number): void {
   if (canPin) spawnSync('taskset', ['-apc', String(serverCore), String(pid)])
@@ -147,9 +152,10 @@ export async function runLoad(
 }
 
 async function generate(order: LoadOrder): Promise<LoadResult> {
-  const own = [process.execPath, new URL('./load.ts', import.meta.url).pathname, JSON.stringify(order)]
+  const own = [process.execPath, new URL('./load.ts', import.meta.url).pathname]
   const [command = '', ...args] = canPin ? ['taskset', '-c', String(loadCore), ...own] : own
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(order))
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
   await once(child, 'close')

@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest,fleet]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -9,6 +9,7 @@ import { measureBulk } from './bulk.ts'
 import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
 import { measureFeatures } from './features.ts'
+import { measureFleet } from './fleet.ts'
 import { measureGeoJson } from './geojson.ts'
 import { measureHostileJson } from './hostile-json.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
@@ -22,10 +23,12 @@ import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
+import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
+import { measureYear } from './year-http.ts'
 
 interface Baseline {
   readonly machine: string
@@ -57,9 +60,10 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   features: measureFeatures,
   reuse: measureReuse,
   newest: measureNewest,
+  fleet: measureFleet,
 }
-/** Parts that need more than Node.js. */
-const furtherParts: typeof parts = { kafka: measureKafka }
+/** Parts that need more than Node.js, or much time. */
+const furtherParts: typeof parts = { kafka: measureKafka, questdb: measureQuestDb, year: measureYear }
 
 function readBaseline(): Baseline | undefined {
   try {

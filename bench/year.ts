@@ -1,5 +1,6 @@
-// A year of a stream in packs: 500,000 blocks of a dataset, as a builder and `proofstream pack` leave them. Makes the store
-// where it is not there yet, then opens it as a node does and measures what a chain of that length costs.
+// A year of a stream in packs: 500,000 blocks of a dataset, as a builder leaves them that packs and sweeps. Makes the store
+// where it is not there yet, packs and sweeps its last day, then opens it as a node does and measures what a chain of that
+// length costs.
 // Run: node bench/year.ts DIR [BLOCKS]
 
 import { readdirSync } from 'node:fs'
@@ -19,11 +20,22 @@ import { silentLogger } from '../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../src/log/announcements.ts'
 import { NodeError } from '../src/model/errors.ts'
 import { isThere, openStore } from '../src/open-storage.ts'
-import { dataKey, headKey, logsPrefix, packableOf, packFileKey, packKey } from '../src/store/layout.ts'
+import {
+  commitKey,
+  commitsPrefix,
+  dataKey,
+  headKey,
+  logsPrefix,
+  packableOf,
+  packFileKey,
+  packKey,
+} from '../src/store/layout.ts'
 import type { ObjectStore } from '../src/store/object-store.ts'
 import { listPacks, PackReader } from '../src/store/packs.ts'
-import { putLog } from '../src/store/records.ts'
-import { packFile } from '../src/store/write-pack.ts'
+import { followHead, readHead } from '../src/store/heads.ts'
+import { putCommit, putLog } from '../src/store/records.ts'
+import { markSwept, sweepChain } from '../src/store/sweep.ts'
+import { packChain, packFile } from '../src/store/write-pack.ts'
 import { openMemoryStore } from '../test/adapters/memory-store.ts'
 import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
 
@@ -32,6 +44,8 @@ const blocks = Number(count)
 const creationBlocks = 3
 const dataset = `did:odf:fed01${'1'.repeat(64)}`
 const blockEveryMs = 60_000
+/** Of the last day nothing is packed when the store is made. */
+const blocksLoose = 24 * 60
 
 /** Packs are made at once as those that repacking leads to: a pack is the same whoever makes it, and from what. */
 async function makeYear(store: ObjectStore): Promise<void> {
@@ -77,7 +91,7 @@ async function makeYear(store: ObjectStore): Promise<void> {
 function nextRange(from: number): { readonly level: number; readonly number: number } | undefined {
   for (let level = packLevelMost; level >= 0; level--) {
     const span = spanOf(level)
-    if (from % span === 0 && from + span <= blocks + creationBlocks) return { level, number: from / span }
+    if (from % span === 0 && from + span <= blocks + creationBlocks - blocksLoose) return { level, number: from / span }
   }
   return undefined
 }
@@ -105,8 +119,19 @@ if (!(await isThere(join(dir, logsPrefix)))) {
   await measured(`make ${blocks} blocks`, () => makeYear(store))
   await store.close()
 }
-const store = await openStore(dir, 'read')
-console.log(`files: ${readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length}`)
+const store = await openStore(dir, 'write')
+const files = (): number =>
+  readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length
+await measured('pack what is full of the last day', async () => {
+  const head = must(await readHead(store, dataset), 'a head')
+  console.log(`files with a day of loose copies: ${files()}`)
+  await packChain(store, dataset, head.sequence)
+})
+await markSwept(store)
+await measured('sweep it', () => sweepChain(store, dataset, { beforeMs: Number.POSITIVE_INFINITY }))
+console.log(
+  `files: ${files()}, of which ${readdirSync(join(dir, commitsPrefix(dataset))).length} commits are in no pack`,
+)
 const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
@@ -137,5 +162,21 @@ const outcomes = new Outcomes(store)
 await measured('100 receipts, anywhere', async () => {
   for (let i = 0; i < 100; i++) await outcomes.at(chain, { id: 'x', position: 1 + ((i * 7_919) % blocks) })
 })
+// The record and the head of the next commit, as often as it takes to tell them apart, in a chain of this length and in one
+// of ten blocks. They are taken back.
+const young = `did:odf:fed01${'2'.repeat(64)}`
+for (const { key, bytes } of chainObjects({ dataset: young, blocks: 10, slices: false })) await store.put(key, bytes)
+for (const id of [young, dataset, young, dataset]) {
+  const head = must(await readHead(store, id), 'a head')
+  const last = must(head.commit, 'the last commit').record
+  await measured(`200 commits behind block ${head.sequence}`, async () => {
+    for (let i = 1; i <= 200; i++) {
+      const sequence = head.sequence + i
+      await putCommit(store, { id, sequence }, { ...last, blocks: last.blocks.slice(-1), next: last.next + i })
+      await followHead(store, id, { sequence, hash: head.hash })
+    }
+  })
+  await store.delete(...Array.from({ length: 200 }, (_, i) => commitKey(id, head.sequence + i + 1)))
+}
 catalog.close()
 await store.close()

@@ -1,11 +1,9 @@
 // Makes the pages that are files of their own: dist/console/verify.html holds its script and its style, and a policy that
 // allows these two by their hashes and nothing else: no network, no other script, no markup from texts.
-// Usage: node scripts/build-pages.ts
+// Usage: node scripts/build-pages.ts [--if-installed]: without the development packages it then says so and ends well.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { browserBundle } from './browser-bundle.ts'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -13,6 +11,7 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 
 /** The text of verify.html. */
 export async function verifyPage(): Promise<string> {
+  const { browserBundle } = await import('./browser-bundle.ts')
   const script = await browserBundle('src/console/verify-page.ts')
   const style = read('src/console/verify.css')
   // Nothing in either may end its element before its time.
@@ -41,4 +40,9 @@ export async function buildPages(): Promise<void> {
   renameSync(begun, new URL('verify.html', folder))
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildPages()
+if (import.meta.main) {
+  await buildPages().catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !process.argv.includes('--if-installed')) throw error
+    console.error('note: the pages were not built: the development packages are not installed')
+  })
+}

@@ -21,7 +21,7 @@ interface Rules {
   readonly doors: ReadonlyMap<string, readonly string[]>
 }
 
-const pureFolders = ['lib', 'model', 'json', 'ids', 'outputs', 'odf', 'arrow', 'parquet', 'chain', 'proof']
+const pureFolders = ['lib', 'model', 'json', 'ids', 'outputs', 'odf', 'arrow', 'parquet', 'chain', 'proof', 'console']
 const nodeSeam = 'src/ids/native-crypto.ts'
 
 /** Rows of the Markdown table whose header begins with `first`. */

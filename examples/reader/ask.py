@@ -3,10 +3,11 @@
 
     python3 ask.py 'select count(*) from demo.weather' [--server http://localhost:8080] [--save answer.json]
     python3 ask.py 'select * from demo.weather where station = $id' --param id=Oslo
-    python3 ask.py --check answer.json [--signer did:key:z6Mk…]
+    python3 ask.py --check answer.json [--signer did:key:z6Mk…] [--again]
 
 Python's standard library only. An answer with a proof is canonical JSON: the bytes of a member, as received, are what
 was hashed. So nothing here writes JSON, and numbers are never read as floats before they are hashed.
+--again has the server run the question again over the blocks that the answer names, and prints what it found.
 A file that was opened in an editor or pretty-printed since is put back into that form where nothing else was changed.
 Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer.
 """
@@ -156,14 +157,28 @@ def verify(key, message, signature):
     return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
 
-def ask(server, sql, token, parameters):
+def post(url, text, token):
     headers = {"Content-Type": "application/json"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
+    with urllib.request.urlopen(urllib.request.Request(url, text.encode("ascii"), headers)) as answer:
+        return answer.read().decode("utf-8")
+
+
+def ask(server, sql, token, parameters):
     asked = {"query": sql, "include": ["Proof"], **({"parameters": parameters} if parameters else {})}
-    body = json.dumps(asked).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{server}/query", body, headers)) as answer:
-        return answer.read().decode("ascii")
+    return post(f"{server}/query", json.dumps(asked), token)
+
+
+def run_again(server, text, token):
+    """What the server says of the answer, line by line. Raises Forged where it got another one."""
+    try:
+        return json.loads(post(f"{server}/verify", text, token))["explanation"]
+    except urllib.error.HTTPError as error:
+        told = json.load(error)
+        if told.get("error", {}).get("kind", "").startswith("VerificationFailed::OutputMismatch"):
+            raise Forged(told["message"]) from error
+        raise ValueError(f"the server could not run it again: {told.get('message')}") from error
 
 
 def main():
@@ -175,6 +190,7 @@ def main():
     options.add_argument("--save", metavar="FILE")
     options.add_argument("--check", metavar="FILE")
     options.add_argument("--signer", metavar="DID")
+    options.add_argument("--again", action="store_true")
     given = options.parse_args()
     if not all("=" in param for param in given.param):
         options.error("a parameter is NAME=TEXT")
@@ -192,6 +208,7 @@ def main():
             with open(given.save, "w", encoding="ascii") as file:
                 file.write(text)
         asked, output, did = check(text, given.signer)
+        found = run_again(given.server, text, given.token) if given.again else None
     except Forged as why:
         hint = "" if text == received.strip() else " It was reformatted since it was saved: keep it as received."
         sys.exit(f"Do not trust this answer: {why}.{hint}")
@@ -211,6 +228,10 @@ def main():
         print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}", file=sys.stderr)
     print(f"answer: {extent(asked, output)}", file=sys.stderr)
     print(f"checked: hashes and signature are good, signed by {did}", file=sys.stderr)
+    if found is None:
+        print("not checked: that the rows follow from those blocks; --again has the server say", file=sys.stderr)
+    for line in found or []:
+        print(f"again: {line['about']}: {json.dumps(line['text'], ensure_ascii=False)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ import { copyBytes } from '../lib/bytes.ts'
 import type { Column, DataType } from '../model/schema.ts'
 import { fixedWidth } from './columns.ts'
 
+/** What integers of 64 bits hold. */
+export const [minInt64, maxInt64, maxUint64] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n] as const
+
 export type Numbers =
   | Int8Array
   | Uint8Array

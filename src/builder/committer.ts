@@ -113,8 +113,8 @@ export class Committer {
   #running = 0
   /** Those that wait for a commit to end. */
   #waiters: (() => void)[] = []
-  /** Creations commit one after the other, in log order: the first of a name wins. */
-  #lastCreation: Promise<void> = Promise.resolve()
+  /** Creations of one name, in lower case, commit one after the other in log order: the first wins. */
+  readonly #creations = new Map<string, Promise<void>>()
   lostRaces = 0
 
   constructor(deps: CommitterDeps) {
@@ -199,12 +199,14 @@ export class Committer {
     this.#changed()
   }
 
-  /** Runs `work` as one of few; a creation also waits for the creation before it, a large block for the large one. */
+  /** Runs `work` as one of few; a creation also waits for that of its name before it, a large block for the large one. */
   async #inTurn(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
     if (plan.kind === 'data') return this.#deps.turns.run(plan.payloadBytes, () => this.#asOneOfFew(work))
-    const turn = this.#lastCreation.then(() => this.#asOneOfFew(work))
-    this.#lastCreation = turn
-    return turn
+    const name = foldAscii(plan.header.alias)
+    const turn = (this.#creations.get(name) ?? Promise.resolve()).then(() => this.#asOneOfFew(work))
+    this.#creations.set(name, turn)
+    await turn
+    if (this.#creations.get(name) === turn) this.#creations.delete(name)
   }
 
   async #asOneOfFew(work: () => Promise<void>): Promise<void> {

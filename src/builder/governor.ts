@@ -174,6 +174,15 @@ export class Governor {
     }
   }
 
+  /** The log has to be kept for the open block of `dataset`: it is due now, whatever its pace. */
+  hurry(dataset: string, nowMs: number): void {
+    const open = this.#open.get(dataset)
+    if (open === undefined || open.repeatAtMs !== undefined) return
+    this.#leave(open)
+    open.repeatAtMs = nowMs
+    this.#place(open, nowMs)
+  }
+
   /** `dataset` is halted or unloaded. */
   forget(dataset: string): void {
     const open = this.#open.get(dataset)

@@ -11,6 +11,9 @@ import type { DatasetWorker } from './worker.ts'
 const keepMs = 5_000
 const retryMs = 1_000
 const cutEntriesMost = 4_000
+/** While so many blocks wait to be committed, none is ended by time: rows gather in larger ones instead. */
+const blocksWaitingMost = 64
+const blocksLookMs = 20
 
 /** What the partitions of a process share, and the governor of this one. */
 export interface PartitionDeps
@@ -231,14 +234,15 @@ export class Partition {
       const nowMs = clock.monotonicMs()
       let dueMs: number | undefined
       if (this.isCaughtUp && mayCut()) {
-        const datasets = governor.take(nowMs)
+        const isBehind = (this.#session?.committer.waiting ?? 0) >= blocksWaitingMost
+        const datasets = isBehind ? [] : governor.take(nowMs)
         try {
           await this.#cut(datasets)
         } catch (error) {
           logger.warn({ err: error, partition: this.number }, 'a cut could not be written')
           governor.failed(datasets, clock.monotonicMs())
         }
-        dueMs = governor.nextDueMs(clock.monotonicMs())
+        dueMs = isBehind ? nowMs + blocksLookMs : governor.nextDueMs(clock.monotonicMs())
       }
       if (this.#stop.signal.aborted) return
       const sleepMs = dueMs === undefined ? keepMs : Math.max(1, dueMs - clock.monotonicMs())
@@ -269,11 +273,18 @@ export class Partition {
         await this.#takeRejections(session)
         if (this.isCaughtUp && this.#deps.tellsHalts !== false) await this.#keeper.tellHalts(session)
         if (this.isCaughtUp) await this.#keeper.endStaleAttempts(session)
+        if (this.isCaughtUp) this.#hurry(session.holdingTheLog)
         void session.dropIdle()
       } catch (error) {
         logger.warn({ err: error, partition: this.number }, 'the floor could not be written')
       }
     }
+  }
+
+  #hurry(datasets: readonly DatasetId[]): void {
+    const { governor, clock } = this.#deps
+    for (const dataset of datasets) governor.hurry(dataset, clock.monotonicMs())
+    if (datasets.length > 0) this.#ring()
   }
 
   async #readEnd(): Promise<void> {

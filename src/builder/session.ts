@@ -31,7 +31,19 @@ export interface SessionDeps
   readonly threads?: CommitterDeps['build']['threads']
   readonly anchorAt: CommitterDeps['build']['anchorAt']
   readonly rowMemory: RowMemory
+  /** How much of the log may wait for open blocks; default 250,000 messages or 1 GiB. */
+  readonly replayMost?: ReplayMost
 }
+
+/** What a restart may have to read again because of blocks that are open: sparse ones are ended for it. */
+interface ReplayMost {
+  readonly messages: number
+  readonly bytes: number
+}
+
+const defaultReplayMost: ReplayMost = { messages: 250_000, bytes: 1024 * 1024 * 1024 }
+/** Into so many pieces the log that may be read again is divided. */
+const replayMarks = 16
 
 /** Which datasets' messages to take; all when undefined. */
 type Filter = ((dataset: DatasetId, position: number) => boolean) | undefined
@@ -45,6 +57,10 @@ export class Session {
    * thousands of datasets behind the floor would keep new rows waiting.
    */
   readonly #reading = new Map<DatasetId, Promise<LoadedDataset | undefined>>()
+  readonly #replayMost: ReplayMost
+  /** Positions that lie a piece of that apart, the oldest first, and what came since the last one. */
+  readonly #marks: number[] = []
+  #sinceMark = { messages: 0, bytes: 0 }
   #uses = 0
   /** Messages and rebases have the workers one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -70,6 +86,7 @@ export class Session {
       culpritOf: (plan, tip) =>
         findCulprit({ store, build, source: { log, partition, rejects: this.#run.rejects } }, plan, tip),
     })
+    this.#replayMost = deps.replayMost ?? defaultReplayMost
     this.#run = { ...deps, ...start, committer, kept, onStale: (worker) => void this.#rebase(worker) }
   }
 
@@ -88,6 +105,13 @@ export class Session {
 
   worker(id: DatasetId): DatasetWorker | undefined {
     return this.#workers.get(id)
+  }
+
+  /** Datasets whose open blocks keep more of the log from being let go than a restart should have to read. */
+  get holdingTheLog(): readonly DatasetId[] {
+    const [horizon] = this.#marks
+    if (horizon === undefined || this.#marks.length < replayMarks) return []
+    return this.workers.filter(({ firstUncommitted = horizon }) => firstUncommitted < horizon).map(({ id }) => id)
   }
 
   /** Ends the session; commits in flight come to their end, or not. */
@@ -110,6 +134,7 @@ export class Session {
           }
           await this.#take(entry.position, message ?? this.#decode(entry), filter)
           this.#run.position++
+          this.#mark(entry.bytes.length)
           if (clock.monotonicMs() < turnAtMs) continue
           await nextTurn()
           turnAtMs = clock.monotonicMs() + turnMs
@@ -158,6 +183,14 @@ export class Session {
         this.#workers.delete(worker.id)
       }
     })
+  }
+
+  #mark(bytes: number): void {
+    const since = { messages: this.#sinceMark.messages + 1, bytes: this.#sinceMark.bytes + bytes }
+    const { messages, bytes: bytesMost } = this.#replayMost
+    const isPiece = since.messages * replayMarks >= messages || since.bytes * replayMarks >= bytesMost
+    this.#sinceMark = isPiece ? { messages: 0, bytes: 0 } : since
+    if (isPiece && this.#marks.push(this.position) > replayMarks) this.#marks.shift()
   }
 
   /** Rebases a stale worker, however long log or store keep it waiting. */

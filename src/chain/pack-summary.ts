@@ -4,6 +4,7 @@
 import { datasetIdPattern, hashPattern } from '../ids/identifiers.ts'
 import { checked, list, natural, object, optional, recordCodec, text } from '../json/shape.ts'
 import { must } from '../lib/assert.ts'
+import { nextTurn } from '../lib/clock.ts'
 import { concatBytes, copyBytes, fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { AddData, DatasetId, Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
@@ -194,15 +195,15 @@ export class SummaryBuilder {
     this.#rows += rows
   }
 
-  /** Throws DecodeError when the commits are not those of such a pack. */
-  finish(): PackSummary {
+  /** Throws DecodeError when the commits are not those of such a pack. Others have their turn meanwhile. */
+  async finish(): Promise<PackSummary> {
     const [commits, blocks] = [this.#commits, this.#blocks]
     const header = { ...this.#at, commits: commits.length, blocks: blocks.length, logs: this.#logs }
-    const commit = columns(numbersOfCommit, (name) => Float64Array.from(commits, (row) => row[name]))
-    const commitCodes = columns(codesOfCommit, (name) => Uint16Array.from(commits, (row) => row[name]))
-    const block = columns(numbersOfBlock, (name) => Float64Array.from(blocks, (row) => row[name]))
-    const digests = columns(digestsOfBlock, (name) => concatBytes(blocks.map((row) => row[name])))
-    const codes = columns(codesOfBlock, (name) => Uint16Array.from(blocks, (row) => row[name]))
+    const commit = await columns(numbersOfCommit, (name) => Float64Array.from(commits, (row) => row[name]))
+    const commitCodes = await columns(codesOfCommit, (name) => Uint16Array.from(commits, (row) => row[name]))
+    const block = await columns(numbersOfBlock, (name) => Float64Array.from(blocks, (row) => row[name]))
+    const digests = await columns(digestsOfBlock, (name) => concatBytes(blocks.map((row) => row[name])))
+    const codes = await columns(codesOfBlock, (name) => Uint16Array.from(blocks, (row) => row[name]))
     return sound({ ...header, commit: { ...commit, ...commitCodes }, block: { ...block, ...digests, ...codes } })
   }
 
@@ -212,8 +213,14 @@ export class SummaryBuilder {
   }
 }
 
-function columns<N extends string, C>(names: readonly N[], column: (name: N) => C): Columns<N, C> {
-  return Object.fromEntries(names.map((name) => [name, column(name)])) as Columns<N, C> // a column for each name
+/** Columns take a millisecond or two each where a pack is large. */
+async function columns<N extends string, C>(names: readonly N[], column: (name: N) => C): Promise<Columns<N, C>> {
+  const made: [N, C][] = []
+  for (const name of names) {
+    await nextTurn()
+    made.push([name, column(name)])
+  }
+  return Object.fromEntries(made) as Columns<N, C> // a column for each name
 }
 
 /** The bytes of a summary: length of the header, header (canonical JSON, spaces up to a multiple of 8), columns. */
@@ -232,8 +239,8 @@ export function encodeSummary({ commit, block, starts: _starts, ...header }: Pac
   ])
 }
 
-/** What `encodeSummary` has made. Throws DecodeError. */
-export function decodeSummary(bytes: Uint8Array): PackSummary {
+/** What `encodeSummary` has made. Others have their turn meanwhile. Throws DecodeError. */
+export async function decodeSummary(bytes: Uint8Array): Promise<PackSummary> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const jsonBytes = bytes.length < 4 ? 0 : view.getUint32(0, true)
   if (4 + jsonBytes > bytes.length) throw fault('its header has no end')
@@ -246,18 +253,18 @@ export function decodeSummary(bytes: Uint8Array): PackSummary {
   const take = (length: number): Uint8Array<ArrayBuffer> => copyBytes(bytes, at, (at += length))
   const numbers = (length: number) => () => new Float64Array(take(8 * length).buffer)
   const codes = (length: number) => () => new Uint16Array(take(2 * length).buffer)
-  const commit = columns(numbersOfCommit, numbers(commits))
-  const block = columns(numbersOfBlock, numbers(blocks))
-  const digests = columns(digestsOfBlock, () => take(digestBytes * blocks))
-  const commitCodes = columns(codesOfCommit, codes(commits))
-  const blockCodes = columns(codesOfBlock, codes(blocks))
+  const commit = await columns(numbersOfCommit, numbers(commits))
+  const block = await columns(numbersOfBlock, numbers(blocks))
+  const digests = await columns(digestsOfBlock, () => take(digestBytes * blocks))
+  const commitCodes = await columns(codesOfCommit, codes(commits))
+  const blockCodes = await columns(codesOfBlock, codes(blocks))
   return sound({ ...header, commit: { ...commit, ...commitCodes }, block: { ...block, ...digests, ...blockCodes } })
 }
 
 const blockBytes = 8 * numbersOfBlock.length + digestBytes * digestsOfBlock.length + 2 * codesOfBlock.length
 
 /** The summary with what follows from it. Throws DecodeError when it is not that of a full pack. */
-function sound(read: Omit<PackSummary, 'starts'>): PackSummary {
+async function sound(read: Omit<PackSummary, 'starts'>): Promise<PackSummary> {
   const { level, number, sequence, previous, commits, blocks, logs, commit, block } = read
   const starts = new Float64Array(commits)
   let at = sequence
@@ -273,17 +280,21 @@ function sound(read: Omit<PackSummary, 'starts'>): PackSummary {
   if (at - sequence !== blocks) throw fault(`its commits have ${at - sequence} blocks, not ${blocks}`)
   if ((sequence === 0) !== (previous === undefined)) throw fault('only the first block follows none')
   const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
-  const areCounts =
-    [commit.next, commit.partition, block.rows, block.sliceBytes, block.checkpointBytes].every((column) =>
-      column.every(isCount),
-    ) && block.timeMs.every(Number.isSafeInteger)
-  const areCodes =
-    commit.log.every((log) => log >= 1 && log <= logs.length) &&
-    block.log.every(
-      (log, i) => log <= logs.length && (log === 0 ? block.next[i] === -1 : isCount(block.next[i] ?? -1)),
-    ) &&
-    block.kind.every((kind) => kind < eventKinds.length)
-  if (!areCounts || !areCodes) throw fault('one of its numbers is out of range')
+  const { next, partition } = commit
+  const checks = [
+    ...[next, partition, block.rows, block.sliceBytes, block.checkpointBytes].map((one) => () => one.every(isCount)),
+    () => block.timeMs.every(Number.isSafeInteger),
+    () => commit.log.every((log) => log >= 1 && log <= logs.length),
+    () =>
+      block.log.every(
+        (log, i) => log <= logs.length && (log === 0 ? block.next[i] === -1 : isCount(block.next[i] ?? -1)),
+      ),
+    () => block.kind.every((kind) => kind < eventKinds.length),
+  ]
+  for (const isSound of checks) {
+    await nextTurn()
+    if (!isSound()) throw fault('one of its numbers is out of range')
+  }
   return { ...read, starts }
 }
 

@@ -63,7 +63,7 @@ const hashedAtOnce = 256 * 1024
  */
 export async function* encodePack(
   objects: AsyncIterable<PackedObject>,
-  summary: () => PackSummary,
+  summary: () => Promise<PackSummary>,
 ): AsyncGenerator<Uint8Array> {
   const index: Uint8Array[][] = Array.from({ length: buckets }, () => [])
   let at = magic.length
@@ -88,7 +88,7 @@ export async function* encodePack(
     entries += bucket.length
     if (before >> sortedAtOnceLog2 !== entries >> sortedAtOnceLog2) await nextTurn()
   }
-  const summaryBytes = encodeSummary(summary())
+  const summaryBytes = encodeSummary(await summary())
   yield summaryBytes
   const summaryDigest = await digestInTurns(summaryBytes)
   yield encodeTrailer(at, { entries, summaryBytes: summaryBytes.length }, [indexDigest.digest(), summaryDigest])

@@ -17,6 +17,9 @@ export interface Entry {
   readonly optionTable: readonly OptionRow[]
 }
 
+/** Positional arguments, the variadic ones one by one. */
+export type Args = readonly string[]
+
 export interface CommandContext {
   readonly environment: ClientEnvironment
   /** `--server` */

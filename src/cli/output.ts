@@ -23,6 +23,11 @@ export function printObject(form: OutputForm, object: JsonObject): void {
   write(objectText(form, object))
 }
 
+/** Prints names and texts as lines; names may repeat. */
+export function printPairs(pairs: readonly (readonly [name: string, text: string])[]): void {
+  write(linesText(pairLines(pairs)))
+}
+
 /** Prints objects as rows over `columns`; members are looked up by name. */
 export function printObjects(form: OutputForm, columns: readonly string[], objects: readonly JsonValue[]): void {
   const cell = (object: JsonValue, name: string): JsonValue =>
@@ -91,7 +96,7 @@ function tableText({ columns, rows }: Rows): string {
     columns.map((name, at) => ({ name, alignRight: numeric(at) })),
     rows.map((row) => row.map(tableCell)),
   )
-  return lines.map((line) => `${line}\n`).join('')
+  return linesText(lines)
 }
 
 /** The whole text of one object. */
@@ -100,9 +105,11 @@ export function objectText(form: OutputForm, object: JsonObject): string {
   if (form === 'json') return `${prettyText(object, '')}\n`
   const pairs = flatten(object, '')
   if (form === 'csv') return csvText({ columns: pairs.map(([name]) => name), rows: [pairs.map(([, value]) => value)] })
-  return pairLines(pairs.map(([name, value]) => [name, tableCell(value)]))
-    .map((line) => `${line}\n`)
-    .join('')
+  return linesText(pairLines(pairs.map(([name, value]) => [name, tableCell(value)])))
+}
+
+function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 /** Leaves of an object with dotted names; arrays are leaves. */

@@ -4,14 +4,16 @@
 import { type Command, Option } from 'commander'
 import type { Format } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
-import type { CreateOptions, LogOptions } from './commands/dataset.ts'
+import type { CreateOptions, ListOptions, LogOptions } from './commands/dataset.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { IngestOptions } from './commands/ingest.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
-import type { QueryOptions, TailOptions, VerifyOptions } from './commands/query.ts'
+import type { QueryOptions, TailOptions } from './commands/query.ts'
+import type { VerifyOptions } from './commands/verify.ts'
 import { fileFormNames } from './file-forms.ts'
 import {
+  type Args,
   collect,
   commaList,
   type CommandContext,
@@ -22,14 +24,29 @@ import {
 } from './context.ts'
 
 /**
- * Makes commander's action of a command's code, which resolves to the exit code. `args`: positional arguments, the
- * variadic ones one by one; `options`: of the type that the command declares, which commander has checked.
+ * Makes commander's action of a command's code, which resolves to the exit code. `options` are of the type that the
+ * command declares, which commander has checked.
  */
 export type Runner = <Options>(
-  code: (context: CommandContext, args: readonly string[], options: Options) => Promise<number>,
+  code: (context: CommandContext, args: Args, options: Options) => Promise<number>,
 ) => (...args: unknown[]) => Promise<void>
 
 type Values = Readonly<Record<string, unknown>>
+
+/** The code of commands, loaded when one of them runs. */
+const code = {
+  config: () => import('./commands/config.ts'),
+  dataset: () => import('./commands/dataset.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  export: () => import('./commands/export.ts'),
+  facts: () => import('./commands/node-facts.ts'),
+  fsck: () => import('./commands/fsck.ts'),
+  ingest: () => import('./commands/ingest.ts'),
+  log: () => import('./commands/log.ts'),
+  query: () => import('./commands/query.ts'),
+  serve: () => import('./commands/serve.ts'),
+  verify: () => import('./commands/verify.ts'),
+} as const
 
 export function addCommands(
   program: Command,
@@ -56,15 +73,13 @@ function addNodeCommands(program: Command, runner: Runner, table: readonly Optio
   addRows(serve, table)
     .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
     .action(
-      runner<Values>(async (context, _, options) =>
-        (await import('./commands/serve.ts')).serve(context, nodeOptionsOf(table, options)),
-      ),
+      runner<Values>(async (context, _, options) => (await code.serve()).serve(context, nodeOptionsOf(table, options))),
     )
   withNodeOptions(program.command('config'), table)
     .description('every option of a node, its value and where that comes from; takes the options of serve')
     .action(
       runner<Values>(async (context, _, options) =>
-        (await import('./commands/config.ts')).showConfig(context, nodeOptionsOf(table, options)),
+        (await code.config()).showConfig(context, nodeOptionsOf(table, options)),
       ),
     )
   withNodeOptions(program.command('doctor'), table)
@@ -73,7 +88,7 @@ function addNodeCommands(program: Command, runner: Runner, table: readonly Optio
     )
     .action(
       runner<Values>(async (context, _, options) =>
-        (await import('./commands/doctor.ts')).doctor(context, nodeOptionsOf(table, options)),
+        (await code.doctor()).doctor(context, nodeOptionsOf(table, options)),
       ),
     )
 }
@@ -114,7 +129,6 @@ function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions
 
 function addDatasetCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const dataset = program.command('dataset').description('create and inspect datasets')
-  const load = () => import('./commands/dataset.ts')
   dataset
     .command('create <name>')
     .description('create a dataset (account/name); without columns, its first batch decides them')
@@ -125,32 +139,22 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .option('--private', 'readable only with a token')
     .option('--freshness <time>', 'age at which a row of a steady stream can be read, such as 5s or 1h')
     .option('--sort-by <columns>', 'columns, such as city,day, by which replicas sort copies', commaList)
-    .action(
-      runner<CreateOptions>(async (context, [name = ''], options) =>
-        (await load()).createDataset(context, name, options),
-      ),
-    )
+    .action(runner<CreateOptions>(async (...given) => (await code.dataset()).createDataset(...given)))
   dataset
     .command('list')
     .description('list the datasets that you may read')
     .option('--account <name>', 'of one account')
-    .action(
-      runner<{ readonly account?: string }>(async (context, _, options) =>
-        (await load()).listDatasets(context, options),
-      ),
-    )
+    .action(runner<ListOptions>(async (context, _, options) => (await code.dataset()).listDatasets(context, options)))
   dataset
     .command('show <name>')
     .description('show the metadata of a dataset')
-    .action(runner(async (context, [name = '']) => (await load()).showDataset(context, name)))
+    .action(runner(async (context, args) => (await code.dataset()).showDataset(context, args)))
   dataset
     .command('log <name>')
     .description('show its chain of blocks, newest first')
     .option('-n, --limit <blocks>', 'most blocks', wholeNumber)
     .option('--before <hash>', 'start at the block before this one')
-    .action(
-      runner<LogOptions>(async (context, [name = ''], options) => (await load()).logDataset(context, name, options)),
-    )
+    .action(runner<LogOptions>(async (...given) => (await code.dataset()).logDataset(...given)))
   const rows = storeRows(table)
   const reject = dataset
     .command('reject <name>')
@@ -162,7 +166,7 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
   withNodeOptions(reject, rows).action(
     runner<Values & { position: number; reason: string }>(async (context, [name = ''], options) => {
       const what = { dataset: name, position: options.position, reason: options.reason }
-      return (await import('./commands/log.ts')).reject(context, { ...nodeOptionsOf(rows, options), what })
+      return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), what })
     }),
   )
 }
@@ -206,11 +210,7 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--charset <name>', 'of a shapefile: the character set of its texts, such as windows-1252')
     .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
     .addHelpText('after', ingestHelp)
-    .action(
-      runner<IngestOptions>(async (context, [dataset = '', ...files], options) =>
-        (await import('./commands/ingest.ts')).ingest(context, dataset, files, options),
-      ),
-    )
+    .action(runner<IngestOptions>(async (...given) => (await code.ingest()).ingest(...given)))
 }
 
 function addReadCommands(program: Command, runner: Runner): void {
@@ -220,11 +220,7 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('-n, --limit <rows>', 'most rows', wholeNumber, 10)
     .option('--skip <rows>', 'rows to skip, counted from the newest', wholeNumber)
     .option('--at <hash>', 'as of this block')
-    .action(
-      runner<TailOptions>(async (context, [dataset = ''], options) =>
-        (await import('./commands/query.ts')).tail(context, dataset, options),
-      ),
-    )
+    .action(runner<TailOptions>(async (...given) => (await code.query()).tail(...given)))
   program
     .command('query <sql>')
     .description('one SELECT over any datasets, named "account/dataset" (\'-\': read it from stdin)')
@@ -236,11 +232,7 @@ function addReadCommands(program: Command, runner: Runner): void {
       '--proof <file>',
       "save the signed answer, beside the rows or their -o file ('-': to stdout, without the rows)",
     )
-    .action(
-      runner<QueryOptions>(async (context, [sql = ''], options) =>
-        (await import('./commands/query.ts')).query(context, sql, options),
-      ),
-    )
+    .action(runner<QueryOptions>(async (...given) => (await code.query()).query(...given)))
   program
     .command('export <dataset>')
     .description('all rows of a dataset in the order of offsets')
@@ -255,25 +247,17 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--system', 'with system columns (default: with them, in GeoJSON without)')
     .option('--no-system', 'without system columns')
     .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')
-    .action(
-      runner<ExportOptions>(async (context, [dataset = ''], options) =>
-        (await import('./commands/export.ts')).exportDataset(context, dataset, options),
-      ),
-    )
+    .action(runner<ExportOptions>(async (...given) => (await code.export()).exportDataset(...given)))
   program
     .command('verify <file>')
     .description("check a saved answer and have the node run its query again ('-': stdin)")
     .option('--offline', 'hashes and signature only: no node is asked')
     .option('--signer <did>', 'who must have signed (did:key:…)')
-    .action(
-      runner<VerifyOptions>(async (context, [file = ''], options) =>
-        (await import('./commands/query.ts')).verify(context, file, options),
-      ),
-    )
+    .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('receipt <id>')
     .description('what became of a batch')
-    .action(runner(async (context, [id = '']) => (await import('./commands/node-facts.ts')).showReceipt(context, id)))
+    .action(runner(async (context, args) => (await code.facts()).showReceipt(context, args)))
 }
 
 const streamsCommands = {
@@ -291,7 +275,7 @@ function addStreamsCommands(program: Command, runner: Runner, table: readonly Op
       .description(streamsCommands[action])
       .action(
         runner<Values>(async (context, _, options) =>
-          (await import('./commands/config.ts')).runStreams(context, action, nodeOptionsOf(rows, options)),
+          (await code.config()).runStreams(context, action, nodeOptionsOf(rows, options)),
         ),
       )
   }
@@ -310,7 +294,7 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
   withNodeOptions(adopt, adoptRows).action(
     runner<Values>(async (context, [old = '', next = ''], options) => {
       const acceptLoss = options['acceptLoss'] === true
-      const { adoptLog } = await import('./commands/log.ts')
+      const { adoptLog } = await code.log()
       return adoptLog(context, { ...nodeOptionsOf(adoptRows, options), old, next, acceptLoss })
     }),
   )
@@ -327,7 +311,7 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
       async (context, _, options) => {
         const { position, partition, reason, log: id } = options
         const what = { position, partition, reason, ...(id === undefined ? {} : { log: id }) }
-        return (await import('./commands/log.ts')).reject(context, { ...nodeOptionsOf(rows, options), what })
+        return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), what })
       },
     ),
   )
@@ -335,24 +319,21 @@ function addLogCommands(program: Command, runner: Runner, table: readonly Option
 
 function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
-  const load = () => import('./commands/node-facts.ts')
   token
     .command('create <name>')
     .description('create a token; its text is shown once')
     .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
     .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
-    .action(
-      runner<TokenOptions>(async (context, [name = ''], options) => (await load()).createToken(context, name, options)),
-    )
+    .action(runner<TokenOptions>(async (...given) => (await code.facts()).createToken(...given)))
   token
     .command('list')
     .description('list tokens, without their text')
-    .action(runner(async (context) => (await load()).listTokens(context)))
+    .action(runner(async (context) => (await code.facts()).listTokens(context)))
   token
     .command('revoke <id>')
     .description('revoke a token')
-    .action(runner(async (context, [id = '']) => (await load()).revokeToken(context, id)))
+    .action(runner(async (context, args) => (await code.facts()).revokeToken(context, args)))
 }
 
 function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
@@ -361,16 +342,12 @@ function addUpkeepCommands(program: Command, runner: Runner, table: readonly Opt
     .description('the keys of the node')
     .command('show')
     .description('keys with which the node signs')
-    .action(runner(async (context) => (await import('./commands/node-facts.ts')).showKeys(context)))
+    .action(runner(async (context) => (await code.facts()).showKeys(context)))
   program
     .command('fsck [dir]')
     .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
     .option('--sweep', 'then remove chains without rows that no name leads to and that are a day old')
-    .action(
-      runner<{ readonly sweep?: boolean }>(async (context, [dir], options) =>
-        (await import('./commands/fsck.ts')).fsck(context, dir, options),
-      ),
-    )
+    .action(runner<{ readonly sweep?: boolean }>(async (...given) => (await code.fsck()).fsck(...given)))
   const rows = storeRows(table)
   const pack = program
     .command('pack [dataset]')
@@ -381,7 +358,7 @@ function addUpkeepCommands(program: Command, runner: Runner, table: readonly Opt
     )
   withNodeOptions(pack, rows).action(
     runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
-      (await import('./commands/fsck.ts')).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
+      (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
     ),
   )
   program
@@ -393,11 +370,9 @@ function addUpkeepCommands(program: Command, runner: Runner, table: readonly Opt
       'after',
       '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
     )
-    .action(
-      runner<ChaosOptions>(async (context, _, options) => (await import('./commands/fsck.ts')).chaos(context, options)),
-    )
+    .action(runner<ChaosOptions>(async (context, _, options) => (await code.fsck()).chaos(context, options)))
   program
     .command('version')
     .description('version of this program (also --version)')
-    .action(runner(async (context) => (await import('./commands/node-facts.ts')).showVersion(context)))
+    .action(runner(async (context) => (await code.facts()).showVersion(context)))
 }

@@ -22,6 +22,7 @@ const fileField = part('file', HTMLInputElement)
 const textField = part('text', HTMLTextAreaElement)
 const signerField = part('signer', HTMLInputElement)
 const result = part('result', HTMLElement)
+const details = part('details', HTMLElement)
 
 /** An element with these children; texts become text nodes. */
 function element(name: string, className: string, ...children: readonly (Node | string)[]): HTMLElement {
@@ -158,6 +159,8 @@ function showFailure({ outcome, kind, message, position, signer }: OfflineFailur
   ])
 }
 
+/** The headline is what a screen reader says by itself; the rest is read by who goes on. */
 function show(tone: '' | 'good' | 'bad' | 'unjudged', headline: string, content: readonly HTMLElement[]): void {
-  result.replaceChildren(element('h2', tone, headline), ...content)
+  details.replaceChildren(...content)
+  result.replaceChildren(element('h2', tone, headline))
 }

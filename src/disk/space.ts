@@ -39,7 +39,8 @@ export interface SpaceReserveOptions {
 /** The reserve of one volume, which is asked at most every 100 ms or 16 MiB. */
 export class SpaceReserve {
   readonly #options: SpaceReserveOptions
-  #asking: Promise<void> = Promise.resolve()
+  /** Until it is answered; of a question that failed, until the next one. */
+  #asking: Promise<void> | undefined
   #free: FreeSpace | undefined
   #askedAtMs = Number.NEGATIVE_INFINITY
   #writtenBytes = 0
@@ -48,14 +49,15 @@ export class SpaceReserve {
     this.#options = options
   }
 
-  /** Asks the volume if that is due. Throws what the file system throws. */
-  refresh(): Promise<void> {
+  /** Asks the volume if that is due; undefined where nothing has to be awaited. Throws what the file system throws. */
+  refresh(): Promise<void> | undefined {
     const nowMs = this.#options.clock.monotonicMs()
     if (nowMs - this.#askedAtMs >= freshMs || this.#writtenBytes >= freshBytes) {
       this.#askedAtMs = nowMs
       this.#writtenBytes = 0
       this.#asking = this.#options.freeSpace().then((free) => {
         this.#free = free
+        this.#asking = undefined
       })
     }
     return this.#asking
@@ -68,10 +70,10 @@ export class SpaceReserve {
     return whyNoRoom(left, this.#options.openBytes()) === undefined
   }
 
-  /** `refresh`, then `admits`. */
-  async hasRoom(bytes: number): Promise<boolean> {
-    await this.refresh()
-    return this.admits(bytes)
+  /** `refresh`, then `admits`: at once where nothing has to be awaited. */
+  hasRoom(bytes: number): boolean | Promise<boolean> {
+    const asking = this.refresh()
+    return asking === undefined ? this.admits(bytes) : asking.then(() => this.admits(bytes))
   }
 
   /** Counts bytes that were written since the volume was asked. */

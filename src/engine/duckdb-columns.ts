@@ -114,14 +114,7 @@ function fixedReader(name: string, type: DataType, values: ValuesReader): Result
     const stored = presenceOf(raw, rows)
     const bytes = values(raw, rows, stored)
     const presence = withoutInfinite(type, bytes, stored, rows)
-    return makeColumn({
-      name,
-      type,
-      nullable: true,
-      rows,
-      ...presence,
-      values: bytes,
-    })
+    return makeColumn({ name, type, nullable: true, rows, ...presence, values: bytes })
   }
 }
 

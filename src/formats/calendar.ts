@@ -1,6 +1,10 @@
 // Dates and times of day from text, by fixed positions over bytes: `typed-columns.ts` and `infer.ts` use it.
 // Source of the grammar: RFC 3339 §5.6, widened by a space for `T`, by `±hhmm` and `±hh`, and by times without seconds.
 
+/** Seconds from 1970 to the years 0000 and 10000: what lies between has a text that every reader takes. */
+export const firstSecond = -62_167_219_200
+export const endSecond = 253_402_300_800
+
 const zero = 0x30
 const dash = 0x2d
 const colon = 0x3a

@@ -2,7 +2,7 @@
 
 import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { bitAt } from '../arrow/buffers.ts'
-import { int128At, longsOf, numbersOf } from '../arrow/numbers.ts'
+import { int128At, longsOf, maxInt64, maxUint64, minInt64, numbersOf } from '../arrow/numbers.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import { type Column, type DataType, innerType, type TimeUnit, unitNanos } from '../model/schema.ts'
 import {
@@ -14,13 +14,12 @@ import {
   timestampMicrosText,
   timestampNanosText,
 } from '../outputs/value-text.ts'
-import { endSecond, firstSecond } from './cast-vectors.ts'
+import { endSecond, firstSecond } from './calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 import { NumberScan, scanNumber } from './number-scan.ts'
 import type { TypedColumns } from './typed-columns.ts'
 
 const dayNanos = 86_400_000_000_000n
-const [minInt64, maxInt64, maxUint64] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 const maxTextChars = 60
 
 export function unitOf(type: DataType): TimeUnit {

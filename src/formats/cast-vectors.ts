@@ -4,11 +4,8 @@
 import { fixedWidth } from '../arrow/columns.ts'
 import { numbersOf } from '../arrow/numbers.ts'
 import { type Column, type DataType, unitsPerSecond } from '../model/schema.ts'
+import { endSecond, firstSecond } from './calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
-
-/** Seconds from 1970 to the years 0000 and 10000. */
-export const firstSecond = -62_167_219_200
-export const endSecond = 253_402_300_800
 
 const exact = Number.MAX_SAFE_INTEGER
 /** Digits that come back from a double as they went in. */

@@ -17,7 +17,8 @@ import {
   unitsPerSecond,
 } from '../model/schema.ts'
 import { unitOf, ValueCast } from './cast-values.ts'
-import { castVector, endSecond, firstSecond } from './cast-vectors.ts'
+import { endSecond, firstSecond } from './calendar.ts'
+import { castVector } from './cast-vectors.ts'
 import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, RecordPlace } from './fault-log.ts'
 import type { FormatOptions, ReaderOptions } from './format.ts'

@@ -19,7 +19,7 @@ import { ColumnCast, zonelessReason } from './cast.ts'
 import { reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
 import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions } from './format.ts'
-import { checkColumnName } from './inference.ts'
+import { checkColumnName, tooManyColumns } from './inference.ts'
 
 /** A file of typed columns that is open. */
 export interface ColumnarFile {
@@ -94,7 +94,8 @@ export class ColumnarReader implements FileReader {
         }
       }
     }
-    checkColumns(known.length + added.length, options)
+    const { columns } = options
+    if (known.length + added.length > columns) throw tooManyColumns(columns, fewerColumns)
     return {
       records: this.#file.rows,
       fields: [...known, ...added],
@@ -199,13 +200,8 @@ function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
   return { record: 0, column: name, kind: 'MissingRequired', message }
 }
 
-function checkColumns(count: number, { columns }: InferOptions): void {
-  if (count <= columns) return
-  throw new NodeError('RecordsDoNotFit', `A dataset has at most ${columns} columns. Nothing was stored.`, {
-    limit: { name: 'columns', value: columns, unit: 'columns' },
-    hint: 'Leave columns out, or put what varies into one column of JSON text.',
-  })
-}
+/** What to do about files of too many columns. */
+export const fewerColumns = 'Leave columns out, or put what varies into one column of JSON text.'
 
 function isZoneless({ type }: Field): boolean {
   const inner = innerType(type)

@@ -102,11 +102,7 @@ export class FaultLog {
     return new NodeError(
       'RecordsDoNotFit',
       `${place}: ${first?.message ?? 'does not fit.'}${rest} Nothing was stored.`,
-      {
-        errors: this.errors,
-        errorsTotal: this.total,
-        ...(hint === undefined ? {} : { hint }),
-      },
+      { errors: this.errors, errorsTotal: this.total, ...(hint === undefined ? {} : { hint }) },
     )
   }
 }

@@ -144,7 +144,10 @@ export class Sample {
     if (index !== undefined) return this.columns[index]
     checkColumnName(name)
     this.added += 1
-    if (this.added + this.knownNames.size > this.options.columns) throw this.tooManyColumns()
+    const { columns } = this.options
+    if (this.added + this.knownNames.size > columns) {
+      throw tooManyColumns(columns, 'Put what varies into one column of JSON text, or declare the schema with PUT.')
+    }
     const column = newColumn(name)
     this.byName.set(folded, this.columns.length)
     this.columns.push(column)
@@ -187,14 +190,16 @@ export class Sample {
     const evidence = csv || this.options.integers === 'int64' || this.records >= manyRecords || column.wide
     return { kind: evidence ? 'Int64' : 'Float64' }
   }
+}
 
-  private tooManyColumns(): NodeError {
-    const { columns } = this.options
-    return new NodeError('RecordsDoNotFit', `A dataset has at most ${columns} columns. Nothing was stored.`, {
-      limit: { name: 'columns', value: columns, unit: 'columns' },
-      hint: 'Put what varies into one column of JSON text, or declare the schema with PUT.',
-    })
-  }
+/** The refusal of more columns than a dataset can have; `what` says so of a file. */
+export function tooManyColumns(
+  columns: number,
+  hint: string,
+  what = `A dataset has at most ${columns} columns.`,
+): NodeError {
+  const limit = { name: 'columns', value: columns, unit: 'columns' }
+  return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
 const anyTime = valueClass.time | valueClass.zonelessTime

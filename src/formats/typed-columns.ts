@@ -3,10 +3,22 @@
 // cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
 
 import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
+import { maxInt64, maxUint64, minInt64 } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
+import { hexValue } from '../lib/bytes.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import type { Column, RecordBatch } from '../model/schema.ts'
-import { noSuchDay, notADate, readDate, readInstant, readTimeOfDay, type TimeFault, TimeScan } from './calendar.ts'
+import {
+  endSecond,
+  firstSecond,
+  noSuchDay,
+  notADate,
+  readDate,
+  readInstant,
+  readTimeOfDay,
+  type TimeFault,
+  TimeScan,
+} from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
@@ -17,13 +29,6 @@ const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
 
 const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
-
-const minInt64 = -(2n ** 63n)
-const maxInt64 = 2n ** 63n - 1n
-const maxUint64 = 2n ** 64n - 1n
-/** Seconds from 1970 to the years 0000 and 10000: what lies between has a text that every reader takes. */
-const firstSecond = -62_167_219_200
-const endSecond = 253_402_300_800
 
 /** A fault of a value; undefined means that the value is in the column. */
 type ValueFault = RecordErrorKind | undefined
@@ -297,10 +302,9 @@ export class TypedColumns {
     const out = new Uint8Array((end - start) >> 1)
     let bad = ((end - start) & 1) === 1
     for (let i = 0; i < out.length && !bad; i++) {
-      const high = hexValue(bytes[start + 2 * i] ?? 0)
-      const low = hexValue(bytes[start + 2 * i + 1] ?? 0)
-      bad = high < 0 || low < 0
-      out[i] = high * 16 + low
+      const value = 16 * hexValue(bytes[start + 2 * i] ?? 0) + hexValue(bytes[start + 2 * i + 1] ?? 0)
+      bad = value < 0
+      out[i] = value
     }
     if (bad) return this.wrongType(column, 'not hexadecimal text')
     builder.appendBytes(out, 0, out.length)
@@ -328,10 +332,4 @@ const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
   time: 'that time of day does not exist',
   zone: 'the zone must be Z or an offset such as +02:00',
   'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
-}
-
-function hexValue(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
-  const letter = byte | 0x20
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }

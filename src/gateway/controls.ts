@@ -140,7 +140,8 @@ export function contentEncoding(text: string | undefined): ContentEncoding | und
  * ignored, as RFC 7240 says.
  */
 function waiting(prefer: string | undefined): Waiting {
-  const preferences = (prefer ?? '').split(',').map((part) => (part.split(';')[0] ?? '').trim().toLowerCase())
+  if (prefer === undefined) return { kind: 'default' }
+  const preferences = prefer.split(',').map((part) => (part.split(';')[0] ?? '').trim().toLowerCase())
   for (const preference of preferences) {
     const seconds = /^wait\s*=\s*(?:(\d+)|"(\d+)")$/.exec(preference)
     if (seconds === null) continue

@@ -34,10 +34,11 @@ import {
   Waiters,
   waitSeconds,
 } from './outcome.ts'
-import { demandRecords, discardBody, type TypedBody, typedBody } from './parse-body.ts'
+import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type BatchToPlace, KeyedBatches, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
+import type { TypedBody } from './reading.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandVisibility, noHead } from './refusals.ts'
 import { type Shape, type Target, targetOf } from './shape.ts'
@@ -61,7 +62,7 @@ export interface GatewayDeps {
   /** Why a dataset takes no rows, or undefined. */
   readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
   /** False while `bytes` more of rows would use space that the store's volume keeps back. */
-  readonly hasRoom: (bytes: number) => Promise<boolean>
+  readonly hasRoom: (bytes: number) => boolean | Promise<boolean>
 }
 
 export interface IngestRequest {
@@ -70,6 +71,7 @@ export interface IngestRequest {
   readonly chain: DatasetChain | undefined
   readonly tokenId: string | undefined
   readonly controls: IngestControls
+  /** Its chunks are the gateway's. */
   readonly body: Readable
 }
 
@@ -148,7 +150,8 @@ export class Gateway {
     const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
     let batch: PlacedBatch | DryRunAnswer
     try {
-      await this.#demandRoom()
+      const asking = this.#demandRoom()
+      if (asking !== undefined) await asking
       batch = await this.#take(request, admitted)
     } finally {
       // What waits for its block is in the log: it holds no memory here.
@@ -218,7 +221,8 @@ export class Gateway {
       if (controls.dryRun) return { dryRun: true, records: body.rows, fields: body.shape.fields }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
-      const seconds = waitSeconds(controls.waiting, chain.name.id, this.#pace)
+      const soon = { pace: this.#pace, waiters: this.#parts.waiters }
+      const seconds = waitSeconds(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
       const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
       const placed = await placeTyped(this.#parts, batch, target)
@@ -250,11 +254,12 @@ export class Gateway {
     return chain
   }
 
-  async #demandRoom(): Promise<void> {
-    if (await this.#deps.hasRoom(this.#admission.openBytes)) return
-    throw new NodeError('StorageFull', 'The volume of the store is full.', {
-      hint: 'An operator has to make room; nothing was stored.',
-    })
+  /** Undefined where nothing has to be awaited. Throws NodeError `StorageFull`. */
+  #demandRoom(): Promise<void> | undefined {
+    const hasRoom = this.#deps.hasRoom(this.#admission.openBytes)
+    if (hasRoom instanceof Promise) return hasRoom.then(demandSpace)
+    demandSpace(hasRoom)
+    return undefined
   }
 
   #refuse(chain: DatasetChain | undefined): void {
@@ -281,6 +286,13 @@ export class Gateway {
       })
     }
   }
+}
+
+function demandSpace(hasRoom: boolean): void {
+  if (hasRoom) return
+  throw new NodeError('StorageFull', 'The volume of the store is full.', {
+    hint: 'An operator has to make room; nothing was stored.',
+  })
 }
 
 /** How often a body is read again: each time some other batch brought columns at the same moment. */

@@ -18,6 +18,8 @@ import { keyReused, rejection } from './refusals.ts'
 const defaultWaitSeconds = 10
 /** A block due within this time is waited for by default. */
 const worthWaitingMs = 1000
+/** Nor are the blocks of more datasets than this waited for by default: a builder ends 100 a second. */
+const waitedForMost = 100
 /** Datasets remembered; the pace of a forgotten one is "at once". */
 const maxDatasets = 10_000
 /** A commit that was not announced here is found in the store. */
@@ -46,11 +48,15 @@ export interface BatchAnswer {
 /** What the chain says of a batch: its outcome, or `void` where the fold passed it over for an earlier one of its key. */
 export type Decision = DecidedOutcome | 'void'
 
-/** Seconds to wait: by default for a block that is due, not for one that is paced. */
-export function waitSeconds(waiting: Waiting, dataset: DatasetId, pace: BlockPace): number {
+/** Seconds to wait: by default for a block that is due, not for one that is paced or that many others come before. */
+export function waitSeconds(
+  waiting: Waiting,
+  dataset: DatasetId,
+  { pace, waiters }: { readonly pace: BlockPace; readonly waiters: Pick<Waiters, 'datasets'> },
+): number {
   if (waiting.kind === 'wait') return waiting.seconds
   if (waiting.kind === 'async') return 0
-  return pace.isDueSoon(dataset) ? defaultWaitSeconds : 0
+  return waiters.datasets < waitedForMost && pace.isDueSoon(dataset) ? defaultWaitSeconds : 0
 }
 
 /** Value of Preference-Applied: what was done about the caller's preference. */
@@ -163,6 +169,11 @@ export class Waiters {
   constructor(deps: WaitersDeps) {
     this.#deps = deps
     this.#unsubscribe = deps.catalog.onAdvance(({ chain }) => this.#notify(chain))
+  }
+
+  /** Datasets for whose blocks callers wait. */
+  get datasets(): number {
+    return this.#waiting.size
   }
 
   /** Callers who wait. */

@@ -11,9 +11,9 @@ import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
   readonly fits: boolean
-  /** Takes the next bytes; the rows that have become complete, of these or of earlier ones. */
-  push(chunk: Uint8Array): Promise<readonly RecordBatch[]>
-  finish(): Promise<ParsedBody>
+  /** Takes the next bytes; the rows that have become complete, of these or of earlier ones: at once by this thread. */
+  push(chunk: Uint8Array): readonly RecordBatch[] | Promise<readonly RecordBatch[]>
+  finish(): ParsedBody | Promise<ParsedBody>
   /** Lets go of a thread, however it went. Idempotent. */
   end(): void
 }
@@ -44,12 +44,12 @@ class OwnReader implements RowReader {
     return this.#reader.fits
   }
 
-  async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
+  push(chunk: Uint8Array): readonly RecordBatch[] {
     this.#reader.push(chunk)
     return this.#reader.take()
   }
 
-  async finish(): Promise<ParsedBody> {
+  finish(): ParsedBody {
     return this.#reader.finish()
   }
 

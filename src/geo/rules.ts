@@ -3,8 +3,8 @@
 // only longitude and latitude of WGS 84 are read.
 // Sources: RFC 7946 §3.1; https://proj.org/en/stable/specifications/projjson.html; https://geoparquet.org/releases/v1.1.0/ (crs)
 
-import type { PlainJson } from '../json/json.ts'
-import { NodeError } from '../model/errors.ts'
+import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
 
 /** Why a geometry cannot be GeoJSON; the message is a sentence. */
 export class GeometryFault extends Error {
@@ -74,6 +74,18 @@ export function rowText(positions: readonly string[], row: Shape['row']): string
 
 export function geometryText(type: string, coordinates: string): string {
   return `{"type":"${type}","coordinates":${coordinates}}`
+}
+
+const mostMetadataDepth = 64
+
+/** The JSON that the metadata of a file are; undefined where they are none. */
+export function metadataJson(text: string): PlainJson | undefined {
+  try {
+    return toPlain(parseJson(text, { maxDepth: mostMetadataDepth }))
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
 }
 
 export function isMembers(value: PlainJson | undefined): value is { [name: string]: PlainJson } {

@@ -108,7 +108,7 @@ export function addVary(reply: FastifyReply, name: string): void {
 function checkHost({ raw, headers: { host } }: FastifyRequest, context: OriginContext): void {
   if (host === undefined && raw.httpVersion === '1.1') throw unclearHost('has no Host header')
   if (hostHeaders(raw.rawHeaders) > 1) throw unclearHost('has more than one Host header')
-  const target = /^[a-z]+:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1]
+  const target = raw.url?.startsWith('/') === true ? undefined : /^[a-z]+:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1]
   if (target !== undefined && target.toLowerCase() !== host?.toLowerCase()) {
     throw unclearHost('names another host in its target than in its Host header')
   }
@@ -133,12 +133,18 @@ function unclearHost(fault: string): NodeError {
   })
 }
 
+/** Of the last Host: nearly all requests have the same. */
+let lastName = { authority: '', name: '' }
+
 /** The name of `host` or `host:port`, in lower case. */
 function nameOf(authority: string): string {
-  return authority
+  if (lastName.authority === authority) return lastName.name
+  const name = authority
     .replace(/:\d+$/, '')
     .replace(/^\[(.*)\]$/, '$1')
     .toLowerCase()
+  lastName = { authority, name }
+  return name
 }
 
 function isListed(name: string, { allowedHosts }: OriginContext): boolean {

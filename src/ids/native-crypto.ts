@@ -53,19 +53,13 @@ export function sha256(bytes: Uint8Array): Uint8Array {
 /** SHA3-256 over bytes that arrive in parts. */
 export function createSha3256(): IncrementalHash {
   const state = createHash('sha3-256')
-  return {
-    update: (bytes) => void state.update(bytes),
-    digest: () => plainArray(state.digest()),
-  }
+  return { update: (bytes) => void state.update(bytes), digest: () => plainArray(state.digest()) }
 }
 
 /** SHA-256 or SHA-512 over bytes that arrive in parts. */
 export function createSha2(algorithm: 'sha256' | 'sha512'): IncrementalHash {
   const state = createHash(algorithm)
-  return {
-    update: (bytes) => void state.update(bytes),
-    digest: () => plainArray(state.digest()),
-  }
+  return { update: (bytes) => void state.update(bytes), digest: () => plainArray(state.digest()) }
 }
 
 const pool = Buffer.alloc(4096)

@@ -1,7 +1,7 @@
 // A growing buffer of bytes that text and other formats are written into, without a string for each value where none is
 // needed.
 
-import { copyRange } from './bytes.ts'
+import { copyRange, grown } from './bytes.ts'
 
 /** All methods make room for what they write; who writes into `bytes` reserves it before. */
 export class ByteBuffer {
@@ -19,9 +19,7 @@ export class ByteBuffer {
   reserve(count: number): void {
     const needed = this.at + count
     if (needed <= this.bytes.length) return
-    const grown = new Uint8Array(Math.max(needed, 2 * this.bytes.length))
-    grown.set(this.bytes.subarray(0, this.at))
-    this.bytes = grown
+    this.bytes = grown(this.bytes.subarray(0, this.at), Math.max(needed, 2 * this.bytes.length))
   }
 
   /** Text without characters beyond U+007F. */

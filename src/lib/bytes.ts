@@ -63,7 +63,7 @@ export function fromHex(text: string): Uint8Array | undefined {
 }
 
 /** 0 to 15; so far below 0 for a character that is no hex digit that no sum with another digit is positive. */
-function hexValue(code: number): number {
+export function hexValue(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const letter = code | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1000
@@ -88,4 +88,17 @@ export function littleEndian(bytes: Uint8Array): bigint {
   let value = 0n
   for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i] ?? 0)
   return value
+}
+
+/** The same bytes at the beginning of a longer array. */
+export function grown(old: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(length)
+  out.set(old)
+  return out
+}
+
+export function grownWords(old: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const out = new Int32Array(length)
+  out.set(old)
+  return out
 }

@@ -52,9 +52,7 @@ function nameHint(name: string): string {
 export function parseAlias(account: string, dataset: string): Alias {
   for (const name of [account, dataset]) {
     if (!isName(name)) {
-      throw new NodeError('InvalidName', `'${name.slice(0, 100)}' is not a valid name.`, {
-        hint: nameHint(name),
-      })
+      throw new NodeError('InvalidName', `'${name.slice(0, 100)}' is not a valid name.`, { hint: nameHint(name) })
     }
   }
   if (isReservedAccount(account)) {

@@ -109,9 +109,6 @@ export function checkDialect(dialect: string, full: string): void {
   throw new NodeError(
     'UnsupportedDialect',
     `The query dialect '${dialect.slice(0, 80)}'${known} is not one that runs here.`,
-    {
-      hint: 'Use SqlDuckDb.',
-      candidates: ['SqlDuckDb', full],
-    },
+    { hint: 'Use SqlDuckDb.', candidates: ['SqlDuckDb', full] },
   )
 }

@@ -262,9 +262,7 @@ export function checkColumns(fields: readonly Field[]): void {
       throw new NodeError(
         'InvalidColumnName',
         `The column names ${excerpt(other)} and ${excerpt(name)} differ at most in case.`,
-        {
-          hint: 'Names of columns must differ in more than upper and lower case; the system columns count too.',
-        },
+        { hint: 'Names of columns must differ in more than upper and lower case; the system columns count too.' },
       )
     }
     seen.set(folded, name)

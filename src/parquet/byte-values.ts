@@ -2,7 +2,7 @@
 // reader per encoding. A reader stops early where a piece would grow beyond what its column may take, since a dictionary
 // can make a hundred kilobytes of every value. Source: Apache Parquet, Encodings.
 
-import { copyRange } from '../lib/bytes.ts'
+import { copyRange, grown, grownWords } from '../lib/bytes.ts'
 import { DeltaReader } from './delta.ts'
 import { checkIndices, type FixedValues, indexRuns, mostValues } from './fixed-values.ts'
 import { damaged } from './refusals.ts'
@@ -26,9 +26,7 @@ export class BytesSink {
   reserve(count: number): void {
     const needed = this.count + count + 1
     if (needed <= this.offsets.length) return
-    const grown = new Int32Array(Math.max(needed, 2 * this.offsets.length))
-    grown.set(this.offsets)
-    this.offsets = grown
+    this.offsets = grownWords(this.offsets, Math.max(needed, 2 * this.offsets.length))
   }
 
   /** Appends bytes [start, end) of `source` as a value; its place is reserved. */
@@ -42,9 +40,7 @@ export class BytesSink {
 
   /** Makes room for `bytes` in all. */
   grow(bytes: number): void {
-    const grown = new Uint8Array(Math.max(bytes, 2 * this.values.length))
-    grown.set(this.values.subarray(0, this.used))
-    this.values = grown
+    this.values = grown(this.values.subarray(0, this.used), Math.max(bytes, 2 * this.values.length))
   }
 }
 
@@ -252,11 +248,7 @@ export class DeltaBytes implements ByteValues {
       if (done > 0 && sink.used + length > mostBytes) break
       const start = this.suffixes.next(suffix)
       this.prefixes.pass()
-      if (length > this.last.length) {
-        const grown = new Uint8Array(2 * length)
-        grown.set(this.last.subarray(0, prefix))
-        this.last = grown
-      }
+      if (length > this.last.length) this.last = grown(this.last.subarray(0, prefix), 2 * length)
       copyRange(this.last, prefix, this.page, start, start + suffix)
       this.lastLength = length
       sink.append(this.last, 0, length)

@@ -61,16 +61,7 @@ export class PendingTexts {
     }
     this.drop(rows, end)
     const nullable = isOptional(field.type)
-    return makeColumn({
-      name: field.name,
-      type,
-      nullable,
-      rows,
-      nullCount,
-      validity,
-      values,
-      offsets,
-    })
+    return makeColumn({ name: field.name, type, nullable, rows, nullCount, validity, values, offsets })
   }
 
   private drop(rows: number, bytes: number): void {

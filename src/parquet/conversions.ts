@@ -3,6 +3,7 @@
 // Source: Apache Parquet, LogicalTypes; INT96: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md;
 // RFC 9562 §4
 
+import { maxInt64, minInt64 } from '../arrow/numbers.ts'
 import { BytesSink, type ByteValues } from './byte-values.ts'
 import { copyBigEndian } from './page-values.ts'
 
@@ -85,8 +86,6 @@ export const halfFloats: Convert = (from, count, out, at) => {
 
 const julianDayOf1970 = 2_440_588
 const dayNanos = 86_400_000_000_000n
-const minInt64 = -(2n ** 63n)
-const maxInt64 = 2n ** 63n - 1n
 
 /** INT96, nanoseconds of a day and its Julian day, as nanoseconds since 1970. */
 export const int96Times: Convert = (from, count, out, at) => {

@@ -28,15 +28,7 @@ export async function readFixedColumn(cursor: LeafCursor, field: Field, rows: nu
   }
   const { validity, nullCount } = out
   const nullable = isOptional(field.type)
-  return makeColumn({
-    name: field.name,
-    type,
-    nullable,
-    rows,
-    nullCount,
-    validity,
-    values,
-  })
+  return makeColumn({ name: field.name, type, nullable, rows, nullCount, validity, values })
 }
 
 export const fewerValues = 'has fewer values in its pages than in its footer'

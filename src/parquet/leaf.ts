@@ -4,6 +4,7 @@
 import { concatColumns, fixedWidth, isPresent, sliceColumn } from '../arrow/columns.ts'
 import { numbersOf } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
+import { grown } from '../lib/bytes.ts'
 import type { Column, DataType } from '../model/schema.ts'
 import type { ParquetLeaf } from './file-schema.ts'
 import { physicalTypes } from './page-header.ts'
@@ -166,12 +167,8 @@ class LevelSink {
 
   private entry(definition: number, repetition: number): void {
     if (this.used === this.definition.length) {
-      const grownDefinition = new Uint8Array(2 * this.used)
-      const grownRepetition = new Uint8Array(2 * this.used)
-      grownDefinition.set(this.definition)
-      grownRepetition.set(this.repetition)
-      this.definition = grownDefinition
-      this.repetition = grownRepetition
+      this.definition = grown(this.definition, 2 * this.used)
+      this.repetition = grown(this.repetition, 2 * this.used)
     }
     this.definition[this.used] = definition
     this.repetition[this.used] = repetition

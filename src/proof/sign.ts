@@ -24,10 +24,7 @@ export function signProof(
   key: NodeKey,
 ): { readonly commitment: Commitment; readonly proof: Proof } {
   const signature = key.sign(commitmentBytes(commitment))
-  return {
-    commitment,
-    proof: { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) },
-  }
+  return { commitment, proof: { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) } }
 }
 
 /** A key that signs answers. `seed` is the secret; it stands in no log, error or answer. */

@@ -2,7 +2,7 @@
 // those of tail.ts and metadata.ts too, from members that are JSON text already.
 
 import { notProvable } from '../engine/gate.ts'
-import type { EngineAnswer, EngineTable, Stability } from '../engine/messages.ts'
+import type { EngineAnswer, EngineTable } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
@@ -101,7 +101,7 @@ export async function execute(
   deps: ReplicaDeps,
   request: QueryRequest,
   { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
-): Promise<{ output: readonly Uint8Array[]; truncated: boolean; stability: Stability }> {
+): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
     reproducible: forProof,
@@ -117,7 +117,7 @@ export async function execute(
   }
   const run = async (tables: readonly EngineTable[]): Promise<EngineAnswer> =>
     await deps.engine.run({ ...job, tables }, askingOf(deps.catalog, caller))
-  const { data, schema, truncated, stability } = await runBound(deps, bound, run)
+  const { data, schema, rows, truncated, stability } = await runBound(deps, bound, run)
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,
@@ -126,7 +126,7 @@ export async function execute(
     // mutant: a cut answer is signed as whole
     truncated: truncated && saysTruncated,
   })
-  return { output, truncated, stability }
+  return { output, rows, truncated, stability }
 }
 
 /** The output of an answer as one JSON object, in parts, its members in canonical order. */

@@ -1,11 +1,16 @@
 // /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
+import { viewOf } from '../catalog/dataset-chain.ts'
 import { notProvable } from '../engine/gate.ts'
 import type { Stability } from '../engine/messages.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
-import { checkDialect, type QueryRequest } from '../model/query.ts'
+import type { Instant } from '../model/events.ts'
+import { parametersJson } from '../model/parameters.ts'
+import { checkDialect, type DatasetPin, type QueryRequest } from '../model/query.ts'
+import { type ExplainedLine, explain } from '../proof/explain.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
+import type { SignedAnswer } from '../proof/signed-answer.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { bindQuery } from './bind.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
@@ -27,6 +32,14 @@ export interface VerifyAnswer {
     readonly dialect: string
     readonly stability: Stability
   }
+  /** What the file does not say or may say wrongly: found while the query was run again. */
+  readonly answer: {
+    readonly rows: number
+    readonly extent: 'whole' | 'cut'
+    readonly datasets: readonly (DatasetPin & { readonly blockTime: Instant })[]
+  }
+  /** All of it in sentences. */
+  readonly explanation: readonly ExplainedLine[]
 }
 
 /**
@@ -47,8 +60,8 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
       },
     )
   checkLimit(request.limit, deps.limits.resultRows)
-  await checkPins(deps, request, caller)
-  const { output, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
+  const datasets = await checkPins(deps, request, caller)
+  const { output, rows, truncated, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
     if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
     throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
   })
@@ -63,7 +76,37 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
   }
   const isSelf = did === deps.nodeKey.did || (await deps.signers()).includes(did)
   const relation = isSelf ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
-  return { ok: true, signer: { did, relation }, engine: { name, version, dialect, stability } }
+  const answer = { rows, extent: truncated ? 'cut' : 'whole', datasets } as const
+  return {
+    ok: true,
+    signer: { did, relation },
+    engine: { name, version, dialect, stability },
+    answer,
+    explanation: explain({
+      answer: { ...asked(request), ...answer },
+      signer: did,
+      relation,
+      stability,
+      blockTimes: new Map(datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
+      isReproduced: true,
+    }),
+  }
+}
+
+function asked({
+  query,
+  queryDialect,
+  parameters,
+  skip,
+  limit,
+}: QueryRequest): Omit<SignedAnswer, 'datasets' | 'extent'> {
+  return {
+    query,
+    ...(parameters === undefined ? {} : { parameters: parametersJson(parameters) }),
+    dialect: queryDialect,
+    skip,
+    limit,
+  }
 }
 
 /**
@@ -99,8 +142,13 @@ function checkLimit(limit: number, most: number): void {
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
-async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Caller): Promise<void> {
+async function checkPins(
+  deps: ReplicaDeps,
+  request: QueryRequest,
+  caller: Caller,
+): Promise<VerifyAnswer['answer']['datasets']> {
   const reader = new Reader(deps.catalog, caller.mayRead)
+  const found: VerifyAnswer['answer']['datasets'][number][] = []
   for (const { id, alias, blockHash } of request.datasets ?? []) {
     if (blockHash === undefined) {
       throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${alias}' is not pinned to a block.`, {
@@ -114,14 +162,17 @@ async function checkPins(deps: ReplicaDeps, request: QueryRequest, caller: Calle
         hint: 'Verify on a node that holds it.',
       })
     }
-    if ((await sequenceAt(deps.catalog, chain, blockHash)) === undefined) {
+    const sequence = await sequenceAt(deps.catalog, chain, blockHash)
+    if (sequence === undefined) {
       throw new NodeError(
         'VerificationFailed::DatasetBlockNotFound',
         `The block ${blockHash} is not in the chain of ${id} here.`,
         { extra: { dataset_id: id, block_hash: blockHash } },
       )
     }
+    found.push({ id, alias, blockHash, blockTime: viewOf(chain, sequence).block.systemTime })
   }
+  return found
 }
 
 async function executeAgain(

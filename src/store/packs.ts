@@ -190,9 +190,9 @@ export class PackReader {
     const { summaryAt, trailerAt, summaryDigest } = await this.#partsOf(pack)
     const bytes = await this.#read(pack, summaryAt, trailerAt)
     const isWhole = equalBytes(await digestInTurns(bytes), summaryDigest)
-    return refused(wordsOf(pack), () => {
+    return refused(wordsOf(pack), async () => {
       if (!isWhole) throw new DecodeError('pack', 'its summary is damaged')
-      const summary = decodeSummary(bytes)
+      const summary = await decodeSummary(bytes)
       const { dataset, level, number } = summary
       if (dataset === pack.id && level === pack.level && number === pack.number) return summary
       throw new DecodeError('pack', `it is pack ${level}/${number} of ${dataset}`)

@@ -226,7 +226,7 @@ export class SliceFiles {
     const { dir, mostBytes } = this.#options
     await mkdir(dir, { recursive: true, mode: 0o700 })
     const hasSpace = async (): Promise<boolean> => (await nodeFileSystem.freeSpace(dir)).bytes >= leastFreeBytes + bytes
-    for (const page of [...this.#pages.values()]) {
+    for (const page of this.#pages.values()) {
       if (this.#bytes + bytes <= mostBytes && (await hasSpace())) return
       if (page.users === 0) await this.#remove(page)
     }

@@ -3,6 +3,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { openMemoryLog } from '../adapters/memory-log.ts'
+import { openMemoryStore } from '../adapters/memory-store.ts'
+import { datasetId, fastClock, start, TestWriter, until } from './support.ts'
 
 function governorOf(options: Partial<CutOptions>): Governor {
   const all = { ...defaultCutOptions, ...options }
@@ -90,4 +93,29 @@ test('cuts no row of a dataset later than its freshness, and no more blocks than
     ),
     { numRuns: 200 },
   )
+})
+
+test('ends a sparse block early when so much has come behind it that a restart would read for long', async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const [sparse, busy] = [datasetId('sparse'), datasetId('busy')]
+  const paced = { clock: fastClock(20), options: { burstBlocks: 1 }, replayMost: { messages: 32, bytes: 1e9 } }
+  const { builder, announced } = await start(log, openMemoryStore(), paced)
+  const rowsOf = (dataset: string): number =>
+    announced.filter((one) => one.dataset === dataset && one.sequence > 0).length
+  await log.append(0, [writer.create(sparse, 'acme/sparse', { freshnessMs: 86_400_000 })])
+  await log.append(0, [writer.create(busy, 'acme/busy', { freshnessMs: 100 }), writer.rows(sparse, [{}])])
+  await until('the burst is spent', () => rowsOf(sparse) === 1)
+  const position = await log.append(0, [writer.rows(sparse, [{}])])
+  const post = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await log.append(0, [writer.rows(busy, [{}])])
+    const { end } = await log.range(0)
+    await until('the others are committed', () => builder.openRows() <= 1 && (announced.at(-1)?.next ?? 0) >= end)
+  }
+  await post(8)
+  expect([rowsOf(sparse), builder.openRows()]).toEqual([1, 1])
+  await post(40)
+  await until('it is committed', () => rowsOf(sparse) === 2)
+  await until('the log is let go of', () => (builder.status().partitions[0]?.floor ?? 0) > position)
+  await builder.stop()
 })

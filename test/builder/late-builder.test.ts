@@ -1,11 +1,24 @@
 // A builder that comes late: while it holds messages, another one commits them, raises the floor, and the log lets go
-// of them. Nothing is lost, so nothing may halt.
+// of them; or the place of its block is packed and swept. Nothing is lost, so nothing may halt.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { EventLog, LogEntry } from '../../src/log/event-log.ts'
+import { readHead } from '../../src/store/heads.ts'
+import { commitKey, commitsPrefix } from '../../src/store/layout.ts'
+import type { ObjectStore } from '../../src/store/object-store.ts'
+import { withPacks } from '../../src/store/packed-store.ts'
+import { readCommit } from '../../src/store/records.ts'
+import { markSwept, sweepChain } from '../../src/store/sweep.ts'
+import { packChain } from '../../src/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, datasetId, start, TestWriter, until } from './support.ts'
+import { buildAll, compressor, datasetId, start, TestWriter, until } from './support.ts'
+
+vi.mock('../../src/chain/pack-span.ts', async (original) => ({
+  ...(await original<object>()),
+  packSpan: 4,
+  spanOf: (level: number) => 4 * 2 ** level,
+}))
 
 const [first, second] = [datasetId('a'), datasetId('b')]
 
@@ -102,4 +115,55 @@ describe('a builder that comes late goes on', () => {
       open()
     })
   })
+})
+
+test('a builder whose place was packed and swept meanwhile has lost, though nothing is in the way of its put', async () => {
+  const log = over(openMemoryLog(), { release: async () => {} })
+  const writer = new TestWriter('w')
+  await log.append(0, [writer.create(first, 'acme/first')])
+  for (let sequence = 3; sequence < 12; sequence++) {
+    await log.append(0, [writer.rows(first, [{ rows: 3 }]), writer.cut([{ dataset: first, sequence }])])
+  }
+  const loose = openMemoryStore()
+  const store = withPacks(loose)
+  const stored: string[] = []
+  const watched: ObjectStore = {
+    ...store,
+    async put(key, bytes) {
+      const outcome = await store.put(key, bytes)
+      if (outcome === 'stored') stored.push(key)
+      return outcome
+    },
+  }
+  const { opened, open } = gate()
+  let isAsked = false
+  const late = over(log, {
+    get: async (partition, position) => {
+      isAsked = true
+      await opened
+      return log.get(partition, position)
+    },
+  })
+  // Its checkpoints name another compressor: its blocks are others.
+  const { builder } = await start(late, watched, { compressor: { ...compressor, name: 'another' } })
+  await until('it waits for rows', () => isAsked)
+  await buildAll(log, store)
+  const head = await readHead(store, first)
+  expect(head?.sequence).toBe(11)
+  const word = await readCommit(store, first, 3)
+  expect(await packChain(store, first, 11)).toBe(4)
+  await markSwept(store)
+  await sweepChain(store, first, { beforeMs: 0 })
+  expect(await loose.list(commitsPrefix(first))).toEqual([])
+
+  open()
+  await until('it has lost', () => builder.status().lostRaces === 1)
+  await until('it has read all', () => builder.status().partitions[0]?.position === 19)
+  await until('it has nothing to do', () => builder.status().partitions[0]?.waitingPlans === 0)
+  expect(stored).toContain(commitKey(first, 3))
+  expect(builder.status().halted).toEqual([])
+  await builder.stop()
+  expect(await readHead(store, first)).toEqual(head)
+  expect(await readCommit(store, first, 3)).toEqual(word)
+  expect(await sweepChain(store, first, { beforeMs: 0 })).toBe(1)
 })

@@ -1,7 +1,7 @@
 // `proofstream doctor` over installations that are new, well, running, stopped, damaged and open to others.
 
 import { readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,13 +56,20 @@ async function post(node: ServedNode, data: string, path: string): Promise<void>
   expect([path, answer.status]).toEqual([path, 200])
 }
 
-/** A data directory with two datasets, of which no node runs. */
+/** A data directory with two datasets, of which no node runs; it stays as it is. */
+let whole: string
+beforeAll(async () => {
+  whole = await freshFolder()
+  const node = await serveNode(whole)
+  await post(node, whole, '/acme/one/ingest?create=true')
+  await post(node, whole, '/acme/two/ingest?create=true')
+  await node.end('SIGTERM')
+})
+afterAll(() => rm(whole, { recursive: true, force: true }))
+
 async function filled(): Promise<string> {
   const data = await freshFolder()
-  const node = await serveNode(data)
-  await post(node, data, '/acme/one/ingest?create=true')
-  await post(node, data, '/acme/two/ingest?create=true')
-  await node.end('SIGTERM')
+  await cp(whole, data, { recursive: true })
   return data
 }
 

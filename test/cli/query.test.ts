@@ -85,11 +85,12 @@ describe.concurrent('verify', () => {
     const file = join(repository, 'test', 'fixtures', 'proofs-v1', 'answers', 'join.json')
     const { code, stdout } = await run(['verify', file, '--offline', '-o', 'table'])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^query +select s\.name, max\(w\.rain\) as most from acme\.weather w join /m)
-    expect(stdout).toMatch(/^datasets\.acme\/weather +f1620[0-9a-f]{64}$/m)
-    expect(stdout).toMatch(/^datasets\.acme\/stations +f1620[0-9a-f]{64}$/m)
+    expect(stdout).toMatch(/^question +select s\.name, max\(w\.rain\) as most from acme\.weather w join /m)
+    expect(stdout).toMatch(/^dataset +acme\/weather \(did:odf:\w+\) up to block f1620[0-9a-f]{64}; when/m)
+    expect(stdout).toMatch(/^dataset +acme\/stations \(did:odf:\w+\) up to block f1620[0-9a-f]{64}; when/m)
     expect(stdout).toMatch(/^answer +4 rows, none left out$/m)
     expect(stdout).toMatch(/^signer +did:key:z6Mk/m)
+    expect(stdout).toMatch(/^not checked +That these rows follow from those blocks/m)
   })
 
   test('ends with 10 for another signer, a changed row and a changed signature', async () => {
@@ -126,6 +127,30 @@ describe.concurrent('verify', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, relation: 'known', checks: { reproduction: 'passed' } })
     const sent = stub.asked[0]?.body ?? ''
     expect(Object.keys(JSON.parse(sent) as object).sort()).toEqual(['commitment', 'input', 'proof', 'subQueries'])
+  })
+
+  test('adds what the node found: the time of the block, exact or pinned, whose key it is', async () => {
+    const file = join(repository, 'test', 'fixtures', 'proofs-v1', 'answers', 'join.json')
+    const saved = JSON.parse(await readFile(file, 'utf8')) as { input: { datasets: object[] }; proof: object }
+    const datasets = saved.input.datasets.map((one) => ({ ...one, blockTime: '2026-01-02T03:04:05Z' }))
+    const answer = {
+      ok: true,
+      signer: { did: signer, relation: 'self' },
+      engine: { name: 'duckdb', stability: 'exact' },
+      answer: { rows: 4, extent: 'whole', datasets },
+    }
+    await using stub = await startStub({ 'POST /verify': { body: answer } })
+    const { code, stdout } = await run(['verify', file, '--server', stub.url, '-o', 'table'])
+    expect(code).toBe(0)
+    expect(stdout.match(/^dataset .*, made 2026-01-02T03:04:05Z$/gm)).toHaveLength(2)
+    expect(stdout).toMatch(/^holds for +exact: /m)
+    expect(stdout).toMatch(/^signer +did:key:z6Mk\w+, a key of the node that was asked$/m)
+    expect(stdout.match(/^not checked /gm)).toHaveLength(1)
+    const { stdout: json } = await run(['verify', file, '--server', stub.url, '-o', 'json'])
+    expect(JSON.parse(json)).toMatchObject({
+      rows: 4,
+      explanation: expect.arrayContaining([{ about: 'answer', text: '4 rows, none left out' }]),
+    })
   })
 
   test.each([

@@ -46,7 +46,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
     while (Date.now() < deadline) {
       const found = (await page.evaluate(`(() => {
         const head = document.querySelector('#result h2')
-        return head && { tone: head.className, headline: head.textContent, text: document.querySelector('#result').innerText }
+        return head && { tone: head.className, headline: head.textContent, text: document.querySelector('#verdict').innerText }
       })()`)) as { tone: string; headline: string; text: string } | null
       if (found !== null && found.tone !== '') return found
     }
@@ -168,7 +168,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
       expect(found.text.split('<img src=x onerror=alert(1)><script>').length).toBeGreaterThanOrEqual(8)
       expect(found.text).toContain('\\u202e\\u0007&amp;"')
     }
-    const elements = await page.evaluate("document.querySelectorAll('#result img, #result script').length")
+    const elements = await page.evaluate("document.querySelectorAll('#verdict img, #verdict script').length")
     expect(elements).toBe(0)
     const name = JSON.stringify(hostile)
     expect((await paste(`{${name}:1,${name}:2}`)).text).toContain('has the member "<img src=x')
@@ -179,6 +179,13 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
     const found = await choose(file('large.json', signed({ query: 'select *', limit: 100_000 }, { data })))
     expect(found.tone).toBe('good')
     expect(found.text).toContain('The first 20 of 100000 rows')
+  })
+
+  test('tells a screen reader the verdict, and leaves the rest to be read', async () => {
+    await choose(file('answer.json', live.responseBodyBytes))
+    expect(await page.evaluate("document.querySelector('[role=status]').innerText")).toBe(
+      '✓ Unchanged since it was signed',
+    )
   })
 
   test('is dropped on, and reached by keyboard', async () => {

@@ -63,7 +63,7 @@ async function serve(args: readonly string[], listen: Readonly<Record<string, st
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'proofstream-readme-'))
-  for (const name of ['node_modules', 'bin', 'src', 'streams', 'texts', 'examples', 'package.json'])
+  for (const name of ['node_modules', 'bin', 'scripts', 'src', 'streams', 'texts', 'examples', 'package.json'])
     symlinkSync(join(repository, name), join(dir, name))
   served = await serve([], { PROOFSTREAM_LISTEN: '127.0.0.1:0' })
 })

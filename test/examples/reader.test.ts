@@ -103,6 +103,20 @@ describe('the reader example', () => {
     expect(stderr).not.toContain('Traceback')
   })
 
+  it('has the node run it again, and prints what it explains', async () => {
+    const file = join(dir, 'again.json')
+    const server = ['--server', live.node.url]
+    const { stderr } = await ask('select city from acme.cities order by n', '--save', file, ...server)
+    expect(stderr).toContain('not checked: that the rows follow from those blocks')
+    const again = await ask('--check', file, '--again', ...server)
+    expect(again.code).toBe(0)
+    expect(again.stderr).toMatch(/^again: dataset: "acme\/cities \(.*\) up to block f1620\w+, made 20.*Z"$/m)
+    expect(again.stderr).toMatch(/^again: answer: "2 rows, none left out"$/m)
+    expect(again.stderr).not.toMatch(/^not checked/m)
+    const elsewhere = await ask('--check', file, '--again', '--server', 'http://127.0.0.1:9')
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([2, expect.stringContaining('No answer')])
+  })
+
   it('says what the node says when there is no answer', async () => {
     const { code, stderr } = await ask('select * from acme.nothing', '--server', live.node.url)
     expect([code, stderr]).toEqual([2, expect.stringContaining('acme/nothing')])

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { HaltedDatasets } from '../../src/gateway/log-watch.ts'
 import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { parseAliasText } from '../../src/model/names.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { putLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { datasetId } from '../builder/support.ts'
+import { datasetId, quickCuts, start } from '../builder/support.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 import { type Rig, rigOf } from './support.ts'
 
@@ -36,6 +37,28 @@ describe('a gateway apart from its builder', () => {
     expect(gateway.catalog.known('a/b')).toBeUndefined()
     expect((await gateway.catalog.byAlias('a/b'))?.head.rows).toBe(2)
     expect(gateway.catalog.known('a/b')?.head.rows).toBe(2)
+  })
+})
+
+describe('a builder apart from the gateway that made a dataset', () => {
+  test('builds it at its freshness, whether it read the creation or the record of the name', async () => {
+    const gateway = rigOf({ apart: true })
+    // Whoever has no freshness gets one block, and no other for an hour.
+    const options = { ...quickCuts, burstBlocks: 1, intervalMs: 3_600_000, maxIntervalMs: 3_600_000 }
+    const first = await start(gateway.log, gateway.store, { options })
+    await gateway.gateway.create({ alias: parseAliasText('a/fresh'), visibility: 'public', freshnessMs: 100 })
+    await gateway.gateway.create({ alias: parseAliasText('a/slow'), visibility: 'public' })
+    const land = async (alias: string, n: number) => (await gateway.rows(alias, [{ n }])).status
+    expect(await land('a/slow', 0)).toBe('committed')
+    for (let n = 0; n < 2; n++) expect(await land('a/fresh', n)).toBe('committed')
+    await first.builder.stop()
+    // Another process, which meets the dataset where its creation lies below the floor.
+    const second = await start(gateway.log, gateway.store, { options })
+    for (let n = 2; n < 4; n++) expect(await land('a/fresh', n)).toBe('committed')
+    expect(await land('a/slow', 1)).toBe('committed')
+    const late = await gateway.rows('a/slow', [{ n: 2 }], { headers: { prefer: 'wait=1' } })
+    expect(late.status).toBe('accepted')
+    await second.builder.stop()
   })
 })
 

@@ -135,3 +135,21 @@ test('that is only looked at is not in the log', async () => {
   expect(await logged()).toEqual([])
   expect(readdirSync(spoolDir)).toEqual([])
 })
+
+test('that makes its dataset is read while it arrives, and typed as it would be from its end', async () => {
+  const fields = { headers: { 'content-type': 'text/csv' }, query: { create: 'true' } }
+  const csv = (from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, i) => `${from + i},t${'1'.repeat(60)}${i},\n`).join('')
+  const good = `n,text,none\n${csv(0, rows)}`
+  expect((await rig.post('a/csv', good, fields)).body).toMatchObject({ offsets: { start: 0, end: rows - 1 } })
+  const bad = rig.post('a/other', `${good}x,y,\n`, fields)
+  await expect(bad).rejects.toMatchObject({
+    kind: 'RecordsDoNotFit',
+    details: { errorsTotal: 1, errors: [{ line: rows + 2 }] },
+  })
+  expect(await rig.catalog.byAlias('a/other')).toBeUndefined()
+  const map = `{"type":"FeatureCollection","features":[${Array.from({ length: 12_000 }, (_, i) => `{"type":"Feature","geometry":{"type":"Point","coordinates":[${i / 100},2]},"properties":{"i":${i}}}`).join(',')}]}`
+  const geojson = { headers: { 'content-type': 'application/geo+json' }, query: { create: 'true' } }
+  expect((await rig.post('a/map', map, geojson)).body).toMatchObject({ offsets: { start: 0, end: 11_999 } })
+  expect(readdirSync(spoolDir)).toEqual([])
+})

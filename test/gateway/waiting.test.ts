@@ -1,7 +1,8 @@
 // Callers who wait, and how long it is worth waiting.
 
 import { describe, expect, test } from 'vitest'
-import { BlockPace, Waiters } from '../../src/gateway/outcome.ts'
+import type { Waiting } from '../../src/gateway/controls.ts'
+import { BlockPace, Waiters, waitSeconds } from '../../src/gateway/outcome.ts'
 import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { Clock } from '../../src/lib/clock.ts'
@@ -67,6 +68,15 @@ function announcement(dataset: string, earliestNextCutInMs: number): CommitAnnou
 }
 
 describe('a block', () => {
+  test('is waited for by default unless a hundred datasets are, and always by who says so', () => {
+    const pace = new BlockPace({ announcements: openLocalAnnouncements(silentLogger), clock: handClock() })
+    const seconds = (waiting: Waiting, datasets: number): number =>
+      waitSeconds(waiting, datasetId('a'), { pace, waiters: { datasets } })
+    expect([99, 100].map((datasets) => seconds({ kind: 'default' }, datasets))).toEqual([10, 0])
+    expect([99, 100].map((datasets) => seconds({ kind: 'wait', seconds: 7 }, datasets))).toEqual([7, 7])
+    expect(seconds({ kind: 'async' }, 0)).toBe(0)
+  })
+
   test('is due soon when nothing is known, or when it may come within a second', async () => {
     const announcements = openLocalAnnouncements(silentLogger)
     const clock = handClock()

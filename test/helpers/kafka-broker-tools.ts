@@ -1,79 +1,19 @@
-// What a real Apache Kafka needs on this machine: Java, Maven, and its jars from Maven Central, kept in the cache of
-// node_modules.
+// What a real Apache Kafka needs on this machine: Java, and Maven or its jars.
 
-import { execFileSync, type ExecFileSyncOptions, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { mavenJars, missingJava, missingMaven } from './maven-jars.ts'
 
 const kafkaDirectory = fileURLToPath(new URL('../kafka/', import.meta.url))
-const cacheDirectory = fileURLToPath(new URL('../../node_modules/.cache/proofstream-kafka/', import.meta.url))
-const pom = join(kafkaDirectory, 'pom.xml')
-const version = '4.3.1'
-const leastJava = 17
-const staleLockMs = 120_000
 
 export const log4jProperties = join(kafkaDirectory, 'log4j2.properties')
 
 /** What is missing to run a broker, or undefined when everything is there. */
 export function missingKafkaTools(): string | undefined {
-  const java = spawnSync('java', ['-version'], { encoding: 'utf8' })
-  const major = Number(/version "(\d+)/.exec(`${java.stderr}${java.stdout}`)?.[1])
-  if (java.error !== undefined || !(major >= leastJava)) return `Java ${leastJava} or newer`
-  if (process.env['PROOFSTREAM_KAFKA_JARS'] !== undefined) return undefined
-  return spawnSync('mvn', ['-v'], { encoding: 'utf8' }).error === undefined ? undefined : 'Maven'
+  return missingJava() ?? (process.env['PROOFSTREAM_KAFKA_JARS'] === undefined ? missingMaven() : undefined)
 }
 
 /** Directory with the broker's jars; fetched once. */
 export async function kafkaJars(): Promise<string> {
-  const given = process.env['PROOFSTREAM_KAFKA_JARS']
-  if (given !== undefined) return given
-  const digest = createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 8)
-  const home = join(cacheDirectory, `${version}-${digest}`)
-  const jars = join(home, 'jars')
-  const complete = join(home, '.complete')
-  if (existsSync(complete)) return jars
-  mkdirSync(home, { recursive: true })
-  const lock = join(home, 'lock')
-  while (!takeLock(lock)) {
-    await sleep(500)
-    if (existsSync(complete)) return jars
-  }
-  try {
-    const fresh = join(home, 'jars.tmp')
-    rmSync(fresh, { recursive: true, force: true })
-    copyJars(fresh)
-    rmSync(jars, { recursive: true, force: true })
-    renameSync(fresh, jars)
-    writeFileSync(complete, '')
-  } finally {
-    rmSync(lock, { recursive: true, force: true })
-  }
-  return jars
-}
-
-function takeLock(lock: string): boolean {
-  try {
-    mkdirSync(lock)
-    return true
-  } catch {
-    const held = statSync(lock, { throwIfNoEntry: false })
-    if (held !== undefined && Date.now() - held.mtimeMs > staleLockMs) rmSync(lock, { recursive: true, force: true })
-    return false
-  }
-}
-
-/** Offline first, so that a machine that has them asks nobody. */
-function copyJars(directory: string): void {
-  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${directory}`]
-  const flags = ['-B', '-ntp', '-q', '-f', pom]
-  const options: ExecFileSyncOptions = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 }
-  try {
-    execFileSync('mvn', ['-o', ...flags, ...goal], options)
-  } catch {
-    rmSync(directory, { recursive: true, force: true })
-    execFileSync('mvn', [...flags, ...goal], options)
-  }
+  return process.env['PROOFSTREAM_KAFKA_JARS'] ?? mavenJars(join(kafkaDirectory, 'pom.xml'), 'kafka')
 }

@@ -13,6 +13,7 @@ const rows = [
 ]
 await live.ingest('acme/sales', rows, '?create=true&integers=int64')
 const saved = await live.query(sql, { include: ['Proof', 'Schema'] })
+const head = await live.head('acme/sales')
 
 const verify = (body: string, token?: string | null): Promise<Answer> =>
   live.call('/verify', {
@@ -41,7 +42,45 @@ describe('a proof', () => {
         dialect: saved.at('input.queryDialect'),
         stability: saved.headers['answer-stability'],
       },
+      answer: {
+        rows: 2,
+        extent: 'whole',
+        datasets: [
+          {
+            ...Object(saved.at('input.datasets.0')),
+            blockTime: (await live.call(`/acme/sales/blocks/${head}`, { headers: { accept: 'application/json' } })).at(
+              'systemTime',
+            ),
+          },
+        ],
+      },
+      explanation: expect.any(Array),
     })
+  })
+
+  it('is explained: question, dataset, block and its time, rows, signer, and what stays unchecked', async () => {
+    const lines = (await verify(saved.text)).at('explanation') as { about: string; text: string }[]
+    const said = Object.fromEntries(lines.map(({ about, text }) => [about, text]))
+    expect(said).toMatchObject({
+      question: sql,
+      answer: '2 rows, none left out',
+      signer: `${live.node.did}, a key of the node that was asked`,
+    })
+    expect(said['dataset']).toMatch(new RegExp(`^acme/sales \\(did:odf:.*\\) up to block ${head}, made 20`))
+    expect(said['holds for']).toMatch(/^(?:exact|pinned): /)
+    expect(lines.filter(({ about }) => about === 'not checked')).toHaveLength(1)
+  })
+
+  it('tells that rows were left out, and the values of parameters, as they were given', async () => {
+    const cut = await live.query('select city from "acme/sales" where amount < $most', {
+      include: ['Proof'],
+      limit: 1,
+      parameters: { most: 1e3 },
+    })
+    const answer = await verify(cut.text)
+    expect(answer.at('answer')).toMatchObject({ rows: 1, extent: 'cut' })
+    expect(answer.at('explanation')).toContainEqual({ about: 'parameters', text: '{"most":1000}' })
+    expect(answer.at('explanation')).toContainEqual({ about: 'answer', text: '1 row, cut by limit 1' })
   })
 
   it.each([

@@ -40,9 +40,13 @@ function nodeOf(name: string): ServedNode {
   return must(running.get(name), `${name} runs`)
 }
 
-function call(name: string, path: string, more: { body?: string; headers?: Record<string, string> } = {}) {
+function call(
+  name: string,
+  path: string,
+  more: { method?: string; body?: string; headers?: Record<string, string> } = {},
+) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more.headers }
-  const method = more.body === undefined ? 'GET' : 'POST'
+  const method = more.method ?? (more.body === undefined ? 'GET' : 'POST')
   return send(nodeOf(name).url, path, { method, headers, ...(more.body === undefined ? {} : { body: more.body }) })
 }
 
@@ -108,6 +112,19 @@ describe.skipIf(noKafka)('roles apart', () => {
     const proof = await call('replica-1', '/query', { body })
     const verdict = await call('replica-2', '/verify', { body: proof.text })
     expect([verdict.status, verdict.at('ok'), verdict.at('signer.relation')]).toEqual([200, true, 'self'])
+  })
+
+  test('freshness and layout that one gateway was told are told by the others and by replicas', async () => {
+    const schema = { fields: [{ name: 'i', type: 'Int64' }] }
+    const body = JSON.stringify({ schema, freshness: '5000ms', layout: { sortBy: ['i'] } })
+    const made = await call('gateway-1', '/acme/set', { method: 'PUT', body })
+    expect(made.status).toBe(201)
+    expect((await call('gateway-2', '/acme/set', { method: 'PUT', body })).status).toBe(200)
+    const told = { freshness: '5s', layout: { sortBy: ['i'] } }
+    for (const name of ['gateway-2', 'replica-1', 'replica-2']) {
+      await until(async () => (await call(name, '/acme/set')).status === 200)
+      expect((await call(name, '/acme/set')).json).toMatchObject(told)
+    }
   })
 
   test('each process says its role and is ready', async () => {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../../src/catalog/dataset-chain.ts'
 import type { Receipt } from '../../src/gateway/receipts.ts'
+import { declaredSchema } from '../../src/gateway/shape.ts'
 import type { Answer, BatchSent, HeadSeen, ProofChecked } from '../../src/history/history.ts'
 import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -12,6 +13,7 @@ import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
+import { defaultVocabulary, optional } from '../../src/model/schema.ts'
 import { dataKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { type Post, post, type SimulatedNode } from './node.ts'
@@ -68,6 +70,15 @@ export async function produce(clients: Clients, seen: Seen, name: string, batche
   }
 }
 
+const declared = declaredSchema(
+  [
+    { name: 'batch', type: optional({ kind: 'String' }) },
+    { name: 'i', type: optional({ kind: 'Float64' }) },
+    { name: 'of', type: optional({ kind: 'Float64' }) },
+  ],
+  defaultVocabulary,
+)
+
 /** Makes some datasets before their first rows, with paces of their own; a creation that fails is left to those. */
 export async function declare({ world, gateway, aliases }: Clients): Promise<void> {
   for (const alias of aliases) {
@@ -75,7 +86,7 @@ export async function declare({ world, gateway, aliases }: Clients): Promise<voi
     const node = gateway()
     const freshnessMs = world.pick([undefined, 100, 700, 5_000, 30_000])
     if (freshnessMs === undefined || node?.gateway === undefined) continue
-    const asked = { alias: parseAliasText(alias), visibility: 'public', freshnessMs } as const
+    const asked = { alias: parseAliasText(alias), visibility: 'public', schema: declared, freshnessMs } as const
     await node.process.call(async () => node.gateway?.create(asked)).catch(() => {})
   }
 }

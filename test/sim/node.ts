@@ -90,7 +90,10 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   const wait = (): Promise<void> => clock.sleep(delayMs())
   const threads = new SimulatedThreads({ ...some, compress: own.compress, wait })
   if (roles.builder) {
-    running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, threads, options: cut })
+    // Sparse blocks end early after a few messages of others.
+    const replayMost = { messages: 64, bytes: 1e9 }
+    const pace = { options: cut, replayMost }
+    running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, threads, ...pace })
   }
   const builder = running
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })

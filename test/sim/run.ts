@@ -6,11 +6,17 @@ import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
 import { type Answer, judge, type Verdict } from '../../src/history/history.ts'
 import { must } from '../../src/lib/assert.ts'
+import { HaltError } from '../../src/model/errors.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
-import { newestLowWaterMark } from '../../src/store/records.ts'
+import { readHead } from '../../src/store/heads.ts'
+import { withPacks } from '../../src/store/packed-store.ts'
+import { PackGone } from '../../src/store/packs.ts'
+import { listNames, newestLowWaterMark, readName } from '../../src/store/records.ts'
+import { markSwept, sweepChain } from '../../src/store/sweep.ts'
+import { packChain } from '../../src/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
@@ -40,8 +46,18 @@ export interface RunReport {
   readonly virtualMs: number
 }
 
-/** Runs one seed. With `logger` the nodes tell what they do. */
-export async function runSeed(seed: number, logger: Logger = silentLogger): Promise<RunReport> {
+export interface RunOptions {
+  /** The nodes tell what they do. */
+  readonly logger?: Logger
+  /** Chains are packed and swept all the while. */
+  readonly packing?: boolean
+}
+
+/** Runs one seed. */
+export async function runSeed(
+  seed: number,
+  { logger = silentLogger, packing = false }: RunOptions = {},
+): Promise<RunReport> {
   seedBytes(seed)
   const world = new World(seed)
   const volume = new Volume(world)
@@ -61,10 +77,12 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
   }
   const lower = { ...clients, aliases: clients.aliases.map((alias) => alias.toLowerCase()) as [string, ...string[]] }
   const problems: string[] = []
+  const packed = { packs: 0, swept: 0 }
   let tookMs: number | undefined
   let isOver = false
   const life = async (): Promise<void> => {
     const watching = watch(lower, seen, () => isOver)
+    const packers = packing ? [1, 2].map(() => packAll({ world, fleet, packed, problems }, () => isOver)) : []
     const producing = Promise.all([
       declare(lower),
       ...Array.from({ length: world.random.between(2, 4) }, (_, i) =>
@@ -83,6 +101,7 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
     await Promise.race([producing, world.after(drainWithinMs)])
     isOver = true
     await watching
+    await Promise.all(packers)
     if (await drained(fleet, seen, healedMs)) tookMs = world.nowMs - healedMs
     if (!(await floorAtEnd(fleet))) problems.push('the floor does not come to the end of the log')
     await clocksTrusted(fleet)
@@ -118,9 +137,39 @@ export async function runSeed(seed: number, logger: Logger = silentLogger): Prom
     batches: batches.length,
     acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
     blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
-    faults: { ...faults.counts, ...fleet.clocks },
+    faults: { ...faults.counts, ...fleet.clocks, ...packed },
     events: world.events,
     virtualMs: world.nowMs,
+  }
+}
+
+interface Packing {
+  readonly world: World
+  readonly fleet: Fleet
+  readonly packed: { packs: number; swept: number }
+  readonly problems: string[]
+}
+
+/** Packs what is full and sweeps what is packed, now in this process, now in that, without the hours between. */
+async function packAll({ world, fleet, packed, problems }: Packing, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await world.after(world.random.between(10, 400))
+    const node = fleet.pick(({ builder }) => builder !== undefined)
+    const pass = async (store: ObjectStore): Promise<void> => {
+      await markSwept(store)
+      for (const alias of await listNames(store)) {
+        const { id } = must(await readName(store, alias), 'it is listed')
+        const head = await readHead(store, id)
+        if (head !== undefined) packed.packs += await packChain(store, id, head.sequence)
+        packed.swept += await sweepChain(store, id, { beforeMs: Number.POSITIVE_INFINITY })
+      }
+    }
+    await node?.process
+      .call(() => pass(node.store))
+      .catch((error: unknown) => {
+        // Another process may have packed the same meanwhile; others die, or meet a disk that fails.
+        if (error instanceof HaltError && !(error instanceof PackGone)) problems.push(`packing: ${error.message}`)
+      })
   }
 }
 
@@ -190,7 +239,7 @@ export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]
 }
 
 export async function audit(process: Process, volume: Volume, seen: Seen) {
-  const store: ObjectStore = await openDirectoryStore(storeFolder, volume.forProcess(process))
+  const store: ObjectStore = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process)))
   const report = await fsck(store)
   const problems = [
     ...report.problems.map(({ kind, message }) => `${kind}: ${message}`),

@@ -1,7 +1,7 @@
 // Runs many seeds of the simulation and tells of those that failed how to run them again.
 
 import { expect } from 'vitest'
-import { type RunReport, runSeed } from './run.ts'
+import { type RunOptions, type RunReport, runSeed } from './run.ts'
 
 const defaultSeeds = 200
 /** A run ends after this many bad seeds. */
@@ -16,14 +16,14 @@ export function seedsOf(part: number, of: number): number[] {
   return Array.from({ length: count }, (_, i) => first + i).filter((seed) => seed % of === part)
 }
 
-/** Runs the seeds one after the other; fails with what each bad one found. */
-export async function runSeeds(seeds: readonly number[]): Promise<void> {
+/** Runs the seeds one after the other; fails with what each bad one found. Resolves with how often what happened. */
+export async function runSeeds(seeds: readonly number[], options: RunOptions = {}): Promise<Record<string, number>> {
   const total = { batches: 0, acknowledged: 0, blocks: 0, events: 0, virtualMs: 0 }
   const faults: Record<string, number> = {}
   const bad: object[] = []
   const cpuBefore = process.cpuUsage()
   for (const seed of seeds) {
-    const report = await attempt(seed)
+    const report = await attempt(seed, options)
     if (report.verdicts.length > 0 || report.problems.length > 0) {
       bad.push({ again: `SIM_SEED=${seed} npm run test:sim`, verdicts: report.verdicts, problems: report.problems })
     }
@@ -39,11 +39,12 @@ export async function runSeeds(seeds: readonly number[]): Promise<void> {
   const cpuMs = Math.round((user + system) / 1000)
   console.log(`simulation: ${seeds.length} seeds, ${bad.length} bad`, JSON.stringify({ ...total, cpuMs, faults }))
   expect(bad).toEqual([])
+  return faults
 }
 
-async function attempt(seed: number): Promise<RunReport> {
+async function attempt(seed: number, options: RunOptions): Promise<RunReport> {
   try {
-    return await runSeed(seed)
+    return await runSeed(seed, options)
   } catch (error) {
     const empty = { verdicts: [], batches: 0, acknowledged: 0, blocks: 0, faults: {}, events: 0, virtualMs: 0 }
     return { ...empty, seed, problems: [error instanceof Error ? (error.stack ?? error.message) : String(error)] }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../index.ts'
 import { datasetPath, openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
@@ -22,7 +22,11 @@ export interface CreateOptions {
   readonly sortBy?: readonly string[]
 }
 
-export async function createDataset(context: CommandContext, name: string, options: CreateOptions): Promise<number> {
+export async function createDataset(
+  context: CommandContext,
+  [name = '']: Args,
+  options: CreateOptions,
+): Promise<number> {
   const path = datasetPath(name)
   const body = await creationBody(options)
   const client = await openClient(context)
@@ -73,8 +77,12 @@ async function schemaFile(file: string): Promise<JsonValue> {
   }
 }
 
+export interface ListOptions {
+  readonly account?: string
+}
+
 /** Every dataset that the caller may read. */
-export async function listDatasets(context: CommandContext, options: { readonly account?: string }): Promise<number> {
+export async function listDatasets(context: CommandContext, options: ListOptions): Promise<number> {
   const client = await openClient(context)
   const datasets: JsonValue[] = []
   let after: string | undefined
@@ -92,7 +100,7 @@ export async function listDatasets(context: CommandContext, options: { readonly 
 }
 
 /** What a dataset says of itself, and where it stands. */
-export async function showDataset(context: CommandContext, name: string): Promise<number> {
+export async function showDataset(context: CommandContext, [name = '']: Args): Promise<number> {
   const path = datasetPath(name)
   const client = await openClient(context)
   const query = { include: 'attachments,info,license,refs,schema,seed,vocab', schemaFormat: 'ArrowJson' }
@@ -129,7 +137,7 @@ export interface LogOptions {
 }
 
 /** The chain, newest block first. */
-export async function logDataset(context: CommandContext, name: string, options: LogOptions): Promise<number> {
+export async function logDataset(context: CommandContext, [name = '']: Args, options: LogOptions): Promise<number> {
   const path = `${datasetPath(name)}/blocks`
   const client = await openClient(context)
   const limit = options.limit === undefined ? undefined : String(options.limit)

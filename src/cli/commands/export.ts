@@ -2,7 +2,7 @@
 // put theirs into files.
 
 import { datasetPath, openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { type FileForm, fileFormNames, fileFormOf } from '../file-forms.ts'
 import { save, type Target } from '../save.ts'
@@ -27,7 +27,11 @@ export interface ExportOptions {
 }
 
 /** Saves the rows of a dataset. */
-export async function exportDataset(context: CommandContext, dataset: string, options: ExportOptions): Promise<number> {
+export async function exportDataset(
+  context: CommandContext,
+  [dataset = '']: Args,
+  options: ExportOptions,
+): Promise<number> {
   const path = `${datasetPath(dataset)}/export`
   const target = targetOf(context, options.format)
   const { at, columns, where, bbox, datetime, system, geometry } = options

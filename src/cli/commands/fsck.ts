@@ -16,7 +16,7 @@ import {
   sweepStore,
   systemClock,
 } from '../../index.ts'
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { Args, CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, printObjects } from '../output.ts'
@@ -26,14 +26,14 @@ const columns = ['dataset', 'blocks', 'slices', 'packs', 'rows', 'bytes', 'orpha
 /** Checks the store of `dir`. Throws CommandFailure (verification failed) when anything in it is wrong. */
 export async function fsck(
   context: CommandContext,
-  dir: string | undefined,
+  [dir]: Args,
   { sweep = false }: { readonly sweep?: boolean },
 ): Promise<number> {
   const status = createStatusLine()
   const dataDir = dir ?? context.environment.dataDir
-  const report = await checkStore(dataDir, {
-    onProgress: (progress) => status.show(progressText(progress)),
-  }).finally(() => status.clear())
+  const report = await checkStore(dataDir, { onProgress: (progress) => status.show(progressText(progress)) }).finally(
+    () => status.clear(),
+  )
   const datasets = report.datasets.map(datasetRow)
   const problems = [
     ...report.datasets.flatMap((dataset) =>

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import {
   bytesSource,
@@ -68,8 +68,7 @@ const mostUnsettled = 16
 
 export async function ingest(
   context: CommandContext,
-  dataset: string,
-  files: readonly string[],
+  [dataset = '', ...files]: Args,
   options: IngestOptions,
 ): Promise<number> {
   const path = datasetPath(dataset)
@@ -243,11 +242,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
         tellRetry(failure, pauseMs)
       },
     })
-    return {
-      label: source.label,
-      receipt: answer.json(),
-      replayed: answer.headers['idempotent-replayed'] === 'true',
-    }
+    return { label: source.label, receipt: answer.json(), replayed: answer.headers['idempotent-replayed'] === 'true' }
   } catch (error) {
     throw withKey(error, source.label, key)
   } finally {

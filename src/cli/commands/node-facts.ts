@@ -2,13 +2,13 @@
 
 import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
 import { openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
 
 /** What became of a batch. A batch that was rejected is a conflict, as it was for its sender. */
-export async function showReceipt(context: CommandContext, id: string): Promise<number> {
+export async function showReceipt(context: CommandContext, [id = '']: Args): Promise<number> {
   const client = await openClient(context)
   const receipt = (await client.call({ path: `/receipts/${encodeURIComponent(id)}` })).json()
   if (receipt instanceof Map) printObject(context.form, receipt)
@@ -48,7 +48,7 @@ export interface TokenOptions {
   readonly expires?: string
 }
 
-export async function createToken(context: CommandContext, name: string, options: TokenOptions): Promise<number> {
+export async function createToken(context: CommandContext, [name = '']: Args, options: TokenOptions): Promise<number> {
   const body = objectOf({
     name,
     scopes: [...options.scope],
@@ -85,7 +85,7 @@ export async function listTokens(context: CommandContext): Promise<number> {
   return exitCodes.done
 }
 
-export async function revokeToken(context: CommandContext, id: string): Promise<number> {
+export async function revokeToken(context: CommandContext, [id = '']: Args): Promise<number> {
   const client = await openClient(context)
   await client.call({ method: 'DELETE', path: `/tokens/${encodeURIComponent(id)}` })
   note(`token ${id} revoked`)

@@ -1,15 +1,14 @@
-// `query` and `tail`: rows of a node, in the form that was asked for; `query --proof` keeps the signed answer. `verify`:
-// checks a saved answer with its proof, first by itself, then by having a node run the query again.
+// `query` and `tail`: rows of a node, in the form that was asked for; `query --proof` keeps the signed answer.
 
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
-import { extentText, type OfflineFailure, type OfflineSuccess, verifyOffline } from '../../verify.ts'
+import { type JsonObject, type JsonValue, parseJson } from '../../index.ts'
+import { extentText } from '../../verify.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
-import type { CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
+import type { Args, CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
-import { printObject, printRows, type Rows } from '../output.ts'
+import { printRows, type Rows } from '../output.ts'
 import { save } from '../save.ts'
 import { targetOf } from './export.ts'
 
@@ -25,7 +24,7 @@ export interface QueryOptions {
 }
 
 /** Runs one statement; `-` reads it from stdin. */
-export async function query(context: CommandContext, sqlOrDash: string, options: QueryOptions): Promise<number> {
+export async function query(context: CommandContext, [sqlOrDash = '']: Args, options: QueryOptions): Promise<number> {
   const sql = sqlOrDash === '-' ? (await buffer(process.stdin)).toString('utf8') : sqlOrDash
   const { limit, skip } = options
   const asked = { query: sql, parameters: parametersOf(options.param), limit, skip }
@@ -88,9 +87,7 @@ async function signedAnswer(
   throw new CommandFailure(
     exitCodes.refused,
     `There are more rows than a signed answer holds, which is ${most ?? ''}.`,
-    {
-      hint: 'Ask for fewer with --limit, or for the file without --proof.',
-    },
+    { hint: 'Ask for fewer with --limit, or for the file without --proof.' },
   )
 }
 
@@ -113,7 +110,7 @@ export interface TailOptions {
 }
 
 /** The newest rows of a dataset. */
-export async function tail(context: CommandContext, dataset: string, options: TailOptions): Promise<number> {
+export async function tail(context: CommandContext, [dataset = '']: Args, options: TailOptions): Promise<number> {
   const path = `${datasetPath(dataset)}/tail`
   const client = await openClient(context)
   const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value))
@@ -128,10 +125,7 @@ export async function tail(context: CommandContext, dataset: string, options: Ta
     if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show older ones`)
     return exitCodes.done
   }
-  const answer = await client.call({
-    path,
-    query: { ...window, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' },
-  })
+  const answer = await client.call({ path, query: { ...window, dataFormat: 'JsonAoa', schemaFormat: 'ArrowJson' } })
   printRows(context.form, rowsOf(answer.json()))
   noteCut(answer, answer.json(), '--limit and --skip show older ones')
   return exitCodes.done
@@ -148,112 +142,6 @@ function noteCut({ headers }: Answer, output: JsonValue | undefined, hint: strin
   if (memberAt(output, 'truncated') !== true && headers['result-truncated'] !== 'true') return
   const rows = itemsAt(output, 'data').length
   note(`${extentText({ rows, limit: rows, skip: 0, extent: 'cut' })}: ${hint}`)
-}
-
-export interface VerifyOptions {
-  /** Hashes and signature only: no node is asked. */
-  readonly offline?: boolean
-  /** did:key that must have signed. */
-  readonly signer?: string
-}
-
-/** Answers of deployed nodes nest deeper than what a node takes in. */
-const maxDepth = 128
-
-/** Checks `file` (`-`: stdin). Throws CommandFailure when it is no proof, is wrong or cannot be checked. */
-export async function verify(context: CommandContext, file: string, options: VerifyOptions): Promise<number> {
-  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
-  const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
-  if (!verdict.ok) {
-    if (verdict.outcome !== 'noProof') print(context, verdict, undefined)
-    throw offlineFailure(verdict, file)
-  }
-  if (options.offline === true) {
-    print(context, verdict, undefined)
-    return exitCodes.done
-  }
-  const client = await openClient(context)
-  try {
-    const answer = await client.call({ method: 'POST', path: '/verify', json: proofOf(bytes) })
-    print(context, verdict, { server: client.server, result: 'passed', answer: answer.json() })
-  } catch (error) {
-    print(context, verdict, { server: client.server, result: resultOf(error), answer: null })
-    throw error
-  }
-  return exitCodes.done
-}
-
-/** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
-function proofOf(bytes: Uint8Array): Uint8Array {
-  const saved = parseJson(bytes, { maxDepth })
-  const members = saved instanceof Map ? [...saved].filter(([name]) => name !== 'output') : []
-  return Buffer.from(jsonText(new Map(members)))
-}
-
-function resultOf(error: unknown): 'failed' | 'absent' {
-  return error instanceof CommandFailure && error.exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
-}
-
-interface Reproduction {
-  readonly server: string
-  /** `absent`: the node could not do it. */
-  readonly result: 'passed' | 'failed' | 'absent'
-  readonly answer: JsonValue
-}
-
-function print(
-  context: CommandContext,
-  verdict: OfflineSuccess | OfflineFailure,
-  reproduction: Reproduction | undefined,
-): void {
-  const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
-  if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
-  const answer = reproduction?.answer
-  printObject(
-    context.form,
-    objectOf({
-      ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
-      ...(verdict.ok ? answerMembers(verdict.answer) : {}),
-      signer: verdict.signer,
-      relation: textAt(answer, 'signer', 'relation'),
-      canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
-      checks,
-      commitment: verdict.ok ? new Map<string, JsonValue>(Object.entries(verdict.commitment)) : undefined,
-      server: reproduction?.server,
-      engine: memberAt(answer, 'engine'),
-    }),
-  )
-}
-
-/** What was asked, of what, and how much of it came. */
-function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
-  const { query, parameters, dialect, datasets, rows, extent } = answer
-  return {
-    query,
-    parameters,
-    dialect,
-    datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
-    answer: extentText(answer),
-    rows,
-    extent,
-  }
-}
-
-const outcomeCodes: Readonly<Record<OfflineFailure['outcome'], ExitCode>> = {
-  noProof: exitCodes.refused,
-  impossible: exitCodes.verificationImpossible,
-  failed: exitCodes.verificationFailed,
-}
-
-function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
-  const { position } = verdict
-  return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
-    kind: verdict.kind,
-    ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
-    ...(verdict.outcome === 'noProof'
-      ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
-      : {}),
-  })
 }
 
 /** The member `parameters` of `--param city=Oslo --param n:=3`: text behind `=`, JSON behind `:=`. Throws CommandFailure (usage). */

@@ -2,13 +2,13 @@
 // Source: https://geoarrow.org/format.html and https://geoarrow.org/extension-types.html
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
-import { parseJson, toPlain } from '../../json/json.ts'
 import { must } from '../../lib/assert.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
+import { NodeError } from '../../model/errors.ts'
 import {
   GeometryFault,
   geometryText,
   isMembers,
+  metadataJson,
   positionText,
   projJson,
   requireWgs84,
@@ -22,7 +22,6 @@ import { ListValues, StructValues } from './nested-values.ts'
 import type { ArrowField, ArrowType, GeometryForm } from './types.ts'
 import { type ArrowValues, FixedValues, type SharedRows, VariableValues } from './values.ts'
 
-const mostMetadataDepth = 64
 const extensionPrefix = 'geoarrow.'
 export const noPositions = 'does not hold positions as its type of geometry says'
 
@@ -64,19 +63,11 @@ export function geometryType(column: string, { name, metadata }: Extension, stor
 /** A coordinate system that is not named is taken at its positions, which are judged one by one. */
 function checkCrs(column: string, metadata: string): void {
   if (metadata === '') return
-  const members = jsonOf(metadata)
+  const members = metadataJson(metadata)
+  if (members === undefined) damaged('has metadata of its geometries that are not JSON')
   const crs = isMembers(members) ? members['crs'] : undefined
   if (crs === undefined || crs === null) return
   requireWgs84(column, typeof crs === 'string' && /^\w+:\w+$/.test(crs) ? { id: crs, shown: crs } : projJson(crs))
-}
-
-function jsonOf(text: string): ReturnType<typeof toPlain> {
-  try {
-    return toPlain(parseJson(text, { maxDepth: mostMetadataDepth }))
-  } catch (error) {
-    if (error instanceof DecodeError) return damaged('has metadata of its geometries that are not JSON')
-    throw error
-  }
 }
 
 function checkStorage(storage: ArrowType, lists: number): void {

@@ -5,10 +5,11 @@
 import { Buffer } from 'node:buffer'
 import { integerType } from '../../arrow/columns.ts'
 import { typeMembers } from '../../arrow/ipc-schema.ts'
-import { NodeError } from '../../model/errors.ts'
 import type { DataType } from '../../model/schema.ts'
 import type { FlatBufferReader, TableCursor } from '../../odf/flatbuffer-reader.ts'
 import { timeUnits } from '../../odf/tables.ts'
+import { fewerColumns } from '../columnar.ts'
+import { tooManyColumns } from '../inference.ts'
 import { type Extension, geometryType } from './geometry.ts'
 import { located, damaged, shown, unsupported, UnsupportedArrow } from './faults.ts'
 import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex, storageOf } from './types.ts'
@@ -51,10 +52,7 @@ export function readSchema(reader: FlatBufferReader, schema: TableCursor, column
   const at = reader.offset(schema, 1)
   const positions = at === 0 ? [] : reader.offsetVector(at)
   if (positions.length > columns + systemColumns) {
-    throw new NodeError('RecordsDoNotFit', `The body has ${positions.length} columns. Nothing was stored.`, {
-      limit: { name: 'columns', value: columns, unit: 'columns' },
-      hint: 'Leave columns out, or put what varies into one column of JSON text.',
-    })
+    throw tooManyColumns(columns, fewerColumns, `The body has ${positions.length} columns.`)
   }
   return positions.map((position) => {
     const table = reader.table(schema, position)

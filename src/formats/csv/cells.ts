@@ -1,5 +1,6 @@
 // Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
 
+import { grown, grownWords } from '../../lib/bytes.ts'
 import { foldAscii } from '../../model/names.ts'
 import { classOfText, valueClass } from '../inference.ts'
 import { comma, quote, Scratch } from '../json/text.ts'
@@ -138,11 +139,8 @@ export class CsvCells {
   private undouble(cell: number, start: number, end: number): void {
     const { bytes, scratch } = this
     const first = scratch.length
-    if (scratch.bytes.length < first + end - start) {
-      const grown = new Uint8Array(2 * (first + end - start))
-      grown.set(scratch.bytes.subarray(0, first))
-      scratch.bytes = grown
-    }
+    const needed = first + end - start
+    if (scratch.bytes.length < needed) scratch.bytes = grown(scratch.bytes, 2 * needed)
     for (let at = start; at < end; at++) {
       scratch.bytes[scratch.length++] = bytes[at] ?? 0
       if (bytes[at] === quote) at += 1
@@ -153,19 +151,12 @@ export class CsvCells {
   }
 
   private grow(): void {
-    this.starts = grown(this.starts)
-    this.ends = grown(this.ends)
-    this.rawStarts = grown(this.rawStarts)
-    const quoted = new Uint8Array(2 * this.quoted.length)
-    quoted.set(this.quoted)
-    this.quoted = quoted
+    const length = 2 * this.starts.length
+    this.starts = grownWords(this.starts, length)
+    this.ends = grownWords(this.ends, length)
+    this.rawStarts = grownWords(this.rawStarts, length)
+    this.quoted = grown(this.quoted, length)
   }
-}
-
-function grown(old: Int32Array): Int32Array {
-  const out = new Int32Array(2 * old.length)
-  out.set(old)
-  return out
 }
 
 /** True for a record that is no record: nothing between its line ends. */

@@ -1,7 +1,7 @@
 // Strings of JSON text, read from bytes: finding the end of a string, undoing its escapes; white space and literals.
 // Source of the grammar: RFC 8259.
 
-import { utf8 } from '../../lib/bytes.ts'
+import { hexValue, utf8 } from '../../lib/bytes.ts'
 
 export const quote = 0x22
 export const backslash = 0x5c
@@ -89,11 +89,7 @@ function hexUnit(bytes: Uint8Array, at: number, end: number): number {
   if (at + 4 > end) return -1
   let unit = 0
   for (let i = at; i < at + 4; i++) {
-    const byte = bytes[i] ?? 0
-    const letter = byte | 0x20
-    let digit = -1
-    if (byte >= 0x30 && byte <= 0x39) digit = byte - 0x30
-    else if (letter >= 0x61 && letter <= 0x66) digit = letter - 0x57
+    const digit = hexValue(bytes[i] ?? 0)
     if (digit < 0) return -1
     unit = unit * 16 + digit
   }

@@ -11,6 +11,7 @@ import { checkChunk, type Footer, readFooter, type RowGroup } from '../../parque
 import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
+import { tooManyColumns } from '../inference.ts'
 import { readBatches } from './batches.ts'
 import { located, malformed, notRead } from './faults.ts'
 import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
@@ -20,6 +21,7 @@ import { codecFault, pageSource } from './page-source.ts'
 const arrowKey = 'ARROW:schema'
 const mostFooterBytes = 8 * 1024 * 1024
 const mostRowGroups = 10_000
+const fewerLeaves = 'Write the file with fewer columns; those inside of structs, lists and maps count one by one.'
 /** Levels of nesting of a column. */
 const mostDepth = 16
 
@@ -39,7 +41,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
     const columns = fileColumns(footer.schema, mostDepth)
     let leaves = 0
     for (const column of columns) leaves += column.leaves.length
-    if (leaves > limits.columns) throw tooManyColumns(limits.columns)
+    if (leaves > limits.columns) throw tooManyColumns(limits.columns, fewerLeaves)
     const codecs = checkRowGroups(footer, columns, start)
     const durations = durationsOf(footer.keyValues.get(arrowKey))
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
@@ -146,13 +148,6 @@ async function footerOf(file: BodyFile, mostColumns: number): Promise<{ footer: 
 
 function magicOf(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
-}
-
-function tooManyColumns(most: number): NodeError {
-  return new NodeError('RecordsDoNotFit', `A dataset has at most ${most} columns. Nothing was stored.`, {
-    limit: { name: 'columns', value: most, unit: 'columns' },
-    hint: 'Write the file with fewer columns; those inside of structs, lists and maps count one by one.',
-  })
 }
 
 /**

@@ -1,20 +1,18 @@
 // Which columns of a GeoParquet file are geometries, how they are encoded, and that they are longitude and latitude.
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
-import { parseJson, type PlainJson, toPlain } from '../../json/json.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
+import type { PlainJson } from '../../json/json.ts'
+import { NodeError } from '../../model/errors.ts'
 import { innerType } from '../../model/schema.ts'
 import type { FileColumn } from '../../parquet/file-columns.ts'
 import { logicalTypes } from '../../parquet/footer.ts'
 import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { nativeForms, noPositions } from '../arrow/geometry.ts'
 import type { GeometryForm } from '../arrow/types.ts'
-import { type Crs, isMembers, projJson, requireWgs84, scalarText } from '../../geo/rules.ts'
+import { type Crs, isMembers, metadataJson, projJson, requireWgs84, scalarText } from '../../geo/rules.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'
-
-const mostMetadataDepth = 64
 
 /** Geometry columns by their names, with how their values lie. */
 export interface GeoColumns {
@@ -84,12 +82,8 @@ function readMetadata(text: string): Metadata {
 }
 
 function jsonOf(text: string): PlainJson {
-  try {
-    return toPlain(parseJson(text, { maxDepth: mostMetadataDepth }))
-  } catch (error) {
-    if (error instanceof DecodeError) return damaged('has geo metadata that are not JSON')
-    throw error
-  }
+  const value = metadataJson(text)
+  return value === undefined ? damaged('has geo metadata that are not JSON') : value
 }
 
 /** How the values of a column lie that the metadata describe by `entry`. */

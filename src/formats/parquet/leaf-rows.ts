@@ -2,6 +2,7 @@
 // each entry that stands inside of all its lists. Source: Apache Parquet, "Nested Encoding".
 
 import { concatColumns, nullColumn, sliceColumn } from '../../arrow/columns.ts'
+import { grown } from '../../lib/bytes.ts'
 import { type Column, type Field, optional } from '../../model/schema.ts'
 import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { readFixedColumn } from '../../parquet/fixed-column.ts'
@@ -98,8 +99,8 @@ export class LeafRows {
     const { isFull, tail, leaf } = cursor
     const needed = this.#entries + tail
     if (needed > this.#definition.length) {
-      this.#definition = grown(this.#definition, needed)
-      this.#repetition = grown(this.#repetition, needed)
+      this.#definition = grown(this.#definition, 2 * needed)
+      this.#repetition = grown(this.#repetition, 2 * needed)
     }
     if (isFull) this.#definition.fill(leaf.maxDefinition, this.#entries, needed)
     else this.#definition.set(cursor.definition.subarray(0, tail), this.#entries)
@@ -144,10 +145,4 @@ export class LeafRows {
     this.#parts = rows < all.rows ? [sliceColumn(all, rows, all.rows)] : []
     return sliceColumn(all, 0, rows)
   }
-}
-
-function grown(bytes: Uint8Array<ArrayBuffer>, needed: number): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(2 * needed)
-  out.set(bytes)
-  return out
 }

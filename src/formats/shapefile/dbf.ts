@@ -3,6 +3,7 @@
 
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
+import { tooManyColumns } from '../inference.ts'
 import type { CodePage } from './code-page.ts'
 import { malformed, type ShapefileLimits, shown } from './faults.ts'
 import type { EntryBytes } from './zip.ts'
@@ -87,7 +88,10 @@ export async function readDbfFields(
       const what = `its columns up to '${shown(name)}' take ${cellAt} bytes, and a row has ${header.rowBytes}.`
       throw malformed(file.name, what)
     }
-    if (fields.length > limits.columns) throw tooMany(file, limits)
+    if (fields.length > limits.columns) {
+      const what = `${shown(file.name)}: it has more than ${limits.columns} columns.`
+      throw tooManyColumns(limits.columns, 'Leave columns out: ogr2ogr -select a,b out.shp in.shp.', what)
+    }
   }
   if (cellAt !== header.rowBytes) {
     throw malformed(file.name, `its columns take ${cellAt} bytes, and a row has ${header.rowBytes}.`)
@@ -114,24 +118,11 @@ function demandDistinct(file: EntryBytes, fields: readonly DbfField[]): void {
       throw new NodeError(
         'InvalidColumnName',
         `${shown(file.name)}: two columns are called '${shown(name)}'. Nothing was stored.`,
-        {
-          hint: 'Rename one; names are compared without regard to ASCII case.',
-        },
+        { hint: 'Rename one; names are compared without regard to ASCII case.' },
       )
     }
     seen.add(folded)
   }
-}
-
-function tooMany(file: EntryBytes, { columns }: ShapefileLimits): NodeError {
-  return new NodeError(
-    'RecordsDoNotFit',
-    `${shown(file.name)}: it has more than ${columns} columns. Nothing was stored.`,
-    {
-      limit: { name: 'columns', value: columns, unit: 'columns' },
-      hint: 'Leave columns out: ogr2ogr -select a,b out.shp in.shp.',
-    },
-  )
 }
 
 /** Whether the row that begins at `at` was deleted, and stands in the file all the same. */

@@ -19,9 +19,7 @@ export function demandWgs84(text: string, layer: string): void {
   throw new NodeError(
     'UnsupportedCrs',
     `${shown(layer)}.prj has ${what}; only WGS 84 in degrees is read. Nothing was stored.`,
-    {
-      hint: `Reproject it: ogr2ogr ${reprojectArguments(layer)}, then zip what it writes.`,
-    },
+    { hint: `Reproject it: ogr2ogr ${reprojectArguments(layer)}, then zip what it writes.` },
   )
 }
 

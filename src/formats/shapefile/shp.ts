@@ -57,9 +57,7 @@ export async function readShpHeader(file: EntryBytes): Promise<ShpHeader> {
   throw new NodeError(
     'RecordsDoNotFit',
     `${shown(file.name)}: its shapes are MultiPatches, which GeoJSON does not have. Nothing was stored.`,
-    {
-      hint: 'Make polygons of them: ogr2ogr -nlt MULTIPOLYGON out.shp in.shp.',
-    },
+    { hint: 'Make polygons of them: ogr2ogr -nlt MULTIPOLYGON out.shp in.shp.' },
   )
 }
 

@@ -27,27 +27,23 @@ const collection: Frame = {
 }
 const sequence: Frame = { open: '', before: '\u001e', between: '', after: '\n', close: '' }
 
+const features = { kind: 'file', hasSystemColumns: false, choices: ['geometry'], hasLists: false } as const
+
 export const geoJson: FileFormat = {
-  kind: 'file',
+  ...features,
   name: 'GeoJson',
   spellings: ['GeoJSON', 'geojson', 'geo-json'],
   mediaTypes: ['application/geo+json', 'application/vnd.geo+json'],
   extension: 'geojson',
-  hasSystemColumns: false,
-  choices: ['geometry'],
-  hasLists: false,
   begin: (columns, options) => beginFeatures(columns, options, collection),
 }
 
 export const ndGeoJson: FileFormat = {
-  kind: 'file',
+  ...features,
   name: 'NdGeoJson',
   spellings: ['NdGeoJSON', 'NDGeoJSON', 'ndgeojson', 'nd-geo-json', 'geojsonseq'],
   mediaTypes: ['application/geo+json-seq', 'application/x-ndgeojson'],
   extension: 'geojsons',
-  hasSystemColumns: false,
-  choices: ['geometry'],
-  hasLists: false,
   begin: (columns, options) => beginFeatures(columns, options, sequence),
 }
 

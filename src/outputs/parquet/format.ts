@@ -82,9 +82,7 @@ function openGeoParquet(columns: readonly FileColumn[], at: number, compress: Fi
     throw new NodeError(
       'InvalidParameter',
       `GeoParquet needs a name for bounds: '${boundsName}' is a column already.`,
-      {
-        hint: 'Give that column another name, or the geometry.',
-      },
+      { hint: 'Give that column another name, or the geometry.' },
     )
   }
   const converted = columns.map((column, index) => (index === at ? { ...column, type: binary } : column))

@@ -110,8 +110,6 @@ function noGeometry(column: string, text: string): NodeError {
   return new NodeError(
     'SqlValue',
     `A value of the column '${column}' is no geometry of GeoJSON: ${JSON.stringify(text.slice(0, 80))}.`,
-    {
-      hint: 'Leave such rows out, or give the column another name than geometry.',
-    },
+    { hint: 'Leave such rows out, or give the column another name than geometry.' },
   )
 }

@@ -1,0 +1,164 @@
+// A stream of a row a second that has gone on for long, a block a minute, in packs: made by the builder from a log, packed, swept,
+// then served by a node over HTTP. 20,000 blocks, two weeks, unless `--year-blocks=N` asks for others: a year has 525,600,
+// and takes hours to be made.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { loadConfig } from '../src/config.ts'
+import { packDatasets } from '../src/repair.ts'
+import { dataPaths } from '../src/store/layout.ts'
+import { buildBacklog } from './backlog.ts'
+import { type BenchNode, cpuMicros, fail, makeDataDir, peakMiB, startBenchNode } from './machine.ts'
+import { compareMs, type Measure, median, timeMs } from './measure.ts'
+
+const blocks = Number(
+  process.argv.find((arg) => arg.startsWith('--year-blocks='))?.slice('--year-blocks='.length) ?? 20_000,
+)
+const rowsPerBlock = 60
+const [year, young] = ['acme/year', 'acme/young']
+const runs = 7
+
+export async function measureYear(): Promise<Measure[]> {
+  const data = makeDataDir()
+  const row = (): { rows: number }[] => [{ rows: rowsPerBlock }]
+  const builtMs = await timeMs(() =>
+    buildBacklog(data, [
+      { alias: year, blocks, batches: row },
+      { alias: young, blocks: 10, batches: row },
+    ]),
+  )
+  const looseFiles = filesIn(data)
+  const packedMs = await timeMs(() => packDatasets(loadConfig({ data }), { sweep: true }))
+  const ready: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const again = await startBenchNode({}, { data })
+    ready.push(again.readyMs)
+    await again.kill()
+  }
+  const node = await startBenchNode({}, { data })
+  const measures = [...(await measureReads(node)), ...(await measureCommits(node))]
+  const peak = peakMiB(node.pid)
+  const catalog = await metric(node, 'catalog_bytes')
+  const files = filesIn(data)
+  await node.remove()
+  return [
+    { name: 'blocks of 60 rows built from a backlog', value: (blocks / builtMs) * 1000, unit: 'blocks/s' },
+    { name: `packing and sweeping ${named}`, value: packedMs / 1000, unit: 's' },
+    { name: `files ${named}, before packing`, value: looseFiles, unit: 'files' },
+    { name: `files ${named}, packed`, value: files, unit: 'files' },
+    { name: `killed to ready ${named}`, value: median(ready), unit: 'ms', bar: { most: 3_000 } },
+    ...measures,
+    { name: `memory of the catalog ${named}`, value: catalog / 2 ** 20, unit: 'MiB', bar: { most: 64 } },
+    { name: `peak memory ${named}`, value: peak, unit: 'MiB' },
+  ]
+}
+
+const named = `of ${blocks.toLocaleString('en')} blocks`
+
+function filesIn(data: string): number {
+  return readdirSync(dataPaths(data).store, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+    .length
+}
+
+async function metric(node: BenchNode, name: string): Promise<number> {
+  const text = await (await node.call('/metrics')).text()
+  return Number(new RegExp(`^proofstream_${name} (\\S+)$`, 'm').exec(text)?.[1])
+}
+
+async function p50(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < runs; i++) times.push(await timeMs(work))
+  return median(times)
+}
+
+/** Sums of integers are the same in whatever order they are added; averages of floats are not, and are pinned to one. */
+const aggregates = (from: string): { readonly exact: string; readonly pinned: string } => ({
+  exact: `SELECT city, count(*) AS rows, sum(n) AS total, max(event_time) AS newest FROM ${from} GROUP BY city ORDER BY city`,
+  pinned: `SELECT city, avg(n / 3.0) AS mean FROM ${from} GROUP BY city ORDER BY city`,
+})
+
+async function measureReads(node: BenchNode): Promise<Measure[]> {
+  const [ours, theirs] = [aggregates(`"${year}"`), aggregates(`read_parquet('${join(node.data, 'one.parquet')}')`)]
+  const firstTail = await timeMs(async () => await (await node.call(`/${year}/tail`)).text())
+  const tail = await p50(async () => await (await node.call(`/${year}/tail?limit=10`)).text())
+  const count = `SELECT count(*) FROM "${year}"`
+  const firstCount = await timeMs(() => node.query(count))
+  const counted = await p50(() => node.query(count))
+  const first = await timeMs(() => node.query(ours.exact))
+  // The same rows, as DuckDB writes them.
+  const exported = join(node.data, 'export.parquet')
+  const answer = await node.call(`/${year}/export?format=Parquet`)
+  if (answer.status !== 200) fail('export', await answer.text())
+  writeFileSync(exported, new Uint8Array(await answer.arrayBuffer()))
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1', temp_directory: '' })
+  const own = await instance.connect()
+  await own.run(
+    `COPY (FROM read_parquet('${exported}')) TO '${join(node.data, 'one.parquet')}' (FORMAT parquet, COMPRESSION zstd)`,
+  )
+  await own.run('SET parquet_metadata_cache = true')
+  const beside = (sql: 'exact' | 'pinned'): Promise<{ first: number; second: number }> =>
+    compareMs(
+      runs,
+      async () => await (await own.run(theirs[sql])).getRowsJson(),
+      () => node.query(ours[sql]),
+    )
+  const exact = await beside('exact')
+  const pinned = await beside('pinned')
+  own.closeSync()
+  return [
+    { name: `first touch ${named}`, value: firstTail, unit: 'ms' },
+    { name: `tail ${named}`, value: tail, unit: 'ms', bar: { most: 20 } },
+    { name: `first count(*) ${named}`, value: firstCount, unit: 'ms' },
+    { name: `count(*) ${named}`, value: counted, unit: 'ms', bar: { most: 300 } },
+    { name: `first aggregation ${named}`, value: first, unit: 'ms' },
+    { name: `aggregation ${named}`, value: exact.second, unit: 'ms' },
+    { name: `aggregation ${named} / one file`, value: exact.second / exact.first, unit: '×', bar: { most: 1.5 } },
+    { name: `pinned aggregation ${named}`, value: pinned.second, unit: 'ms' },
+    { name: `pinned aggregation ${named} / one file`, value: pinned.second / pinned.first, unit: '×' },
+  ]
+}
+
+const commits = 10
+const rowBody = '{"city":"city 1","n":1,"event_time":"2026-03-01T00:00:00Z"}\n'
+
+/** One-row blocks of the long chain and of one that is ten blocks long, in turns. */
+async function measureCommits(node: BenchNode): Promise<Measure[]> {
+  const commit = async (alias: string): Promise<void> => void (await node.post(alias, rowBody, { prefer: 'wait=30' }))
+  const microsOf = async (alias: string): Promise<number> => {
+    const before = cpuMicros(node.pid)
+    for (let i = 0; i < commits; i++) await commit(alias)
+    return (cpuMicros(node.pid) - before) / commits
+  }
+  for (const alias of [year, young]) await microsOf(alias)
+  const costs: { old: number; young: number }[] = []
+  for (let i = 0; i < 3; i++) costs.push({ old: await microsOf(year), young: await microsOf(young) })
+  const ratio = median(costs.map((one) => one.old / one.young))
+  const synced = { old: await syncsOf(node, () => commit(year)), young: await syncsOf(node, () => commit(young)) }
+  return [
+    { name: 'CPU of a commit at block 10', value: median(costs.map((one) => one.young)) / 1000, unit: 'ms' },
+    { name: `commit ${named} / at block 10, by CPU`, value: ratio, unit: '×', bar: { most: 1.5 } },
+    { name: 'fsyncs of a commit at block 10', value: synced.young, unit: 'calls' },
+    { name: `fsyncs of a commit ${named}`, value: synced.old, unit: 'calls' },
+  ]
+}
+
+/** Calls of fsync and fdatasync that `work` takes, each time; NaN where there is no strace, or it may not look. */
+async function syncsOf(node: BenchNode, work: () => Promise<void>): Promise<number> {
+  const out = join(node.data, 'syncs.txt')
+  const args = ['-f', '-qq', '-e', 'trace=fsync,fdatasync', '-e', 'signal=none', '-o', out, '-p', String(node.pid)]
+  const child = spawn('strace', args, { stdio: 'ignore' })
+  child.on('error', () => {})
+  const ended = once(child, 'close')
+  await sleep(500)
+  if (child.exitCode !== null || child.pid === undefined) return Number.NaN
+  for (let i = 0; i < commits; i++) await work()
+  child.kill('SIGINT')
+  await ended
+  const calls = readFileSync(out, 'utf8').match(/f(?:data)?sync\(/g)?.length ?? 0
+  rmSync(out)
+  return calls / commits
+}

@@ -1,0 +1,156 @@
+// `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, and says in
+// sentences what was found and what was not looked at.
+
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
+import {
+  explain,
+  extentText,
+  type Findings,
+  type OfflineFailure,
+  type OfflineSuccess,
+  verifyOffline,
+} from '../../verify.ts'
+import { openClient } from '../client.ts'
+import type { Args, CommandContext } from '../context.ts'
+import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
+import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { printObject, printPairs } from '../output.ts'
+
+export interface VerifyOptions {
+  /** Hashes and signature only: no node is asked. */
+  readonly offline?: boolean
+  /** did:key that must have signed. */
+  readonly signer?: string
+}
+
+/** Answers of deployed nodes nest deeper than what a node takes in. */
+const maxDepth = 128
+
+/** Checks `file` (`-`: stdin). Throws CommandFailure when it is no proof, is wrong or cannot be checked. */
+export async function verify(context: CommandContext, [file = '']: Args, options: VerifyOptions): Promise<number> {
+  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
+  const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
+  if (!verdict.ok) {
+    if (verdict.outcome !== 'noProof') print(context, verdict, undefined)
+    throw offlineFailure(verdict, file)
+  }
+  if (options.offline === true) {
+    print(context, verdict, undefined)
+    return exitCodes.done
+  }
+  const client = await openClient(context)
+  try {
+    const answer = await client.call({ method: 'POST', path: '/verify', json: proofOf(bytes) })
+    print(context, verdict, { server: client.server, result: 'passed', answer: answer.json() })
+  } catch (error) {
+    print(context, verdict, { server: client.server, result: resultOf(error), answer: null })
+    throw error
+  }
+  return exitCodes.done
+}
+
+/** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
+function proofOf(bytes: Uint8Array): Uint8Array {
+  const saved = parseJson(bytes, { maxDepth })
+  const members = saved instanceof Map ? [...saved].filter(([name]) => name !== 'output') : []
+  return Buffer.from(jsonText(new Map(members)))
+}
+
+function resultOf(error: unknown): 'failed' | 'absent' {
+  return error instanceof CommandFailure && error.exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
+}
+
+interface Reproduction {
+  readonly server: string
+  /** `absent`: the node could not do it. */
+  readonly result: 'passed' | 'failed' | 'absent'
+  readonly answer: JsonValue
+}
+
+function print(
+  { form }: CommandContext,
+  verdict: OfflineSuccess | OfflineFailure,
+  reproduction: Reproduction | undefined,
+): void {
+  const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
+  if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
+  const answer = reproduction?.answer
+  const lines = verdict.ok ? explain(findingsOf(verdict, reproduction)) : []
+  // A person reads the sentences, a program the members.
+  if (form === 'table') printPairs(lines.map(({ about, text }) => [about, text]))
+  printObject(
+    form,
+    objectOf({
+      ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
+      ...(verdict.ok && form !== 'table' ? answerMembers(verdict.answer) : {}),
+      signer: verdict.ok && form === 'table' ? undefined : verdict.signer,
+      relation: textAt(answer, 'signer', 'relation'),
+      canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
+      checks,
+      commitment: verdict.ok ? new Map<string, JsonValue>(Object.entries(verdict.commitment)) : undefined,
+      server: reproduction?.server,
+      engine: memberAt(answer, 'engine'),
+      explanation: form === 'table' ? undefined : lines.map(({ about, text }) => objectOf({ about, text })),
+    }),
+  )
+}
+
+const relations = ['self', 'known', 'unknown'] as const
+const stabilities = ['exact', 'pinned'] as const
+
+/** What the file says and what the node added to it, where it ran the query again. */
+function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Reproduction | undefined): Findings {
+  const told = reproduction?.result === 'passed' ? reproduction.answer : null
+  const [rows, extent] = [numberAt(told, 'answer', 'rows'), textAt(told, 'answer', 'extent')]
+  const isNamed = checks.some(({ name, result }) => name === 'signer' && result === 'passed')
+  const relation = isNamed ? 'named' : relations.find((one) => one === textAt(told, 'signer', 'relation'))
+  const stability = stabilities.find((one) => one === textAt(told, 'engine', 'stability'))
+  const times = itemsAt(told, 'answer', 'datasets').map(
+    (dataset) => [textAt(dataset, 'blockHash') ?? '', textAt(dataset, 'blockTime') ?? ''] as const,
+  )
+  return {
+    answer: {
+      ...answer,
+      ...(rows === undefined ? {} : { rows }),
+      ...(extent === 'whole' || extent === 'cut' ? { extent } : {}),
+    },
+    signer,
+    ...(relation === undefined ? {} : { relation }),
+    ...(stability === undefined ? {} : { stability }),
+    blockTimes: new Map(times),
+    isReproduced: told !== null,
+  }
+}
+
+/** What was asked, of what, and how much of it came. */
+function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
+  const { query, parameters, dialect, datasets, rows, extent } = answer
+  return {
+    query,
+    parameters,
+    dialect,
+    datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
+    answer: extentText(answer),
+    rows,
+    extent,
+  }
+}
+
+const outcomeCodes: Readonly<Record<OfflineFailure['outcome'], ExitCode>> = {
+  noProof: exitCodes.refused,
+  impossible: exitCodes.verificationImpossible,
+  failed: exitCodes.verificationFailed,
+}
+
+function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
+  const { position } = verdict
+  return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
+    kind: verdict.kind,
+    ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
+    ...(verdict.outcome === 'noProof'
+      ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
+      : {}),
+  })
+}
