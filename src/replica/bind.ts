@@ -22,6 +22,9 @@ import { askingOf, type Binding, type Caller, datasetsOfPins, pinNames, pinnedLi
 import type { SliceTimes } from './slice-times.ts'
 import { chooseFiles, countRowGroups, numbersOf, runsOf, viewFiles } from './view-files.ts'
 
+/** So many files take a tenth of a statement's memory before a row is read. */
+const manyFiles = 5_000
+
 export interface BindDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
@@ -188,7 +191,8 @@ export async function runBound<T>(
   { tables, overSlices, views }: Runnable,
   run: (tables: readonly EngineTable[]) => Promise<T>,
 ): Promise<T> {
-  const blame = async (error: unknown): Promise<never> => await deps.objects.blame(error, views)
+  const blame = async (error: unknown): Promise<never> =>
+    await deps.objects.blame(manyFilesError(error, tables) ?? error, views)
   try {
     return await run(tables)
   } catch (error) {
@@ -196,4 +200,22 @@ export async function runBound<T>(
     if (overSlices === undefined || !mayDiffer) return await blame(error)
     return await run(await overSlices()).catch(blame)
   }
+}
+
+/** What a statement is told that was too large for its files alone; undefined for any other error. */
+function manyFilesError(error: unknown, tables: readonly EngineTable[]): NodeError | undefined {
+  if (!(error instanceof NodeError) || error.kind !== 'ResultTooLarge') return undefined
+  const count = tables.reduce((sum, { files }) => sum + (files.only?.length ?? files.to), 0)
+  if (count < manyFiles) return undefined
+  return new NodeError(
+    'ResultTooLarge',
+    `The statement reads ${count} files, which takes more memory than a query has.`,
+    {
+      ...error.details,
+      hint:
+        'Narrow it by offset or event_time. Files of small blocks are merged in the background, for statements whose answer ' +
+        'is exact: over a long dataset that is new to this node, ask again in some minutes.',
+      cause: error,
+    },
+  )
 }
