@@ -89,7 +89,10 @@ describe.skipIf(noKafka)('topics', () => {
       [setting]: value,
     })
     const configEntries = settings.map(([name, set]) => ({ name, value: set }))
-    await admin.createTopics({ topics: [{ topic: records, numPartitions: 1, replicationFactor: 1, configEntries }] })
+    const topics = [{ topic: records, numPartitions: 1, replicationFactor: 1, configEntries }]
+    // A broker may say for a moment that it has no such topic.
+    await admin.createTopics({ waitForLeaders: false, topics })
+    await expect.poll(() => admin.listTopics(), { timeout: 10_000 }).toContain(records)
     const refused = await fault(openKafkaLog(kafkaLogOptions({ topicPrefix })))
     expect(refused.kind).toBe('InvalidParameter')
     expect(refused.message).toContain(`${records}: ${setting} is ${value}, ${told}`)
