@@ -322,3 +322,11 @@ async function withTemporary<T>(path: string, text: string, name: (temporary: st
     throw error
   }
 }
+
+/** What log and store keep of a volume to themselves: caches leave it free. */
+const cacheReserveBytes = 1024 ** 3
+
+/** Whether a cache in `dir`, which is there, may take `bytes` more. Throws what the file system throws. */
+export async function hasCacheRoom(dir: string, bytes: number): Promise<boolean> {
+  return (await nodeFileSystem.freeSpace(dir)).bytes >= cacheReserveBytes + bytes
+}

@@ -3,13 +3,11 @@
 
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, hasCode, nodeFileSystem } from '../disk/files.ts'
+import { errorCode, hasCode, hasCacheRoom } from '../disk/files.ts'
 import type { AnswerStream } from '../engine/answer-stream.ts'
 import type { Stability, StreamEnd } from '../engine/messages.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** Log and store keep so much of the volume to themselves. */
-const leastFreeBytes = 1024 ** 3
 /** The volume is asked again after so much was written. */
 const askEveryBytes = 16 * 1024 * 1024
 /** A file that nobody waits for is written on for so long: clients that time out come again. */
@@ -219,7 +217,7 @@ export class AnswerFiles {
     const { dir, mostBytes } = this.#options
     for (;;) {
       const isTooMuch = this.#bytes > mostBytes || this.#kept.size >= mostFiles
-      if (!isTooMuch && !(asksVolume && (await nodeFileSystem.freeSpace(dir)).bytes < leastFreeBytes)) return true
+      if (!isTooMuch && !(asksVolume && !(await hasCacheRoom(dir, 0)))) return true
       const [oldest] = this.#kept
       if (oldest === undefined) return false
       await this.#remove(...oldest)

@@ -6,7 +6,7 @@
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import { errorCode, ifThere, nodeFileSystem } from '../disk/files.ts'
+import { errorCode, hasCacheRoom, ifThere } from '../disk/files.ts'
 import { createSha2, sha256 } from '../ids/native-crypto.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,8 +18,6 @@ import { datasetFolder, datasetOfFolder } from '../store/layout.ts'
 import type { MergedBytes } from '../work/merge.ts'
 import type { MergedFile, SliceRun } from './file-list.ts'
 
-/** Log and store keep so much of the volume to themselves. */
-const leastFreeBytes = 1024 ** 3
 const pieceBytes = 1024 * 1024
 const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\.parquet$/
 
@@ -142,8 +140,7 @@ export class MergedFiles {
     if (bytes > mostBytes) return false
     await mkdir(dir, { recursive: true, mode: 0o700 })
     for (;;) {
-      const isFree = (await nodeFileSystem.freeSpace(dir)).bytes >= leastFreeBytes + bytes
-      if (isFree && this.#bytes + bytes <= mostBytes) return true
+      if (this.#bytes + bytes <= mostBytes && (await hasCacheRoom(dir, bytes))) return true
       const [oldest] = this.#held
       if (oldest === undefined || oldest[0] === id || !this.#held.has(id)) return false
       this.#options.logger.info({ dataset: oldest[0] }, 'merged files made room for those of another dataset')

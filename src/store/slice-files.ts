@@ -6,7 +6,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../chain/pack-span.ts'
-import { nodeFileSystem } from '../disk/files.ts'
+import { hasCacheRoom } from '../disk/files.ts'
 import { digestInTurns } from '../chain/pack.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
@@ -22,8 +22,6 @@ import { sweptSince } from './records.ts'
 const pageBlocks = 256
 /** A file takes whole blocks of the disk. */
 const diskBlockBytes = 4096
-/** Log and store keep so much of the volume to themselves. */
-const leastFreeBytes = 1024 ** 3
 /** What packs there are is looked for so often; loose copies go a day after their pack came. */
 const lookAgainMs = 60_000
 /** Chains of which that is remembered. */
@@ -225,7 +223,7 @@ export class SliceFiles {
   async #makeRoom(bytes: number): Promise<void> {
     const { dir, mostBytes } = this.#options
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    const hasSpace = async (): Promise<boolean> => (await nodeFileSystem.freeSpace(dir)).bytes >= leastFreeBytes + bytes
+    const hasSpace = (): Promise<boolean> => hasCacheRoom(dir, bytes)
     for (const page of this.#pages.values()) {
       if (this.#bytes + bytes <= mostBytes && (await hasSpace())) return
       if (page.users === 0) await this.#remove(page)
