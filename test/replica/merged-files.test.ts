@@ -70,7 +70,7 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   await make(larger, a, 0, 4)
   expect((await larger.of(a)).map(({ from, to }) => [from, to])).toEqual([[0, 4]])
   await expect.poll(() => readdirSync(folder).length).toBe(1)
-  expect([larger.files, larger.bytes]).toEqual([1, file.length])
+  await expect.poll(() => [larger.files, larger.bytes]).toEqual([1, file.length])
   // A view that ends before the file does reads its slices.
   expect(await larger.of({ ...a, slices: sliceView(schemaOf(), [1, 1, 1]).slices })).toEqual([])
   larger.close()
