@@ -1,4 +1,4 @@
-// Bundles a file of `src/` for browsers: one script without imports, ids/browser-crypto.ts in the place of
+// Bundles a file of `src/` for browsers: one script or module without imports, ids/browser-crypto.ts in the place of
 // ids/native-crypto.ts. What still needs Node.js after that is an error.
 
 import { fileURLToPath } from 'node:url'
@@ -13,10 +13,24 @@ const twin = fileURLToPath(new URL('src/ids/browser-crypto.ts', root))
  * Throws where an import cannot be resolved or is a module of Node.js.
  */
 export async function browserBundle(entry: string, name?: string): Promise<string> {
+  return await bundled(entry, { format: 'iife', ...(name === undefined ? {} : { name }) })
+}
+
+/** A module, minified, which exports what `entry` does. Throws as `browserBundle`. */
+export async function browserModule(entry: string): Promise<string> {
+  return await bundled(entry, { format: 'es' })
+}
+
+async function bundled(
+  entry: string,
+  form: { readonly format: 'iife' | 'es'; readonly name?: string },
+): Promise<string> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL(entry, root)),
     platform: 'browser',
     tsconfig: false,
+    // That a plugin took long says something of the machine.
+    checks: { pluginTimings: false },
     plugins: [
       {
         name: 'browser-crypto',
@@ -32,7 +46,7 @@ export async function browserBundle(entry: string, name?: string): Promise<strin
     },
   })
   try {
-    const { output } = await bundle.generate({ format: 'iife', minify: true, ...(name === undefined ? {} : { name }) })
+    const { output } = await bundle.generate({ ...form, minify: true })
     return output[0].code
   } finally {
     await bundle.close()

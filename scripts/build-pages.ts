@@ -1,9 +1,10 @@
-// Makes the pages that are files of their own: dist/console/verify.html holds its script and its style, and a policy that
-// allows these two by their hashes and nothing else: no network, no other script, no markup from texts.
+// Makes the files of the console in dist/pages: a script of each island, the style, the icon; and the page that is a
+// file of its own, verify.html, which holds its script and its style, and a policy that allows these two by their hashes
+// and nothing else: no network, no other script, no markup from texts.
 // Usage: node scripts/build-pages.ts [--if-installed]: without the development packages it then says so and ends well.
 
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -12,8 +13,8 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 /** The text of verify.html. */
 export async function verifyPage(): Promise<string> {
   const { browserBundle } = await import('./browser-bundle.ts')
-  const script = await browserBundle('src/console/verify-page.ts')
-  const style = read('src/console/verify.css')
+  const script = await browserBundle('src/console/browser/verify-html.ts')
+  const style = read('src/console/browser/console.css')
   // Nothing in either may end its element before its time.
   if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style)) throw new Error('script or style ends its own element')
   const policy = [
@@ -27,17 +28,84 @@ export async function verifyPage(): Promise<string> {
   ].join('; ')
   const { version } = JSON.parse(read('package.json')) as { version: string }
   const parts: Readonly<Record<string, string>> = { POLICY: policy, STYLE: style, SCRIPT: script, VERSION: version }
-  return read('src/console/verify.html').replace(/\b(?:POLICY|STYLE|SCRIPT|VERSION)\b/g, (name) => parts[name] ?? '')
+  return read('src/console/browser/verify.html').replace(
+    /\b(?:POLICY|STYLE|SCRIPT|VERSION)\b/g,
+    (name) => parts[name] ?? '',
+  )
 }
 
-/** Builds the pages into `dist/console`. */
+/** Builds the pages into `dist/pages`, and into `dist/rerun` the page that runs questions again. */
 export async function buildPages(): Promise<void> {
-  const folder = new URL('dist/console/', root)
+  const { browserBundle } = await import('./browser-bundle.ts')
+  putFiles('dist/pages/', [
+    ['verify.html', await verifyPage()],
+    ['console.css', read('src/console/browser/console.css')],
+    ['icon.svg', read('src/console/browser/icon.svg')],
+    ['land.json', await land()],
+    ...(await islands()),
+  ])
+  putFiles('dist/rerun/', [
+    ['page.html', read('src/console/browser/rerun.html')],
+    ['page.css', read('src/console/browser/console.css')],
+    ['page.js', await browserBundle('src/console/browser/rerun-page.ts')],
+  ])
+}
+
+/** A folder with these files and no others. */
+function putFiles(path: string, named: readonly (readonly [name: string, text: string])[]): void {
+  const folder = new URL(path, root)
+  const files = new Map(named)
   mkdirSync(folder, { recursive: true })
-  // Whole or not at all: a node may be reading it.
-  const begun = new URL(`verify.html.${process.pid}`, folder)
-  writeFileSync(begun, await verifyPage())
-  renameSync(begun, new URL('verify.html', folder))
+  for (const [name, text] of files) {
+    // Whole or not at all: a node may be reading it.
+    const begun = new URL(`${name}.${process.pid}`, folder)
+    writeFileSync(begun, text)
+    renameSync(begun, new URL(name, folder))
+  }
+  for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(new URL(name, folder), { force: true })
+}
+
+/** Outlines of land for maps, to a hundredth of a degree: rings of Natural Earth, 1:110 million, public domain. */
+async function land(): Promise<string> {
+  const { feature } = await import('topojson-client')
+  const world = JSON.parse(read('node_modules/world-atlas/land-110m.json')) as Parameters<typeof feature>[0]
+  const shapes = feature(world, world.objects['land'] as Parameters<typeof feature>[1]) as unknown as {
+    features: { geometry: { coordinates: number[][][][] } }[]
+  }
+  const rings = shapes.features.flatMap(({ geometry }) => geometry.coordinates.flat()).flatMap(uncrossed)
+  return JSON.stringify(
+    rings.map((ring) => ring.map((position) => position.map((degrees) => Number(degrees.toFixed(2))))),
+  )
+}
+
+/** A ring that crosses the 180th meridian would draw a line around the world: it goes on beyond it, once on either side. */
+function uncrossed(ring: number[][]): number[][][] {
+  let turn = 0
+  const whole = ring.map(([longitude = 0, latitude = 0], at) => {
+    const step = longitude - (ring[at - 1]?.[0] ?? longitude)
+    if (Math.abs(step) > 180) turn -= 360 * Math.sign(step)
+    return [longitude + turn, latitude]
+  })
+  const longitudes = whole.map(([longitude = 0]) => longitude)
+  const [least, most] = [Math.min(...longitudes), Math.max(...longitudes)]
+  // One that is not crossed, or that goes around a pole.
+  if ((least >= -180 && most <= 180) || most - least > 359) return [ring]
+  const beside = most > 180 ? -360 : 360
+  return [whole, whole.map(([longitude = 0, latitude = 0]) => [longitude + beside, latitude])]
+}
+
+/** Each file of `islands/` as a module of its own, by its name in dist/pages. */
+async function islands(): Promise<[string, string][]> {
+  const { browserModule } = await import('./browser-bundle.ts')
+  const names = readdirSync(new URL('src/console/islands/', root))
+  return await Promise.all(
+    names.map(
+      async (name): Promise<[string, string]> => [
+        name.replace(/\.ts$/, '.js'),
+        await browserModule(`src/console/islands/${name}`),
+      ],
+    ),
+  )
 }
 
 if (import.meta.main) {

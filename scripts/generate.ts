@@ -23,8 +23,8 @@ const generators: readonly Generator[] = [
   { target: 'docs/http-api.md', generate: httpApiPage },
 ]
 
-/** Types that the model already has: the schema's definition gives way to them. */
-const modelTypes: Readonly<Record<string, string>> = { DataSchema: 'DataSchema' }
+/** Types that are there already: the schema's definition gives way to them. */
+const modelTypes: Readonly<Record<string, string>> = { DataSchema: 'DataSchema', ChangedLayout: 'CreateLayout' }
 
 async function generateMessages(): Promise<string> {
   const parts = [
@@ -36,8 +36,9 @@ async function generateMessages(): Promise<string> {
   const read = async (path: string): Promise<JSONSchema> => JSON.parse(await readFile(new URL(path, root), 'utf8'))
   const records = await read('streams/records/v1.schema.json')
   // What version 2 says otherwise is a superset: types know no versions.
-  const { definitions } = await read('streams/records/v2.schema.json')
-  const all = { ...records, definitions: { ...records.definitions, ...definitions } }
+  const { definitions, oneOf = [] } = await read('streams/records/v2.schema.json')
+  const kinds = new Map([...(records.oneOf ?? []), ...oneOf].map((kind) => [kind.$ref, kind]))
+  const all = { ...records, oneOf: [...kinds.values()], definitions: { ...records.definitions, ...definitions } }
   for (const schema of [all, await read('streams/commits/v1.schema.json')]) {
     const simple = simplify(schema, schema.definitions ?? {})
     const text = await compile(simple, 'Message', {

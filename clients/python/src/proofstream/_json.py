@@ -1,0 +1,137 @@
+"""JSON whose numbers keep their text, and its canonical form, which is what nodes hash and sign.
+
+The rules are in docs/decisions/canonical-form.md of Proofstream. The standard library reads; numbers stay texts, so that
+nothing is rounded before it is hashed.
+"""
+
+import json
+import re
+from typing import Any, List, Tuple
+
+MOST_DEPTH = 128
+
+#: How numbers were spelled when an answer was hashed: today's form first.
+FORMS = ("verbatim", "verbatim-2025", "exponent-2024")
+
+
+class Number(str):
+    """A number of JSON as it was written."""
+
+    __slots__ = ()
+
+
+def parse(text: str) -> Any:
+    """Objects, lists, texts, booleans, None, and `Number`. ValueError for what is no strict JSON."""
+    if text.startswith("\ufeff"):
+        raise ValueError("it begins with a byte order mark")
+    try:
+        value = json.loads(
+            text, parse_int=Number, parse_float=Number, parse_constant=_no_constant, object_pairs_hook=_members
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    _check(value, 0)
+    return value
+
+
+def canonical(value: Any, form: str = "verbatim") -> bytes:
+    """The canonical bytes of what `parse` returned. ValueError where the form has no spelling for a number."""
+    out: List[str] = []
+    _write(value, form, out)
+    return "".join(out).encode("ascii")
+
+
+def plain(value: Any) -> Any:
+    """The value with numbers as int and float."""
+    if isinstance(value, Number):
+        return int(value) if re.fullmatch(r"-?\d{1,4000}", value) else float(value)
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _members(pairs: List[Tuple[str, Any]]) -> Any:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("an object has a member twice")
+    return members
+
+
+def _check(value: Any, depth: int) -> None:
+    if isinstance(value, (dict, list)):
+        if depth >= MOST_DEPTH:
+            raise ValueError("it is nested too deeply")
+        for item in value if isinstance(value, list) else [*value.keys(), *value.values()]:
+            _check(item, depth + 1)
+    elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("a text has half of a surrogate pair")
+
+
+def _write(value: Any, form: str, out: List[str]) -> None:
+    if value is None:
+        out.append("null")
+    elif value is True:
+        out.append("true")
+    elif value is False:
+        out.append("false")
+    elif isinstance(value, Number):
+        out.append(_number(value, form))
+    elif isinstance(value, str):
+        out.append(_text(value))
+    elif isinstance(value, list):
+        out.append("[")
+        for place, item in enumerate(value):
+            if place > 0:
+                out.append(",")
+            _write(item, form, out)
+        out.append("]")
+    else:
+        out.append("{")
+        for place, name in enumerate(sorted(value)):
+            if place > 0:
+                out.append(",")
+            out.append(_text(name) + ":")
+            _write(value[name], form, out)
+        out.append("}")
+
+
+def _text(value: str) -> str:
+    # The same as the canonical form but for U+007F, which it escapes.
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def _number(token: str, form: str) -> str:
+    if form == "exponent-2024":
+        return _exponent(token)
+    if token == "-0":
+        return "0"
+    head, mark, exponent = token.replace("E", "e").partition("e")
+    if mark == "":
+        return token
+    signed = exponent if exponent[0] in "+-" else f"+{exponent}"
+    text = f"{head}e{signed}"
+    return text.replace("e+", "e") if form == "verbatim-2025" else text
+
+
+def _exponent(token: str) -> str:
+    """Integers of 64 bits stay; every other number is a double in the shortest digits, `2.53707E3`."""
+    if re.fullmatch(r"-?\d{1,20}", token) and token != "-0" and -(2**63) <= int(token) < 2**64:
+        return token
+    number = float(token)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number is beyond a double")
+    if number == 0:
+        return "-0E0" if token.startswith("-") else "0E0"
+    digits, _, exponent = repr(abs(number)).partition("e")
+    whole, _, fraction = digits.partition(".")
+    significant = (whole + fraction).lstrip("0")
+    leading = len(whole) - 1 if whole != "0" else -1 - (len(fraction) - len(fraction.lstrip("0")))
+    significant = significant.rstrip("0")
+    mantissa = significant[0] + ("." + significant[1:] if len(significant) > 1 else "")
+    return f"{'-' if number < 0 else ''}{mantissa}E{leading + int(exponent or 0)}"

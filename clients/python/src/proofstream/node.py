@@ -1,0 +1,299 @@
+"""A client of a node: ask, write, read the newest rows, have a proof run again. One class, the standard library only."""
+
+import json
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from . import _json, _values, proof
+
+Rows = Union[Iterable[Mapping[str, Any]], bytes, str, "os.PathLike[str]", Any]
+
+_MEDIA_TYPES = {
+    ".ndjson": "application/x-ndjson",
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".geojson": "application/geo+json",
+    ".parquet": "application/vnd.apache.parquet",
+}
+_RETRYABLE = (408, 429, 502, 503, 504)
+_LONGEST_PAUSE_S = 30.0
+
+
+class NodeError(Exception):
+    """What a node refused, in its own words. `kind` is that of docs/errors.md; `problem` the whole body (RFC 9457)."""
+
+    def __init__(self, status: int, kind: str, message: str, problem: Mapping[str, Any]) -> None:
+        hint = problem.get("hint")
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.status = status
+        self.kind = kind
+        self.problem = problem
+
+
+class Unreachable(Exception):
+    """No answer came: nothing listens there, or the connection broke each time it was tried."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows with their types. With `proof=True` they were checked before you see them."""
+
+    #: Names of the columns.
+    columns: List[str]
+    #: Their Arrow types, as `schema` of an answer spells them.
+    types: List[Any]
+    #: One list of values a column.
+    values: List[List[Any]]
+    #: Whether there were more rows than `limit`.
+    truncated: bool
+    #: The answer as received: what to save, and what `verify` takes. None without a proof.
+    text: Optional[str]
+    #: What was signed. None without a proof.
+    checked: Optional[proof.Checked]
+
+    def __len__(self) -> int:
+        return len(self.values[0]) if self.values else 0
+
+    def rows(self) -> List[Dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [dict(zip(self.columns, row)) for row in zip(*self.values)]
+
+    def to_pandas(self) -> Any:
+        """A DataFrame of pandas, with nullable types: no integer becomes a float."""
+        return _values.to_pandas(self.columns, self.types, self.values)
+
+    def to_polars(self) -> Any:
+        """A DataFrame of polars."""
+        return _values.to_polars(self.columns, self.types, self.values)
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Saves the answer with its proof, byte for byte as it was received."""
+        if self.text is None:
+            raise ValueError("the answer has no proof: ask with proof=True")
+        Path(path).write_text(self.text, encoding="ascii")
+
+
+class Node:
+    """A node at an address. `server` and `token` come from PROOFSTREAM_SERVER and PROOFSTREAM_TOKEN where not given."""
+
+    def __init__(
+        self, server: Optional[str] = None, token: Optional[str] = None, timeout: float = 60, attempts: int = 5
+    ) -> None:
+        self.server = (server or os.environ.get("PROOFSTREAM_SERVER") or "http://127.0.0.1:8080").rstrip("/")
+        self._token = token or os.environ.get("PROOFSTREAM_TOKEN")
+        self._timeout = timeout
+        self._attempts = attempts
+
+    def query(
+        self,
+        sql: str,
+        parameters: Union[Sequence[Any], Mapping[str, Any], None] = None,
+        *,
+        proof: bool = False,
+        limit: Optional[int] = None,
+        skip: int = 0,
+        datasets: Optional[Sequence[Mapping[str, str]]] = None,
+        signer: Optional[str] = None,
+    ) -> Answer:
+        """Asks one SELECT. `limit` is 100 rows where it is not given; `Answer.truncated` says when there were more.
+
+        With `proof` the answer is signed, and checked before it is returned: ProofError where it does not stand, or was not
+        signed by `signer`. Raises NodeError for what the node refuses.
+        """
+        asked: Dict[str, Any] = {"query": sql, "include": ["Schema", "Proof"] if proof else ["Schema"], "skip": skip}
+        asked.update({} if limit is None else {"limit": limit})
+        asked.update({} if datasets is None else {"datasets": list(datasets)})
+        if parameters is not None:
+            asked["parameters"] = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
+        body = _values.json_line(asked).encode()
+        text = self._call("POST", "/query", body, {"Content-Type": "application/json"}).decode("utf-8")
+        return _answer(text, _checked(text, signer) if proof or signer is not None else None)
+
+    def tail(self, dataset: str, limit: int = 100) -> List[Dict[str, Any]]:
+        """The newest rows of a dataset (`account/name`), the oldest of them first."""
+        text = self._call("GET", f"/{_path(dataset)}/tail?{urlencode({'limit': limit})}", None, {})
+        rows: List[Dict[str, Any]] = json.loads(text)["data"]
+        return rows
+
+    def ingest(
+        self,
+        dataset: str,
+        rows: Rows,
+        *,
+        create: bool = False,
+        media_type: Optional[str] = None,
+        key: Optional[str] = None,
+        controls: Optional[Mapping[str, str]] = None,
+    ) -> Dict[str, Any]:
+        """Writes one batch: all of it is stored, or nothing. Returns the receipt, after the rows are durable.
+
+        `rows` are dictionaries, a DataFrame of polars or (with pyarrow) of pandas, bytes with their `media_type`, or the path
+        of a file. `create` makes the dataset where it is missing. `key` is the Idempotency-Key: give your own to repeat a
+        batch after a crash without doubling it; without one, repeats within this call share one. `controls` are the
+        parameters of docs/http-api.md, such as `eventTime`.
+        """
+        body, kind = _body(rows, media_type)
+        query = urlencode({**({"create": "true"} if create else {}), **(controls or {})})
+        headers = {"Content-Type": kind, "Idempotency-Key": key or str(uuid.uuid4())}
+        text = self._call("POST", f"/{_path(dataset)}/ingest{'?' + query if query else ''}", body, headers)
+        receipt: Dict[str, Any] = json.loads(text)
+        return receipt
+
+    def receipt(self, receipt_id: str) -> Dict[str, Any]:
+        """What became of a batch."""
+        receipt: Dict[str, Any] = json.loads(self._call("GET", f"/receipts/{quote(receipt_id, safe='')}", None, {}))
+        return receipt
+
+    def verify(self, answer: Union[str, bytes, Answer]) -> Dict[str, Any]:
+        """Has the node run a proven answer again over the blocks that it names.
+
+        Returns what it found. Raises NodeError with the kind `VerificationFailed::…` where it got other rows, and
+        `VerificationInconclusive::…` where it cannot tell.
+        """
+        text = answer.text if isinstance(answer, Answer) else answer
+        if text is None:
+            raise ValueError("the answer has no proof: ask with proof=True")
+        body = text.encode("utf-8") if isinstance(text, str) else text
+        found: Dict[str, Any] = json.loads(self._call("POST", "/verify", body, {"Content-Type": "application/json"}))
+        return found
+
+    def export(self, dataset: str, path: Union[str, "os.PathLike[str]"], format: Optional[str] = None) -> int:
+        """Saves a whole dataset in offset order and returns its bytes. The format is that of the file's name, or `format`:
+        Parquet, Arrow, Csv, NdJson, GeoJson. The file appears when it is complete."""
+        known = {".parquet": "Parquet", ".arrow": "Arrow", ".csv": "Csv", ".ndjson": "NdJson", ".geojson": "GeoJson"}
+        chosen = format or known.get(Path(path).suffix.lower())
+        if chosen is None:
+            raise ValueError(f"the name of the file says no format: give one of {', '.join(known.values())}")
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+        request = self._request("GET", f"/{_path(dataset)}/export?{urlencode({'format': chosen})}", None, {"Accept": "*/*"})
+        try:
+            with self._open(request) as stream, open(part, "wb") as file:
+                size = 0
+                while piece := self._read(stream, 1 << 20):
+                    size += file.write(piece)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return size
+
+    def _request(self, method: str, target: str, body: Optional[bytes], headers: Mapping[str, str]) -> Request:
+        own = {"Accept": "application/json", "User-Agent": "proofstream-python/0.1"}
+        if self._token is not None:
+            own["Authorization"] = f"Bearer {self._token}"
+        return Request(self.server + target, data=body, method=method, headers={**own, **headers})
+
+    def _call(self, method: str, target: str, body: Optional[bytes], headers: Mapping[str, str]) -> bytes:
+        request = self._request(method, target, body, headers)
+        for attempt in range(1, self._attempts + 1):
+            try:
+                with self._open(request) as answer:
+                    return self._read(answer)
+            except NodeError as error:
+                if attempt == self._attempts or not error.problem.get("retryable", error.status in _RETRYABLE):
+                    raise
+                self._pause(attempt, error.problem.get("retryAfter"))
+            except Unreachable:
+                if attempt == self._attempts:
+                    raise
+                self._pause(attempt, None)
+        raise AssertionError("attempts is at least 1")
+
+    def _open(self, request: Request) -> Any:
+        try:
+            return urlopen(request, timeout=self._timeout)
+        except HTTPError as error:
+            raise _problem(error) from None
+        except (URLError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            raise Unreachable(f"no answer from {self.server}: {reason}") from error
+
+    def _read(self, stream: Any, most_bytes: Optional[int] = None) -> bytes:
+        """Bytes of an answer; one whose last chunk never came is none."""
+        try:
+            data: bytes = stream.read(most_bytes)
+            return data
+        except (HTTPException, OSError) as error:
+            raise Unreachable(f"the answer from {self.server} broke off: {error!r}") from error
+
+    def _pause(self, attempt: int, seconds: Optional[str]) -> None:
+        wanted = float(seconds) if seconds is not None and seconds.isdigit() else 0.2 * 2**attempt
+        time.sleep(min(wanted, _LONGEST_PAUSE_S))
+
+
+def _problem(error: HTTPError) -> NodeError:
+    raw = error.read()
+    try:
+        body = json.loads(raw)
+        kind, message = body["error"]["kind"], body["message"]
+    except (ValueError, KeyError, TypeError):
+        body, kind, message = {}, "Unknown", f"{error.code} {error.reason}, not in the words of a node"
+    problem = {**body, "retryAfter": error.headers.get("Retry-After")}
+    return NodeError(error.code, kind, message, problem)
+
+
+def _path(dataset: str) -> str:
+    account, slash, name = dataset.partition("/")
+    if not slash or not account or not name or "/" in name:
+        raise ValueError(f"{dataset!r} is no account/name")
+    return f"{quote(account, safe='')}/{quote(name, safe='')}"
+
+
+def _checked(text: str, signer: Optional[str]) -> proof.Checked:
+    return proof.verify(text, signer)
+
+
+def _answer(text: str, checked: Optional[proof.Checked]) -> Answer:
+    output = _json.parse(text)["output"]
+    fields = output["schema"]["fields"]
+    readers = [_values.reader_of(field["data_type"]) for field in fields]
+    data = output["data"]
+    values = [[read(row[place]) for row in data] for place, read in enumerate(readers)]
+    return Answer(
+        columns=[field["name"] for field in fields],
+        types=[_json.plain(field["data_type"]) for field in fields],
+        values=values,
+        truncated=output.get("truncated") is True,
+        text=None if checked is None else text,
+        checked=checked,
+    )
+
+
+def _body(rows: Rows, media_type: Optional[str]) -> "tuple[bytes, str]":
+    if isinstance(rows, (bytes, bytearray)):
+        if media_type is None:
+            raise ValueError("bytes need their media_type, such as text/csv")
+        return bytes(rows), media_type
+    if isinstance(rows, (str, os.PathLike)):
+        path = Path(rows)
+        kind = media_type or _MEDIA_TYPES.get(path.suffix.lower())
+        if kind is None:
+            raise ValueError(f"the name {path.name} says no format: give media_type")
+        return path.read_bytes(), kind
+    if hasattr(rows, "write_parquet") or hasattr(rows, "to_parquet"):
+        return _parquet(rows), _MEDIA_TYPES[".parquet"]
+    return b"".join(_line(row) for row in rows), _MEDIA_TYPES[".ndjson"]
+
+
+def _parquet(frame: Any) -> bytes:
+    from io import BytesIO
+
+    out = BytesIO()
+    if hasattr(frame, "write_parquet"):
+        frame.write_parquet(out)
+    else:
+        frame.to_parquet(out, engine="pyarrow", index=False)
+    return out.getvalue()
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return _values.json_line(dict(row)).encode("utf-8") + b"\n"

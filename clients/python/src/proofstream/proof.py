@@ -1,0 +1,201 @@
+"""Checks a saved answer offline: its hashes and its signature, as `proofstream verify --offline` does.
+
+That the rows follow from the blocks is another question: `Node.verify` has a node run the statement again.
+"""
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Union
+
+from . import _ed25519, _json
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_SHA3 = bytes((0x16, 0x20))
+_ED25519 = bytes((0xED, 0x01))
+_PROOF_TYPE = "Ed25519Signature2020"
+
+
+class ProofError(Exception):
+    """The answer does not stand. `kind` is that of docs/errors.md, or `OtherSigner`.
+
+    `outcome` says what that means: `failed`, do not trust it; `impossible`, it cannot be judged here; `noProof`, these bytes
+    are no saved answer with a proof.
+    """
+
+    def __init__(self, outcome: str, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was signed, of an answer whose hashes and signature are good."""
+
+    #: did:key of who signed.
+    signer: str
+    #: The signed question: statement, dialect, datasets with their blocks, limit.
+    input: Dict[str, Any]
+    #: The signed rows; None where the answer was saved without them.
+    output: Optional[Dict[str, Any]]
+    #: How numbers were spelled when the output was hashed.
+    form: Optional[str]
+    #: `whole`: no row was left out; `cut`: rows beyond the limit were; `unknown`: the answer does not tell.
+    extent: str
+
+
+def verify(answer: Union[str, bytes], signer: Optional[str] = None) -> Checked:
+    """Checks a saved answer, as it was received, and says what was signed.
+
+    Raises ProofError where it does not stand: another question, other rows, no signature of this key. `signer` is the did:key
+    that must have signed; without it every key will do: judge `Checked.signer` yourself.
+    """
+    body = _read(answer)
+    commitment, proof = body["commitment"], body["proof"]
+    if proof["type"] != _PROOF_TYPE:
+        raise ProofError("impossible", "UnsupportedProofType", f"only proofs of the type {_PROOF_TYPE} can be checked")
+    for part, kind in (("input", "InputHash"), ("subQueries", "SubQueriesHash")):
+        if _hash(body[part]) != commitment[f"{part}Hash"]:
+            raise _failed(kind, f"the commitment is of another {part}")
+    signed = _json.canonical(commitment)
+    if not _ed25519.is_signed(proof["key"], signed, proof["signature"]):
+        raise _failed("BadSignature", "the signature is not of this key over this commitment")
+    form = None if body["output"] is None else _form_of(body["output"], commitment["outputHash"])
+    if signer is not None and signer != proof["did"]:
+        raise ProofError("failed", "OtherSigner", f"it is signed by {proof['did']}, not by {signer}")
+    output = None if body["output"] is None else _json.plain(body["output"])
+    asked = _json.plain(body["input"])
+    return Checked(proof["did"], asked, output, form, _extent(asked, output))
+
+
+def _failed(kind: str, message: str) -> ProofError:
+    return ProofError("failed", f"InvalidRequest::{kind}", message)
+
+
+def _hash(value: Any, form: str = "verbatim") -> str:
+    return "f1620" + hashlib.sha3_256(_json.canonical(value, form)).hexdigest()
+
+
+def _form_of(output: Any, expected: str) -> str:
+    for form in _json.FORMS:
+        try:
+            if _hash(output, form) == expected:
+                return form
+        except ValueError:
+            pass  # The form has no spelling for a number of it.
+    raise _failed("OutputHash", "the rows are not those that were signed")
+
+
+def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
+    try:
+        body = _json.parse(answer.decode("utf-8") if isinstance(answer, bytes) else answer)
+    except ValueError as error:
+        raise ProofError("noProof", "MalformedJson", f"this is no saved answer: {error}") from error
+    try:
+        return _shaped(body)
+    except (ValueError, RecursionError) as error:
+        raise ProofError("noProof", "InvalidRequest", f"this is no answer with a proof: {error}") from error
+
+
+def _shaped(body: Any) -> Dict[str, Any]:
+    _demand(body, "the answer", ("input", "subQueries", "commitment", "proof"), ("output",))
+    for name in ("input", "output"):
+        if name in body and not isinstance(body[name], dict):
+            raise ValueError(f"{name} is not an object")
+    if not isinstance(body["subQueries"], list):
+        raise ValueError("subQueries is not a list")
+    for one in body["subQueries"]:
+        _shaped(one)
+    hashes = ("inputHash", "outputHash", "subQueriesHash")
+    commitment, proof = body["commitment"], body["proof"]
+    _demand(commitment, "commitment", hashes)
+    _demand(proof, "proof", ("type", "verificationMethod", "proofValue"))
+    if not isinstance(proof["type"], str) or isinstance(proof["type"], _json.Number):
+        raise ValueError("proof.type is not a text")
+    signature = _decoded(proof["proofValue"], "proof.proofValue", 64)
+    if len(signature) != 64:
+        raise ValueError("proof.proofValue has not 64 bytes")
+    return {
+        "input": body["input"],
+        "output": body.get("output"),
+        "subQueries": body["subQueries"],
+        "commitment": {name: _normal_hash(commitment[name], name) for name in hashes},
+        "proof": {
+            "type": proof["type"],
+            "did": proof["verificationMethod"],
+            "key": _key(proof["verificationMethod"]),
+            "signature": signature,
+        },
+    }
+
+
+def _demand(value: Any, name: str, needed: Any, allowed: Any = ()) -> None:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not an object")
+    for member in needed:
+        if member not in value:
+            raise ValueError(f"{name} has no {member}")
+    for member in value:
+        if member not in needed and member not in allowed:
+            raise ValueError(f"{name} has a member {member[:100]!r}")
+
+
+def _normal_hash(value: Any, name: str) -> str:
+    data = _decoded(value, name, 37)
+    if data[:2] != _SHA3 or len(data) != 34:
+        raise ValueError(f"{name} is no multihash of SHA3-256")
+    return "f" + data.hex()
+
+
+def _key(did: Any) -> bytes:
+    if not isinstance(did, str) or not did.startswith("did:key:z"):
+        raise ValueError("proof.verificationMethod is no did:key")
+    data = _decoded(did[len("did:key:") :], "proof.verificationMethod", 34)
+    if data[:2] != _ED25519 or len(data) != 34:
+        raise ValueError("proof.verificationMethod is no Ed25519 key")
+    return data[2:]
+
+
+def _decoded(text: Any, name: str, most: int) -> bytes:
+    """Bytes of a multibase text: `f`, `F`, `u` or `z`, without padding and stray bits."""
+    if not isinstance(text, str) or isinstance(text, _json.Number) or len(text) > 1 + 2 * most:
+        raise ValueError(f"{name} is no text of at most {most} bytes")
+    base, digits = text[:1], text[1:]
+    data: Optional[bytes] = None
+    if base in ("f", "F") and re.fullmatch("[0-9a-f]*" if base == "f" else "[0-9A-F]*", digits) and len(digits) % 2 == 0:
+        data = bytes.fromhex(digits)
+    elif base == "u" and re.fullmatch("[A-Za-z0-9_-]*", digits) and len(digits) % 4 != 1:
+        data = base64.urlsafe_b64decode(digits + "=" * (-len(digits) % 4))
+        if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != digits:
+            data = None
+    elif base == "z" and all(char in _BASE58 for char in digits):
+        data = _base58(digits)
+    if data is None or len(data) > most:
+        raise ValueError(f"{name} is no multibase text of at most {most} bytes")
+    return data
+
+
+def _base58(digits: str) -> bytes:
+    number = 0
+    for char in digits:
+        number = number * 58 + _BASE58.index(char)
+    zeros = len(digits) - len(digits.lstrip("1"))
+    return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _extent(asked: Dict[str, Any], output: Optional[Dict[str, Any]]) -> str:
+    data = None if output is None else output.get("data")
+    if isinstance(data, dict):
+        columns: List[Any] = list(data.values())
+        data = columns[0] if columns else []
+    if output is not None and output.get("truncated") is True:
+        return "cut"
+    if not isinstance(data, list):
+        return "unknown"
+    version = re.fullmatch(r"SqlDuckDb/.*-(\d{1,9})", str(asked.get("queryDialect", "")))
+    limit = asked.get("limit")
+    if version is not None and int(version[1]) >= 2:
+        return "whole"
+    return "whole" if isinstance(limit, int) and len(data) < limit else "unknown"

@@ -1,0 +1,158 @@
+// Requests of the JavaScript client: one address, one token, over the platform's fetch; what may succeed later is tried
+// again, a bounded number of times, and what a node refuses is an error in its words.
+
+import { systemClock } from '../lib/clock.ts'
+
+/** What a node refused, or that no answer came of it. */
+export class ProofstreamError extends Error {
+  override readonly name: string = 'ProofstreamError'
+  /** HTTP status; 0 where no answer came. */
+  readonly status: number
+  /** Kind of the node's error table (docs/errors.md); `Unreachable` where no answer came. */
+  readonly kind: string
+  /** What to do next, where the node says so. */
+  readonly hint: string | undefined
+  /** True when the same request may succeed later. */
+  readonly isRetryable: boolean
+  /** The whole body (RFC 9457); empty where no answer came. */
+  readonly problem: Readonly<Record<string, unknown>>
+
+  constructor(status: number, problem: Readonly<Record<string, unknown>>, cause?: unknown) {
+    const { error, message, hint, retryable } = problem
+    super(typeof message === 'string' ? message : `The node answered ${status} without saying why.`, { cause })
+    const kind = typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined
+    this.status = status
+    this.kind = typeof kind === 'string' ? kind : 'Unknown'
+    this.hint = typeof hint === 'string' ? hint : undefined
+    this.isRetryable = retryable === true || retryableStatus.has(status)
+    this.problem = problem
+  }
+}
+
+const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
+/** Repeats after the first try. */
+export const retries = 5
+const firstPauseMs = 250
+const longestPauseMs = 8_000
+/** A node may ask for any pause; more than this is no longer waiting. */
+const longestAskedMs = 30_000
+
+export interface ClientOptions {
+  /** Text of a token; none reads what anyone may read. */
+  readonly token?: string
+  /** In place of the platform's. */
+  readonly fetch?: typeof fetch
+}
+
+export interface Sent {
+  readonly method?: 'GET' | 'POST'
+  /** Members that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array<ArrayBuffer> | Blob
+  readonly signal?: AbortSignal | undefined
+}
+
+export class Exchange {
+  readonly #base: string
+  readonly #token: string | undefined
+  readonly #fetch: typeof fetch
+
+  constructor(url: string | URL, options: ClientOptions) {
+    this.#base = new URL(url).href.replace(/\/$/, '')
+    this.#token = options.token
+    this.#fetch = options.fetch ?? ((...given) => fetch(...given))
+  }
+
+  /**
+   * The answer to a request that may be repeated. Throws ProofstreamError for every status from 400, and where no answer
+   * came of six tries; what `signal` was aborted with.
+   */
+  async send(path: string, sent: Sent = {}): Promise<Response> {
+    for (let tried = 0; ; tried++) {
+      try {
+        return await this.once(path, sent)
+      } catch (error) {
+        if (!(error instanceof ProofstreamError) || !error.isRetryable || tried >= retries) throw error
+        await pause(pauseMs(tried, error), sent.signal)
+      }
+    }
+  }
+
+  /** The same, tried once. */
+  async once(path: string, { method = 'GET', query = {}, headers, body, signal }: Sent): Promise<Response> {
+    const url = new URL(this.#base + path)
+    for (const [name, value] of Object.entries(query)) {
+      for (const one of value === undefined ? [] : [value].flat()) url.searchParams.append(name, one)
+    }
+    const authorization = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }
+    const init = {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    }
+    let answer: Response
+    try {
+      answer = await this.#fetch(url.href, init)
+    } catch (cause) {
+      signal?.throwIfAborted()
+      throw unreachable(url.origin, cause)
+    }
+    if (answer.status >= 400) throw await refusal(answer)
+    return answer
+  }
+}
+
+/** No answer came, or not all of it. */
+export function unreachable(origin: string, cause: unknown): ProofstreamError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const message = `${origin} gave no answer: ${reason}`
+  return new ProofstreamError(0, { error: { kind: 'Unreachable' }, message, retryable: true }, cause)
+}
+
+async function refusal(answer: Response): Promise<ProofstreamError> {
+  const text = await answer.text().catch(() => '')
+  return new ProofstreamError(answer.status, {
+    ...problemOf(text),
+    ...(answer.headers.has('retry-after') && { retryAfter: Number(answer.headers.get('retry-after')) }),
+  })
+}
+
+/** The members of a JSON object; none of any other text. */
+export function problemOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Doubles from try to try; the random quarter keeps many clients from coming back at once. */
+export function pauseMs(tried: number, error?: ProofstreamError): number {
+  const asked = Number(error?.problem['retryAfter'] ?? 0) * 1000
+  const ownMs = Math.min(longestPauseMs, firstPauseMs * 2 ** tried) * (1 - chance() / 4)
+  return Math.max(ownMs, Math.min(longestAskedMs, asked))
+}
+
+/** From 0 to below 1. */
+function chance(): number {
+  return (crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) / 256
+}
+
+/** Resolves after `ms`. Throws what `signal` is aborted with. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await systemClock.sleep(ms, signal)
+  signal?.throwIfAborted()
+}
+
+/** `/account/dataset` of a name. Throws ProofstreamError `InvalidName`. */
+export function datasetPath(name: string): string {
+  const parts = name.split('/')
+  if (parts.length !== 2) {
+    throw new ProofstreamError(0, { error: { kind: 'InvalidName' }, message: `'${name}' is not account/dataset.` })
+  }
+  return `/${parts.map(encodeURIComponent).join('/')}`
+}

@@ -1,0 +1,230 @@
+// The Python client: of every proof, forgery and damage it says what our verifier says; against a real node its rows, frames
+// and refusals are exact. What needs pandas and polars is skipped, loudly, where python3 has them not.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, test } from 'vitest'
+import { verifyOffline } from '../../src/verify.ts'
+import { run } from '../examples/run.ts'
+import { liveNode } from '../helpers/live-node.ts'
+import { forgeries } from '../proof/forgeries.ts'
+import { proofVectors, verifyVectors } from '../proof/proof-vectors.ts'
+
+const env = { PYTHONPATH: 'clients/python/src', PYTHONDONTWRITEBYTECODE: '1' }
+const hasFrames = spawnSync('python3', ['-c', 'import pandas, polars, pyarrow']).status === 0
+if (!hasFrames) console.warn('NOT RUN: the data frames of the Python client need pandas, polars and pyarrow')
+
+/** Verdicts on texts, hexadecimal, a line each: `ok <signer> <form> <extent>`, or `<outcome> <kind>`. */
+const judge = `
+import sys, proofstream
+for line in sys.stdin:
+    try:
+        found = proofstream.verify(bytes.fromhex(line.strip()))
+        print('ok', found.signer, found.form, found.extent)
+    except proofstream.ProofError as error:
+        print(error.outcome, error.kind)
+`
+
+function verdictOf(text: Uint8Array): string {
+  const verdict = verifyOffline(text)
+  return verdict.ok
+    ? `ok ${verdict.signer} ${verdict.canonicalForm ?? 'None'} ${verdict.answer.extent}`
+    : `${verdict.outcome} ${verdict.kind}`
+}
+
+async function inPython(texts: readonly Uint8Array[]): Promise<string[]> {
+  const input = texts.map((bytes) => `${Buffer.from(bytes).toString('hex')}\n`).join('')
+  const { code, stdout, stderr } = await run('python3', ['-c', judge], { input, env })
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout.trimEnd().split('\n')
+}
+
+/** One byte of a text replaced, by a generator that is the same each time. */
+function* damages(text: string, count: number): Generator<Uint8Array> {
+  let state = 88_172_645
+  const next = (below: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return state % below
+  }
+  for (let i = 0; i < count; i++) {
+    const bytes = Buffer.from(text)
+    bytes[next(bytes.length)] = next(256)
+    yield bytes
+  }
+}
+
+describe('the verifier of the Python client', () => {
+  test('says of proofs, forgeries and damages what ours says', async () => {
+    const old = readFileSync('test/vectors/proof-2024.json', 'utf8')
+    const [live] = proofVectors
+    const texts = [
+      ...proofVectors.map(({ responseBodyBytes }) => responseBodyBytes),
+      ...verifyVectors.map(({ requestBody }) => requestBody),
+      ...forgeries.map(({ text }) => text),
+      old,
+      old.replace('2541.37', '2541.38'),
+      '',
+      'x',
+      '{}',
+      '[]',
+      `${'['.repeat(200)}${']'.repeat(200)}`,
+      `${'['.repeat(50_000)}`,
+      `\ufeff${live?.responseBodyBytes}`,
+      live?.responseBodyBytes.replace('{', '{"input":{},') ?? '',
+      JSON.stringify(JSON.parse(live?.responseBodyBytes ?? '{}'), undefined, 2),
+      live?.responseBodyBytes.replace('"data"', '"d\\ud800ta"') ?? '',
+      live?.responseBodyBytes.replace('"subQueries":[]', '"subQueries":[1]') ?? '',
+    ].map((text) => Buffer.from(text))
+    const damaged = [...damages(live?.responseBodyBytes ?? '', 300)]
+    const all = [...texts, Buffer.from(live?.responseBodyBytes ?? '', 'utf16le'), ...damaged]
+    expect(await inPython(all)).toEqual(all.map(verdictOf))
+  })
+
+  test('names the key that must have signed', async () => {
+    const [live] = proofVectors
+    const code = `import sys, proofstream
+text = sys.stdin.read()
+print(proofstream.verify(text, '${live?.did}').signer)
+try: proofstream.verify(text, 'did:key:z6Mkother')
+except proofstream.ProofError as error: print(error.outcome, error.kind)`
+    const { stdout } = await run('python3', ['-c', code], { input: live?.responseBodyBytes ?? '', env })
+    expect(stdout).toBe(`${live?.did}\nfailed OtherSigner\n`)
+  })
+})
+
+describe('the Python client, with a node,', async () => {
+  const live = await liveNode()
+  const python = async (program: string): Promise<string> => {
+    const setup = `import datetime, decimal, sys, tempfile, os, proofstream\nnode = proofstream.Node("${live.node.url}", "${live.adminToken}")\n`
+    const { code, stdout, stderr } = await run('python3', ['-c', setup + program], { env })
+    expect([code, stderr]).toEqual([0, ''])
+    return stdout
+  }
+
+  it('writes rows, and reads them back with their types, checked', async () => {
+    const program = `
+receipt = node.ingest('acme/rows', [
+    {'event_time': datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc), 'n': 9007199254740993, 'f': 0.1, 's': 'é"\\u2028', 'b': True},
+    {'event_time': '2026-01-01T00:00:01.5Z', 'n': None, 'f': None, 's': None, 'b': False},
+], create=True, controls={'integers': 'int64'})
+print(receipt['status'], receipt['records']['committed'])
+answer = node.query('select event_time, n, f, s, b, cast(f as decimal(10,2)) as d, [1, 2] as l, {a: 1} as st, date \\'2026-01-02\\' as day from acme.rows order by n nulls last', proof=True)
+for row in answer.rows(): print(row)
+print(answer.truncated, answer.checked.extent, node.verify(answer)['ok'])
+print([row['n'] for row in node.tail('acme/rows')])
+`
+    const lines = (await python(program)).split('\n')
+    expect(lines).toEqual([
+      'committed 2',
+      "{'event_time': datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'n': 9007199254740993, 'f': 0.1, 's': 'é\"\\u2028', 'b': True, 'd': Decimal('0.10'), 'l': [1, 2], 'st': {'a': 1}, 'day': datetime.date(2026, 1, 2)}",
+      "{'event_time': datetime.datetime(2026, 1, 1, 0, 0, 1, 500000, tzinfo=datetime.timezone.utc), 'n': None, 'f': None, 's': None, 'b': False, 'd': None, 'l': [1, 2], 'st': {'a': 1}, 'day': datetime.date(2026, 1, 2)}",
+      'False whole True',
+      '[9007199254740993, None]',
+      '',
+    ])
+  })
+
+  it('repeats a batch under its key without doubling it, and sends decimals digit by digit', async () => {
+    const program = `
+rows = [{'n': decimal.Decimal('12345678901234567890.12345'), 'more': [decimal.Decimal('1.50')]}]
+for _ in range(2): print(node.ingest('acme/keyed', rows, create=True, key='batch-1')['records'])
+print(node.query('select count(*) as n from acme.keyed').rows())
+print(node.query('select $a as a, $b as b', {'a': 'x', 'b': 2}).rows(), node.query('select 1 as a where $1 > 2', [3]).rows())
+`
+    expect(await python(program)).toBe(
+      [
+        "{'received': 1, 'committed': 1, 'duplicates': 0}",
+        "{'received': 1, 'committed': 1, 'duplicates': 0}",
+        "[{'n': 1}]",
+        "[{'a': 'x', 'b': 2}] [{'a': 1}]",
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('tells what was refused in the words of the node, and what it cannot send in its own', async () => {
+    const program = `
+def told(call):
+    try: call()
+    except Exception as error: print(type(error).__name__, getattr(error, 'kind', ''), getattr(error, 'status', ''), str(error)[:60])
+told(lambda: node.query('select nothing from acme.rows'))
+told(lambda: node.ingest('acme/none', [{'a': 1}]))
+told(lambda: node.ingest('acme', [{'a': 1}]))
+told(lambda: node.ingest('acme/rows', [{'f': float('nan')}]))
+told(lambda: node.ingest('acme/rows', [{'event_time': datetime.datetime(2026, 1, 1)}]))
+told(lambda: node.ingest('acme/rows', b'a,b'))
+told(lambda: proofstream.Node('http://127.0.0.1:9', attempts=1).query('select 1'))
+told(lambda: node.query('select random()', proof=True))
+`
+    expect((await python(program)).split('\n').map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
+      'NodeError SqlUnknownName 400',
+      'NodeError DatasetNotFound 404',
+      'ValueError  ',
+      'ValueError  ',
+      'TypeError  ',
+      'ValueError  ',
+      'Unreachable  ',
+      'NodeError NotReproducible 422',
+      '',
+    ])
+  })
+
+  it('saves a proven answer that checks out without the node, and a changed one that does not', async () => {
+    const program = `
+path = os.path.join(tempfile.mkdtemp(), 'answer.json')
+node.query('select n from acme.rows', proof=True, signer='${live.node.did}').save(path)
+text = open(path).read()
+print(proofstream.verify(text).input['query'])
+try: proofstream.verify(text.replace('9007199254740993', '9007199254740992'))
+except proofstream.ProofError as error: print(error.kind)
+`
+    expect(await python(program)).toBe('select n from acme.rows\nInvalidRequest::OutputHash\n')
+  })
+
+  it.runIf(hasFrames)('gives frames of pandas and polars with exact types, and takes them back', async () => {
+    const program = `
+import pandas, polars
+answer = node.query('select event_time, n, f, s, b, cast(f as decimal(10,2)) as d from acme.rows order by n nulls last')
+frame = answer.to_pandas()
+print([str(t) for t in frame.dtypes], frame['n'].tolist(), len(frame))
+table = answer.to_polars()
+print(table.dtypes, table['n'].to_list(), table['d'].to_list())
+print(node.query('select sum(n) as s from acme.rows').to_polars()['s'].to_list(), node.query('select sum(n) as s from acme.rows').to_pandas()['s'].tolist())
+print(node.ingest('acme/frame', table.drop('d'), create=True)['records']['committed'])
+print(node.ingest('acme/frame', frame.drop(columns='d'))['records']['committed'])
+print(node.query('select count(*) as c, sum(n) as n, min(event_time) as t from acme.frame').rows())
+empty = node.query('select n, s from acme.rows where false')
+print(empty.to_pandas().shape, empty.to_polars().shape)
+path = os.path.join(tempfile.mkdtemp(), 'rows.parquet')
+print(node.export('acme/rows', path) == os.path.getsize(path), polars.read_parquet(path)['n'].to_list())
+`
+    expect((await python(program)).split('\n')).toEqual([
+      "['datetime64[us, UTC]', 'Int64', 'Float64', 'string', 'boolean', 'object'] [9007199254740993, <NA>] 2",
+      "[Datetime(time_unit='us', time_zone='UTC'), Int64, Float64, String, Boolean, Decimal(precision=10, scale=2)] [9007199254740993, None] [Decimal('0.10'), None]",
+      "[Decimal('9007199254740993')] [9007199254740993]",
+      '2',
+      '2',
+      "[{'c': 4, 'n': 18014398509481986, 't': datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)}]",
+      '(0, 2) (0, 2)',
+      'True [9007199254740993, None]',
+      '',
+    ])
+  })
+
+  it('does what its README shows', async () => {
+    const readme = readFileSync(fileURLToPath(new URL('../../clients/python/README.md', import.meta.url)), 'utf8')
+    const [first = '', second = ''] = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const node = `proofstream.Node("${live.node.url}", token="${live.adminToken}")`
+    const program = `${first}${second}`
+      .replace(/proofstream\.Node\(.*\)/, node)
+      .replace(
+        'print(answer.to_pandas())',
+        hasFrames ? 'print(answer.to_pandas().to_csv(index=False))' : 'print(answer.rows())',
+      )
+      .replaceAll('"answer.json"', 'os.path.join(tempfile.gettempdir(), "proofstream-readme-answer.json")')
+    const said = await python(program)
+    expect(said).toContain(hasFrames ? 's1,21.5' : "'warmest': 21.5")
+    expect(said).toContain(live.node.did)
+  })
+})
