@@ -91,6 +91,28 @@ export function boundsOf({ parts }: Geometry): Bounds | undefined {
   return west <= east ? [west, south, east, north] : undefined
 }
 
+/** A point, a line, or a ring of an area. */
+export interface Outline {
+  readonly kind: 'point' | 'line' | 'area'
+  readonly positions: readonly Position[]
+}
+
+export function outlinesOf({ parts }: Geometry): Outline[] {
+  return parts.flatMap(({ type, coordinates }): Outline[] => {
+    if (type.endsWith('Point'))
+      return [...positionsOf(coordinates)].map((position) => ({ kind: 'point', positions: [position] }))
+    const kind = type.endsWith('LineString') ? 'line' : 'area'
+    return rowsIn(coordinates).map((positions) => ({ kind, positions }))
+  })
+}
+
+/** Arrays of positions, however deep they lie. */
+function rowsIn(coordinates: Nested): Position[][] {
+  if (isPosition(coordinates)) return []
+  const positions = coordinates.filter(isPosition)
+  return positions.length > 0 ? [positions] : coordinates.flatMap(rowsIn)
+}
+
 /** The one position of a Point; undefined for other geometries and for an empty one. */
 export function pointOf({ type, parts }: Geometry): Position | undefined {
   const coordinates = parts[0]?.coordinates

@@ -1,0 +1,48 @@
+// The token of this tab, and requests to the node with it: pasted once, kept until the tab is closed, never in a cookie or
+// an address.
+
+const key = 'proofstream-token'
+
+export function heldToken(): string | undefined {
+  return sessionStorage.getItem(key) ?? undefined
+}
+
+export function holdToken(token: string): void {
+  sessionStorage.setItem(key, token)
+}
+
+export function forgetToken(): void {
+  sessionStorage.removeItem(key)
+}
+
+/** What came back: `{}` where that is no JSON or nothing came. */
+export interface Written {
+  readonly ok: boolean
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Sends a change with the token, its body as JSON. */
+export async function askWrite(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  { body, ifMatch }: { readonly body?: object; readonly ifMatch?: string } = {},
+): Promise<Written> {
+  const headers = {
+    authorization: `Bearer ${heldToken() ?? ''}`,
+    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  try {
+    const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
+    const text = await answer.text()
+    return { ok: answer.ok, body: text === '' ? {} : Object(JSON.parse(text)) }
+  } catch {
+    return { ok: false, body: {} }
+  }
+}
+
+/** What a problem says, with what to do about it. */
+export function problemText({ body }: Written): string {
+  const { detail = 'The node does not answer.', hint = '' } = body
+  return [detail, hint].filter((text) => typeof text === 'string').join(' ')
+}

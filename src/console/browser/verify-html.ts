@@ -1,0 +1,5 @@
+// The script of verify.html.
+
+import { checkWhatIsGiven } from './verify-page.ts'
+
+checkWhatIsGiven()

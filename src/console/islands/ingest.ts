@@ -1,0 +1,252 @@
+// The ingest page in a browser: a file, or the first records of a large one, is looked at by the node, which stores nothing
+// of it and tells its columns or its faults; then it is sent under one Idempotency-Key, however often that takes, and its receipt watched until it is in a block.
+
+import { type Answer, sendFile, settled } from '../browser/send-file.ts'
+import { element, listOf, memberOf, tableOf, textOf } from '../browser/element.ts'
+import { heldToken } from '../browser/session.ts'
+
+interface Parts {
+  readonly form: HTMLFormElement
+  readonly drop: HTMLElement
+  readonly file: HTMLInputElement
+  readonly result: HTMLElement
+  readonly details: HTMLElement
+}
+
+/** A file with all that is said of it: what was looked at is what is sent. */
+interface Batch {
+  readonly alias: string
+  readonly file: File
+  readonly mediaType: string
+  readonly parameters: URLSearchParams
+  /** Made once: sent again with it, a batch is stored once. */
+  readonly key: string
+}
+
+/** The look or the sending that began last: an earlier one that ends later shows nothing. */
+let current = 0
+
+export function start(main: HTMLElement): void {
+  const form = main.querySelector('form')
+  const drop = main.querySelector<HTMLElement>('#drop')
+  const result = main.querySelector<HTMLElement>('#result')
+  const details = main.querySelector<HTMLElement>('#details')
+  const file = main.querySelector<HTMLInputElement>('#file')
+  if (form === null || drop === null || file === null || result === null || details === null) return
+  form.querySelector('button')?.removeAttribute('disabled')
+  const parts: Parts = { form, drop, file, result, details }
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const batch = batchOf(parts)
+    if (typeof batch === 'string') show(parts, 'unjudged', batch, [])
+    else void look(parts, batch)
+  })
+  // What was looked at is no longer what the form says.
+  form.addEventListener('input', () => {
+    current++
+    show(parts, '', '', [])
+  })
+  for (const name of ['dragover', 'dragleave', 'drop'] as const)
+    main.addEventListener(name, (event) => {
+      event.preventDefault()
+      drop.classList.toggle('over', name === 'dragover')
+      const files = event.dataTransfer?.files
+      if (name !== 'drop' || files === undefined || files.length === 0) return
+      file.files = files
+      form.requestSubmit()
+    })
+}
+
+/** What the form says; or what it lacks. */
+function batchOf({ form, file: field }: Parts): Batch | string {
+  const said = new FormData(form)
+  const text = (name: string): string => textOf(said.get(name)).trim()
+  const [file, more] = field.files ?? []
+  const alias = text('dataset')
+  if (heldToken() === undefined) return 'Sending needs a token: give one at the top of this page'
+  if (!/^[^/\s]+\/[^/\s]+$/.test(alias)) return 'Name the dataset as account/dataset'
+  if (file === undefined || more !== undefined) return 'Choose one file'
+  if (file.size > Number(form.dataset['mostBytes'])) return 'This file is larger than the node takes at once: split it'
+  const ending = file.name.split('.').at(-1)?.toLowerCase() ?? ''
+  const option = form.querySelector<HTMLOptionElement>(`#format option[data-endings~="${CSS.escape(ending)}"]`)
+  const mediaType = text('format') === '' ? option?.value : text('format')
+  if (mediaType === undefined) return 'Its name does not tell its format: choose one'
+  const parameters = new URLSearchParams()
+  if (text('create') !== '') parameters.set('create', 'true')
+  if (text('create') !== '') parameters.set('visibility', text('visibility'))
+  if (text('utc') !== '') parameters.set('timeZone', 'UTC')
+  return { alias, file, mediaType, parameters, key: newKey() }
+}
+
+/** Pages that came over plain HTTP have no `randomUUID`. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Posts a file: for a look, or its first records; to be stored, all of it. */
+async function post(
+  parts: Parts,
+  { alias, mediaType, parameters, key }: Batch,
+  { file, isDry, own }: { readonly file: Blob; readonly isDry: boolean; readonly own: number },
+): Promise<Answer | undefined> {
+  const query = new URLSearchParams(parameters)
+  if (isDry) query.set('dryRun', 'true')
+  const path = `/${alias.split('/').map(encodeURIComponent).join('/')}/ingest?${query}`
+  const headers = { 'content-type': mediaType, ...(isDry ? {} : { 'idempotency-key': key, prefer: 'wait=20' }) }
+  let shown = 0
+  const onProgress = (share: number): void => {
+    const percent = Math.floor(20 * share) * 5
+    if (own !== current || percent === shown) return
+    shown = percent
+    show(parts, '', `${isDry ? 'Looking at it' : 'Sending'}… ${percent}%`, [])
+  }
+  show(parts, '', isDry ? 'Looking at it…' : 'Sending…', [])
+  return await sendFile({ path, file, headers, onProgress })
+}
+
+async function look(parts: Parts, batch: Batch): Promise<void> {
+  const own = ++current
+  const file = await partToLookAt(batch)
+  if (own !== current) return
+  if (file === undefined) return offer(parts, batch, 'Too large to look at first', [])
+  const answer = await post(parts, batch, { file, isDry: true, own })
+  if (own !== current) return
+  if (answer === undefined) return show(parts, 'unjudged', 'The node does not answer', [])
+  if (answer.status !== 200) return showRefusal(parts, answer)
+  const fields = listOf(memberOf(answer.body, 'schema', 'fields')).map((field) => [
+    textOf(memberOf(field, 'name')),
+    typeText(memberOf(field, 'type')),
+  ])
+  const records = countText(Number(memberOf(answer.body, 'records')))
+  const isPart = file.size < batch.file.size
+  const columns = [
+    element(
+      'p',
+      'hint',
+      `Nothing is stored yet. ${isPart ? 'By its first records the' : 'The'} dataset would have these columns:`,
+    ),
+    tableOf('Columns', ['Name', 'Type'], fields),
+  ]
+  if (isPart) return offer(parts, batch, `It begins well: ${records}`, columns)
+  const button = element('button', '', `Send ${records}`)
+  button.addEventListener('click', () => void send(parts, batch))
+  show(parts, 'good', `It fits: ${records}`, [...columns, element('p', '', button)])
+}
+
+/** Larger files are sent once. */
+const wholeLookBytes = 8 * 1024 * 1024
+const lookBytes = 1024 * 1024
+const [lineFeed, quote] = [0x0a, 0x22]
+
+/** The file, or the first records of a large one; undefined where these are not told from its bytes. */
+async function partToLookAt({ file, mediaType }: Batch): Promise<Blob | undefined> {
+  if (file.size <= wholeLookBytes) return file
+  const isCsv = /csv|tab-separated/.test(mediaType)
+  if (!isCsv && !mediaType.includes('ndjson')) return undefined
+  const bytes = new Uint8Array(await file.slice(0, lookBytes).arrayBuffer())
+  let [end, quotes] = [0, 0]
+  for (const [at, byte] of bytes.entries()) {
+    // Not the text that ends lines so.
+    if (byte === 0) return undefined
+    if (isCsv && byte === quote) quotes++
+    if (byte === lineFeed && quotes % 2 === 0) end = at + 1
+  }
+  return end === 0 ? undefined : file.slice(0, end)
+}
+
+/** A large file may be sent, though not all of it was looked at. */
+function offer(parts: Parts, batch: Batch, headline: string, content: readonly HTMLElement[]): void {
+  const button = element('button', '', 'Send it')
+  button.addEventListener('click', () => void send(parts, batch))
+  const hint = 'The whole file is sent once. It is stored whole or not at all; its faults are told with their places.'
+  show(parts, content.length === 0 ? 'unjudged' : 'good', headline, [
+    ...content,
+    element('p', 'hint', hint),
+    element('p', '', button),
+  ])
+}
+
+async function send(parts: Parts, batch: Batch): Promise<void> {
+  const own = ++current
+  const answer = await post(parts, batch, { file: batch.file, isDry: false, own })
+  if (own !== current) return
+  if (answer === undefined || answer.status >= 500) return showUnknown(parts, batch, answer)
+  if (answer.status !== 200 && answer.status !== 202) return showRefusal(parts, answer)
+  if (answer.status === 202) show(parts, '', 'Durable in the log; waiting for its block…', receiptLines(answer.body))
+  const receipt = await settled(answer.body, () => own === current)
+  if (own !== current) return
+  const status = memberOf(receipt, 'status')
+  if (status === 'rejected') return showRefusal(parts, { status: 422, body: receipt })
+  const path = `/${batch.alias}`
+  const link = element('a', '', `Open ${batch.alias}`)
+  link.setAttribute('href', path)
+  const headline = status === 'committed' ? '✓ Stored, and in a block' : '✓ Durable in the log; not in a block yet'
+  show(parts, 'good', headline, [...receiptLines(receipt), element('p', '', link)])
+}
+
+function receiptLines(receipt: unknown): HTMLElement[] {
+  const facts = [
+    ['Records', memberOf(receipt, 'records', 'received')],
+    ['Of these known before', memberOf(receipt, 'records', 'duplicates')],
+    ['Block', memberOf(receipt, 'block', 'hash')],
+    ['First offset', memberOf(receipt, 'offsets', 'start')],
+    ['Receipt', memberOf(receipt, 'receiptId')],
+  ] as const
+  const lines = facts.flatMap(([about, value]) =>
+    textOf(value) === '' ? [] : [element('dt', '', about), element('dd', '', textOf(value))],
+  )
+  return [element('dl', '', ...lines)]
+}
+
+/** Whether it was stored is not known: the same key makes the next attempt safe. */
+function showUnknown(parts: Parts, batch: Batch, answer: Answer | undefined): void {
+  const button = element('button', '', 'Send it again')
+  button.addEventListener('click', () => void send(parts, batch))
+  show(parts, 'unjudged', '? The node has not said whether it is stored', [
+    element('p', '', textOf(memberOf(answer?.body, 'detail'))),
+    element('p', 'hint', 'It has a key of its own: sent again, it is stored once.'),
+    element('p', '', button),
+  ])
+}
+
+/** What is wrong with the file, with the place of each fault. */
+function showRefusal(parts: Parts, { body }: Answer): void {
+  const faults = listOf(memberOf(body, 'errors'))
+  const rows = faults.map((fault) => [
+    textOf(memberOf(fault, 'record')),
+    textOf(memberOf(fault, 'line')),
+    textOf(memberOf(fault, 'column') ?? memberOf(fault, 'pointer')),
+    `${textOf(memberOf(fault, 'kind'))}: ${textOf(memberOf(fault, 'message'))}`,
+    textOf(memberOf(fault, 'excerpt')),
+  ])
+  const total = Number(memberOf(body, 'errorsTotal') ?? faults.length)
+  const note = `${total} ${total === 1 ? 'fault' : 'faults'}${total > faults.length ? `, the first ${faults.length} of them` : ''}; records count from 0.`
+  show(parts, 'bad', `✗ ${textOf(memberOf(body, 'title')) || 'Rejected when its turn came'}. Nothing is stored`, [
+    element('p', '', textOf(memberOf(body, 'detail'))),
+    element('p', '', textOf(memberOf(body, 'hint'))),
+    ...(rows.length === 0
+      ? []
+      : [element('p', 'hint', note), tableOf('Faults', ['Record', 'Line', 'Column', 'Fault', 'There'], rows)]),
+  ])
+}
+
+/** `Float64`, `Decimal(10,2)`, `List(String)`; what may be absent is what most columns are. */
+function typeText(type: unknown): string {
+  const { kind, inner, itemType, precision, scale, unit } = Object(type)
+  if (kind === 'Option') return typeText(inner)
+  if (kind === 'List') return `List(${typeText(itemType)})`
+  if (kind === 'Decimal') return `Decimal(${precision},${scale})`
+  return unit === undefined ? textOf(kind) : `${textOf(kind)}(${textOf(unit)})`
+}
+
+function countText(records: number): string {
+  return `${records.toLocaleString('en-US')} ${records === 1 ? 'record' : 'records'}`
+}
+
+type Tone = '' | 'good' | 'bad' | 'unjudged'
+
+function show({ result, details }: Parts, tone: Tone, headline: string, content: readonly HTMLElement[]): void {
+  result.replaceChildren(...(headline === '' ? [] : [element('h2', tone, headline)]))
+  details.replaceChildren(...content)
+}

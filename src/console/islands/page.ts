@@ -1,0 +1,86 @@
+// The script of every page: the token of this tab, with which the same address is asked for again and its main swapped;
+// buttons that copy; and the start of the islands that a page names. Without it pages show what anyone may read.
+
+import { askForPage } from '../browser/ask-for-page.ts'
+import { addCopyButton } from '../browser/copy.ts'
+import { forgetToken, heldToken, holdToken } from '../browser/session.ts'
+
+interface Island {
+  start(main: HTMLElement): void
+}
+
+const main = document.querySelector('main') ?? document.body
+
+addEventListener('pageshow', (event) => {
+  // A page that the browser kept while its tab got another token.
+  if (event.persisted && heldToken() !== undefined) void showWith(heldToken())
+})
+
+showSession()
+const token = heldToken()
+if (token === undefined) void startIslands()
+else void showWith(token)
+
+/** Asks for this address with the token and shows what comes: the page, or why there is none. */
+async function showWith(text: string | undefined): Promise<void> {
+  const { answer } = askForPage({ path: location.pathname + location.search, token: text })
+  const shown = await answer
+  if (shown === undefined) return say('The node does not answer.')
+  const { status, page } = shown
+  const found = page.querySelector('main')
+  if (found === null) return say(`The node answers ${status}, and no page.`)
+  if (status === 401 || status === 400) {
+    forgetToken()
+    showSession()
+    return say(page.querySelector('.lead')?.textContent ?? 'This token is not good here.')
+  }
+  if (text !== undefined) holdToken(text)
+  showSession()
+  document.title = page.title
+  main.dataset['islands'] = found.dataset['islands'] ?? ''
+  main.replaceChildren(...found.childNodes)
+  bindForms(main)
+  await startIslands()
+}
+
+async function startIslands(): Promise<void> {
+  for (const copied of main.querySelectorAll<HTMLElement>('[data-copy]')) addCopyButton(copied)
+  const addresses = (main.dataset['islands'] ?? '').split(' ').filter((address) => address.startsWith('/assets/'))
+  const islands = await Promise.all(addresses.map(async (address) => (await import(address)) as Island)) // what they export
+  for (const island of islands) island.start(main)
+}
+
+function showSession(): void {
+  const session = document.querySelector<HTMLDetailsElement>('.session')
+  if (session === null) return
+  session.hidden = false
+  session.classList.toggle('held', heldToken() !== undefined)
+  const summary = session.querySelector('summary')
+  if (summary !== null) summary.textContent = heldToken() === undefined ? 'Token' : 'Token held'
+}
+
+bindForms(document)
+
+function bindForms(within: ParentNode): void {
+  for (const form of within.querySelectorAll<HTMLFormElement>('form[data-token]')) {
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      const text = form.querySelector('input')?.value.trim() ?? ''
+      if (!/^[!-~]+$/.test(text)) return say('This is no token: it has characters that none has.')
+      say('')
+      void showWith(text).then(() => {
+        if (heldToken() !== text) return
+        form.reset()
+        form.closest('details')?.removeAttribute('open')
+      })
+    })
+    form.querySelector('button.quiet')?.addEventListener('click', () => {
+      forgetToken()
+      location.reload()
+    })
+  }
+}
+
+function say(text: string): void {
+  for (const place of document.querySelectorAll('form[data-token] [role=alert]')) place.textContent = text
+}

@@ -1,0 +1,76 @@
+// The verify page in a browser: proofs are checked here, by the code of verify.html; the node is asked to run the question of
+// a good one again where the reader says so.
+
+import { element, listOf, memberOf, textOf } from '../browser/element.ts'
+import { heldToken } from '../browser/session.ts'
+import { rerunLink } from '../browser/rerun-handover.ts'
+import { checkWhatIsGiven, type Checked } from '../browser/verify-page.ts'
+
+export function start(main: HTMLElement): void {
+  const again = main.querySelector<HTMLElement>('#again')
+  main.querySelector('#form button')?.removeAttribute('disabled')
+  checkWhatIsGiven((checked) => again?.replaceChildren(...(checked === undefined ? [] : offer(checked))))
+}
+
+/** The ways to run it again, and where the verdict of the node goes. */
+function offer({ proof, file }: Checked): HTMLElement[] {
+  const button = element('button', '', 'Run it again at this node')
+  const verdict = element('div', '')
+  verdict.setAttribute('role', 'status')
+  const details = element('div', '')
+  button.addEventListener('click', () => {
+    verdict.replaceChildren(element('h2', '', 'Running…'))
+    details.replaceChildren()
+    void askNode(proof).then(({ tone, headline, content }) => {
+      verdict.replaceChildren(element('h2', tone, headline))
+      details.replaceChildren(...content)
+    })
+  })
+  const hint =
+    'Nothing was sent so far. The node checks the file anew, and runs its question over the blocks that it names; in this browser no server computes anything.'
+  return [element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
+}
+
+interface Verdict {
+  readonly tone: 'good' | 'bad' | 'unjudged'
+  readonly headline: string
+  readonly content: readonly HTMLElement[]
+}
+
+async function askNode(body: Blob): Promise<Verdict> {
+  const token = heldToken()
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
+  try {
+    const answer = await fetch('/verify', { method: 'POST', headers, body })
+    const said: unknown = await answer.json()
+    return answer.ok ? reproduced(said) : refused(said)
+  } catch (error) {
+    const content = [element('p', '', `The node does not answer: ${String(error)}`)]
+    return { tone: 'unjudged', headline: '? The node has not run it', content }
+  }
+}
+
+function reproduced(said: unknown): Verdict {
+  const facts = listOf(memberOf(said, 'explanation')).flatMap((line) => [
+    element('dt', '', textOf(memberOf(line, 'about'))),
+    element('dd', '', textOf(memberOf(line, 'text'))),
+  ])
+  return {
+    tone: 'good',
+    headline: '✓ This node got the same rows again',
+    content: [element('dl', '', ...facts)],
+  }
+}
+
+/** An answer against the file: the rows differ, or it is not what was signed. Anything else judges nothing. */
+const accusations = /^(?:VerificationFailed::OutputMismatch|InvalidRequest::)/
+
+function refused(said: unknown): Verdict {
+  const isBad = accusations.test(textOf(memberOf(said, 'error', 'kind')))
+  const sentences = [textOf(memberOf(said, 'detail')), textOf(memberOf(said, 'hint'))]
+  return {
+    tone: isBad ? 'bad' : 'unjudged',
+    headline: `${isBad ? '✗' : '?'} ${textOf(memberOf(said, 'title'))}`,
+    content: sentences.filter((text) => text !== '').map((text) => element('p', '', text)),
+  }
+}
