@@ -9,7 +9,7 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { listPacks, PackReader } from './packs.ts'
+import { PackReader, usePacks } from './packs.ts'
 import { listNumbers, readCommit } from './records.ts'
 
 /** One block of a chain by number and hash. */
@@ -78,15 +78,20 @@ export async function commitOf(
 
 /**
  * Points `refs/head` at `head`, then at whatever was committed meanwhile, so that of two writers the later commit
- * stays. Returns what it points at. Durable when it resolves. Throws `DecodeError`.
+ * stays. `tell` is called for each of them once it is written. Durable when it resolves. Throws `DecodeError`, and what
+ * `tell` throws.
  */
-export async function writeHead(store: ObjectStore, id: DatasetId, head: Head): Promise<Head> {
-  let written = head
-  for (;;) {
+export async function writeHead(
+  store: ObjectStore,
+  id: DatasetId,
+  head: Head,
+  tell: (written: Head) => Promise<void> = async () => {},
+): Promise<void> {
+  for (let written: Head | undefined = head; written !== undefined; ) {
     await store.replace(headKey(id), utf8(written.hash))
-    const newest = await followHead(store, id, written)
-    if (newest.sequence === written.sequence) return newest
-    written = newest
+    await tell(written)
+    const newest: Head = await followHead(store, id, written)
+    written = newest.sequence === written.sequence ? undefined : newest
   }
 }
 
@@ -111,10 +116,12 @@ function sequenceOf(bytes: Uint8Array): number | undefined {
 
 /** Without a hint: the end of the last listed or packed commit. */
 async function lastListed(store: ObjectStore, id: DatasetId): Promise<Head | undefined> {
-  const pack = (await listPacks(store, id)).at(-1)
   const loose = (await listNumbers(store, commitsPrefix(id))).at(-1)
-  const isPacked = pack !== undefined && (loose ?? 0) < pack.to
-  const last = isPacked ? (await new PackReader(store).summary(pack)).starts.at(-1) : loose
+  const last = await usePacks(store, id, async (packs) => {
+    const pack = packs.at(-1)
+    const isPacked = pack !== undefined && (loose ?? 0) < pack.to
+    return isPacked ? (await new PackReader(store).summary(pack)).starts.at(-1) : loose
+  })
   const record = last === undefined ? undefined : await readCommit(store, id, last)
   await store.makeDurable(commitsPrefix(id))
   return last === undefined || record === undefined ? undefined : headOfCommit({ sequence: last, record })

@@ -38,7 +38,9 @@ export function isSegment(name: string): boolean {
 }
 
 export const namesPrefix = 'names'
+export const aliasesPrefix = 'aliases'
 export const datasetsPrefix = 'datasets'
+export const deletionsPrefix = 'deletions'
 export const logsPrefix = 'logs'
 export const tokensPrefix = 'tokens'
 export const floorsPrefix = 'progress'
@@ -53,6 +55,16 @@ export function nameKey(alias: string): string {
   return `${namesPrefix}/${foldAscii(alias)}`
 }
 
+/** `aliases/<account>/<dataset>` in lower case: the later generations of a name. `alias` as of `nameKey`. */
+export function generationsPrefix(alias: string): string {
+  return aliasesPrefix + nameKey(alias).slice(namesPrefix.length)
+}
+
+/** `aliases/<account>/<dataset>/<generation>`, from 1 on; generation 0 is the name itself. */
+export function generationKey(alias: string, generation: number): string {
+  return generation === 0 ? nameKey(alias) : `${generationsPrefix(alias)}/${number('a generation', generation)}`
+}
+
 /** The name of a dataset under `datasets/`: the multibase part of its DID. */
 export function datasetFolder(id: DatasetId): string {
   return datasetIdPattern.test(id) ? id.slice(didPrefix.length) : refuse('a dataset id (did:odf:fed01…)', id)
@@ -61,6 +73,21 @@ export function datasetFolder(id: DatasetId): string {
 /** `datasets/<multibase part of the DID>`: the root of one dataset, itself an ODF repository. */
 export function datasetKey(id: DatasetId): string {
   return `${datasetsPrefix}/${datasetFolder(id)}`
+}
+
+/** `deletions/<multibase part of the DID>`: when a dataset was deleted and restored. */
+export function deletionsOf(id: DatasetId): string {
+  return `${deletionsPrefix}/${datasetFolder(id)}`
+}
+
+/** `…/<sequence>`: `sequence` is that of the block that says it. */
+export function deletionKey(id: DatasetId, sequence: number): string {
+  return `${deletionsOf(id)}/${number('a sequence number', sequence)}`
+}
+
+/** `…/clock`: an empty object that is replaced to learn the time of the store. */
+export function deletionClockKey(id: DatasetId): string {
+  return `${deletionsOf(id)}/clock`
 }
 
 /** The dataset of a name under `datasets/`, or undefined when it names none. */
@@ -175,7 +202,7 @@ export function secretKey(name: string): string {
   return `secrets/${segment('the name of a secret', name)}`
 }
 
-/** The number that a plain decimal name of `commits/`, `progress/` or `rejects/` stands for, or undefined when it is none. */
+/** The number that a plain decimal name of `commits/`, `progress/`, `rejects/` or `aliases/` stands for, or undefined when it is none. */
 export function numberOfName(name: string): number | undefined {
   const value = numberPattern.test(name) ? Number(name) : Number.NaN
   return Number.isSafeInteger(value) ? value : undefined
@@ -194,6 +221,8 @@ export interface DataPaths {
   readonly builds: string
   /** Derived; deletable at any time the node is down. */
   readonly cache: string
+  /** What a node that is followed has said of its chains and cannot be. */
+  readonly evidence: string
 }
 
 /** Paths inside the data directory `dir`; the store may be elsewhere. */
@@ -206,5 +235,6 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
     store,
     builds: join(dir, 'builds'),
     cache: join(dir, 'cache'),
+    evidence: join(dir, 'evidence'),
   }
 }

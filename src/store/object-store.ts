@@ -2,6 +2,7 @@
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
 import type { FreeSpace } from '../disk/space.ts'
+import { NodeError } from '../model/errors.ts'
 
 export interface ObjectStore {
   /**
@@ -45,8 +46,11 @@ export interface ObjectStore {
   /** Deletes objects, in any order; no error for those that are not there. Durable when it resolves. */
   delete(...keys: readonly string[]): Promise<void>
 
-  /** Path of the object's bytes on the local disk, for engines that read files themselves; undefined if there is none. */
-  localPath(key: string): string | undefined
+  /**
+   * Path of the file that this object is on this machine, whether or not it is there; undefined, for every key, in a store
+   * whose objects are no files here. Engines that read files ask `SliceFiles`, which has files of both kinds of stores.
+   */
+  fileOf(key: string): string | undefined
 
   /** What the volume has left, or undefined when that has no meaning. */
   freeSpace(): Promise<FreeSpace | undefined>
@@ -54,9 +58,24 @@ export interface ObjectStore {
   close(): Promise<void>
 }
 
+/** Whether objects of the store are files on this machine. */
+export function hasFiles(store: Pick<ObjectStore, 'fileOf'>): boolean {
+  return store.fileOf('any') !== undefined
+}
+
 /** Throws `RangeError` unless [start, end) is inside an object of `size` bytes. */
 export function checkRange(start: number, end: number, size: number): void {
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > size) {
     throw new RangeError(`bytes [${start}, ${end}) lie outside an object of ${size} bytes`)
   }
+}
+
+const refuse = (): Promise<never> => Promise.reject(new NodeError('Internal', 'This process only reads the store.'))
+
+/** What stores are that were opened for reading, as far as it would change them. */
+export const onlyReads: Pick<ObjectStore, 'put' | 'putStream' | 'replace' | 'delete'> = {
+  put: refuse,
+  putStream: refuse,
+  replace: refuse,
+  delete: refuse,
 }

@@ -1,19 +1,33 @@
 // A store in which the objects of chains are found loose or in a pack: the one place that looks for both. An object with a
 // hash is the same in either; a commit that a pack covers is what the pack says, whatever lies loose under its number.
-// Packs themselves, and everything else, pass through as they are.
+// Packs themselves, and everything else, pass through as they are. That no pack covers a commit is remembered for a while:
+// loose commits go a day after their pack came, so what is loose, or missing, in that time is so truly.
 
+import { packsTrustedMs, spanOf } from '../chain/pack-span.ts'
 import { commitIn } from '../chain/pack-summary.ts'
 import { commitCodec } from '../chain/records.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { DatasetId } from '../model/events.ts'
 import { type PackableKey, packableOf } from './layout.ts'
 import { checkRange, type ObjectStore } from './object-store.ts'
-import { coveringPack, listPacks, type Pack, type PackedBytes, PackGone, PackReader } from './packs.ts'
+import { coveringPack, type Pack, type PackedBytes, PackGone, PackReader, usePacks } from './packs.ts'
 
-/** `loose` with what its packs hold. Beyond what `loose` throws, reading an object throws HaltError `ChainBroken` for a damaged pack. */
-export function withPacks(loose: ObjectStore): ObjectStore {
-  const packed = new PackedObjects(loose)
+/**
+ * `loose` with what its packs hold; without a `clock` packs are looked for with each commit. Beyond what `loose` throws,
+ * reading an object throws HaltError `ChainBroken` for a damaged pack.
+ */
+export function withPacks(loose: ObjectStore, clock?: Clock): ObjectStore {
+  const packed = new PackedObjects(loose, clock)
   return {
     ...loose,
+    async put(key, bytes) {
+      const asked = packableOf(key)
+      const outcome = await loose.put(key, bytes)
+      if (asked?.kind !== 'commits' || outcome === 'exists') return outcome
+      // Looked for afterwards: a pack that came meanwhile does not have what was just put.
+      // mutant: a put into a packed range has won
+      return (await packed.isLoose(asked)) ? 'stored' : 'exists'
+    },
     async get(key) {
       const asked = packableOf(key)
       if (asked?.kind === 'commits') return packed.commit(asked, () => loose.get(key))
@@ -36,29 +50,60 @@ export function withPacks(loose: ObjectStore): ObjectStore {
 
 type Asked<K extends PackableKey['kind']> = PackableKey & { readonly kind: K }
 
+/** A time by both clocks: one stands still while the machine sleeps, the other is set. */
+interface Moment {
+  readonly wallMs: number
+  readonly monotonicMs: number
+}
+
+/** No pack covered the commits from `sequence` on. */
+interface Look extends Moment {
+  readonly sequence: number
+  readonly found: Promise<Pack | undefined>
+}
+
 class PackedObjects {
   readonly #loose: ObjectStore
+  readonly #clock: Clock | undefined
   readonly #reader: PackReader
+  readonly #looks = new Map<DatasetId, Look>()
   /** The packs of chains that were asked for, as known. */
   readonly #packs = new Map<DatasetId, readonly Pack[]>()
   /** The pack in which something was found last, by chain: what is asked for next is often near. */
   readonly #last = new Map<DatasetId, Pack>()
 
-  constructor(loose: ObjectStore) {
+  constructor(loose: ObjectStore, clock: Clock | undefined) {
     this.#loose = loose
+    this.#clock = clock
     this.#reader = new PackReader(loose)
   }
 
+  /** Whether no pack covers a commit that was put, or looked for loose, before this is asked. */
+  async isLoose({ id, sequence }: Asked<'commits'>): Promise<boolean> {
+    const clock = this.#clock
+    if (clock === undefined) return (await coveringPack(this.#loose, id, sequence)) === undefined
+    const now: Moment = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
+    const held = this.#looks.get(id)
+    if (held !== undefined && sequence >= held.sequence && isLately(held, now)) return (await held.found) === undefined
+    const found = coveringPack(this.#loose, id, sequence)
+    const look = { ...now, sequence: Math.floor(sequence / spanOf(0)) * spanOf(0), found }
+    if (this.#looks.size >= looksHeld) this.#looks.clear()
+    this.#looks.set(id, look)
+    const forget = (): void => {
+      if (this.#looks.get(id) === look) this.#looks.delete(id)
+    }
+    found.then((pack) => pack && forget(), forget)
+    return (await found) === undefined
+  }
+
   /** The bytes of a commit: from the pack that covers its number, or what `loose` gives where none does. */
-  async commit(
-    { id, sequence }: Asked<'commits'>,
-    loose: () => Promise<Uint8Array | undefined>,
-  ): Promise<Uint8Array | undefined> {
+  async commit(asked: Asked<'commits'>, loose: () => Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> {
+    const { id, sequence } = asked
     const covers = ({ from, to }: Pack): boolean => sequence >= from && sequence < to
     const known = this.#packs.get(id)?.find(covers)
     // Read first: a pack that came meanwhile holds the same.
     const bytes = known === undefined ? await loose() : undefined
-    if (known === undefined && (await coveringPack(this.#loose, id, sequence)) === undefined) return bytes
+    if (known === undefined && (await this.isLoose(asked))) return bytes
     return this.#inPacks(id, async (packs) => {
       const pack = packs.find(covers)
       const record = pack && commitIn(await this.#reader.summary(pack), sequence)
@@ -97,22 +142,29 @@ class PackedObjects {
 
   /** What `work` gives for the packs that are known, or else for those that there are now. */
   async #inPacks<T>(id: DatasetId, work: (packs: readonly Pack[]) => Promise<T | undefined>): Promise<T | undefined> {
-    const known = this.#packs.get(id) ?? []
-    let isGone = false
+    let known = this.#packs.get(id) ?? []
     try {
       const found = await work(known)
       if (found !== undefined) return found
     } catch (error) {
       if (!(error instanceof PackGone)) throw error
-      isGone = true
+      known = []
     }
-    const now = await listPacks(this.#loose, id, known)
-    if (!isGone && now.length === known.length && now.every((pack, i) => pack === known[i])) return undefined
-    if (this.#packs.size >= chainsHeld) this.#packs.clear()
-    this.#packs.set(id, now)
-    return work(now)
+    const look = async (now: readonly Pack[]): Promise<T | undefined> => {
+      if (now.length === known.length && now.every((pack, i) => pack === known[i])) return undefined
+      if (this.#packs.size >= chainsHeld) this.#packs.clear()
+      this.#packs.set(id, now)
+      return work(now)
+    }
+    return usePacks(this.#loose, id, look, known)
   }
 }
 
-/** Chains of which the packs are remembered. */
+function isLately(then: Moment, now: Moment): boolean {
+  const sinceMs = [now.wallMs - then.wallMs, now.monotonicMs - then.monotonicMs]
+  return sinceMs.every((ms) => ms >= 0 && ms < packsTrustedMs)
+}
+
+/** Chains of which the packs are remembered, and of which is remembered that packs end before some commit. */
 const chainsHeld = 1_000
+const looksHeld = 50_000

@@ -36,6 +36,8 @@ export interface Pack {
   readonly record: PackRecord
 }
 
+type PackPlace = Pick<Pack, 'level' | 'number'>
+
 /** Bytes [at, at + length) of a pack's file. */
 export interface PackedBytes {
   readonly key: string
@@ -56,12 +58,20 @@ export class PackGone extends HaltError {
   }
 }
 
+const levelsUpward = Array.from({ length: packLevelMost + 1 }, (_, level) => level)
+/** Packs are listed anew this often: as chains grow, one level takes the place of another much more rarely. */
+const looksMost = 8
 /** Records that are read at once. */
 const parallelRecords = 64
 /** Packs of which is kept where their parts are, 300 bytes each. */
 const partsHeld = 20_000
 /** Summaries that are kept, 10 MiB each at most. */
 const summariesHeld = 2
+/** Read at once of the end of a pack whose summary is asked for: index and summary of a pack of the lowest level. */
+const endBytes = 128 * 1024
+const endsHeld = 2
+/** Bytes of an index that are read to find one object in it, or so. */
+const lookupBytes = 8 * 1024
 /** Of objects that are read together: bytes of one read, and bytes between two objects that are read with them. */
 const readTogetherBytes = 4 * 1024 * 1024
 const gapBytes = 64 * 1024
@@ -71,46 +81,69 @@ const gapBytes = 64 * 1024
  * packs that need not be read again. Throws HaltError `ChainBroken`.
  */
 export async function listPacks(store: Reading, id: DatasetId, known: readonly Pack[] = []): Promise<readonly Pack[]> {
-  const levels = (await listNumbers(store, packsPrefix(id))).filter((level) => level <= packLevelMost).reverse()
+  const held = new Map(known.map((pack) => [`${pack.level}/${pack.number}`, pack]))
+  for (let looks = 0; ; looks++) {
+    const places = await packPlaces(store, id)
+    const packs: Pack[] = []
+    for (let at = 0; at < places.length; at += parallelRecords) {
+      const group = places.slice(at, at + parallelRecords).map(async (place) => {
+        return held.get(`${place.level}/${place.number}`) ?? (await readPack(store, id, place))
+      })
+      for (const pack of await Promise.all(group)) if (pack !== undefined) packs.push(pack)
+    }
+    if (packs.length === places.length) return packs
+    // One is gone since it was listed: a larger one covers its range by now, or the dataset is removed.
+    if (looks === looksMost) throw new HaltError('ChainBroken', `the packs of ${id} go while they are listed`)
+  }
+}
+
+/**
+ * What `work` gives for the packs of a chain: it is done again with those that there are then where one of them went
+ * meanwhile. Throws what `work` throws, and HaltError `ChainBroken`; PackGone for one whose file is missing.
+ */
+export async function usePacks<T>(
+  store: Reading,
+  id: DatasetId,
+  work: (packs: readonly Pack[]) => Promise<T>,
+  known?: readonly Pack[],
+): Promise<T> {
+  for (let looks = 0; ; looks++) {
+    try {
+      return await work(await listPacks(store, id, looks === 0 ? known : []))
+    } catch (error) {
+      if (!(error instanceof PackGone) || looks === looksMost) throw error
+    }
+  }
+}
+
+/** Where the packs of a chain are, the first range first. */
+async function packPlaces(store: Reading, id: DatasetId): Promise<readonly PackPlace[]> {
+  const places: PackPlace[] = []
   const names = new Map<number, ReadonlySet<number>>()
-  for (const level of levels) names.set(level, new Set(await listNumbers(store, packLevelPrefix(id, level))))
-  const places: { level: number; number: number }[] = []
+  if ((await store.list(packsPrefix(id))).length === 0) return places
+  // The small ones first: they go when a larger one is there, which is then listed.
+  // mutant: the larger packs are looked for first
+  for (const level of levelsUpward) names.set(level, new Set(await listNumbers(store, packLevelPrefix(id, level))))
+  // mutant end
   for (let from = 0; ; ) {
-    const level = levels.find((one) => from % spanOf(one) === 0 && names.get(one)?.has(from / spanOf(one)))
-    if (level === undefined) break
+    const level = levelsUpward.findLast((one) => from % spanOf(one) === 0 && names.get(one)?.has(from / spanOf(one)))
+    if (level === undefined) return places
     places.push({ level, number: from / spanOf(level) })
     from += spanOf(level)
   }
-  const packs: Pack[] = []
-  const held = new Map(known.map((pack) => [`${pack.level}/${pack.number}`, pack]))
-  for (let at = 0; at < places.length; at += parallelRecords) {
-    const group = places.slice(at, at + parallelRecords).map(async ({ level, number }) => {
-      return held.get(`${level}/${number}`) ?? (await readPack(store, id, { level, number }))
-    })
-    for (const pack of await Promise.all(group)) {
-      // Gone since it was listed: the packs before it are what there is.
-      if (pack === undefined) return packs
-      packs.push(pack)
-    }
-  }
-  return packs
 }
 
-/** The pack whose range holds the first sequence `sequence`, read now; undefined while none covers it. Throws HaltError. */
+/** A pack whose range holds the first sequence `sequence`, read now; undefined while none covers it. Throws HaltError. */
 export async function coveringPack(store: Reading, id: DatasetId, sequence: number): Promise<Pack | undefined> {
-  for (const level of (await listNumbers(store, packsPrefix(id))).toReversed()) {
-    if (level > packLevelMost) continue
+  // The small ones first, as they are listed.
+  for (const level of levelsUpward) {
     const pack = await readPack(store, id, { level, number: Math.floor(sequence / spanOf(level)) })
     if (pack !== undefined) return pack
   }
   return undefined
 }
 
-async function readPack(
-  store: Reading,
-  id: DatasetId,
-  { level, number }: { readonly level: number; readonly number: number },
-): Promise<Pack | undefined> {
+async function readPack(store: Reading, id: DatasetId, { level, number }: PackPlace): Promise<Pack | undefined> {
   const bytes = await store.get(packKey(id, level, number))
   if (bytes === undefined) return undefined
   const record = await refused(`the record of pack ${level}/${number} of ${id}`, () => packCodec.decode(bytes))
@@ -125,6 +158,7 @@ export class PackReader {
   readonly #store: Reading
   readonly #parts = new Map<Hash, Promise<PackParts>>()
   readonly #summaries = new Map<Hash, Promise<PackSummary>>()
+  readonly #ends = new Map<Hash, { readonly at: number; readonly bytes: Uint8Array }>()
   /** The index that many objects were looked up in last, 10 MiB at most. */
   #index: { readonly hash: Hash; readonly bytes: Promise<Uint8Array> } | undefined
 
@@ -140,18 +174,13 @@ export class PackReader {
     return found && { key: packFileKey(pack.id, pack.record.hash), ...found }
   }
 
-  /** The bytes of an object, or undefined when the pack has it not. Throws as `find`. */
-  async object(pack: Pack, kind: PackedKind, hash: Hash): Promise<Uint8Array | undefined> {
-    const place = await this.find(pack, kind, hash)
-    return place && this.#read(pack, place.at, place.at + place.length)
-  }
-
   /** Those of the objects with these hashes that the pack has, in the order in which they lie, in few reads. Throws as `find`. */
   async *objects(pack: Pack, kind: PackedKind, hashes: readonly Hash[]): AsyncGenerator<PackedBytesOf> {
     const parts = await this.#partsOf(pack)
-    const index = await this.#indexOf(pack, parts)
+    const areFew = hashes.length * lookupBytes < parts.summaryAt - parts.indexAt
+    const index = areFew ? undefined : await this.#indexOf(pack, parts)
     const read = async (start: number, end: number): Promise<Uint8Array> =>
-      index.subarray(start - parts.indexAt, end - parts.indexAt)
+      index?.subarray(start - parts.indexAt, end - parts.indexAt) ?? (await this.#read(pack, start, end))
     const places: (PackedPlace & { readonly hash: Hash })[] = []
     for (const hash of hashes) {
       const place = await refused(wordsOf(pack), () => findInIndex(parts, { kind, digest: digestOf(hash) }, read))
@@ -187,6 +216,7 @@ export class PackReader {
   }
 
   async #readSummary(pack: Pack): Promise<PackSummary> {
+    await this.#holdEnd(pack)
     const { summaryAt, trailerAt, summaryDigest } = await this.#partsOf(pack)
     const bytes = await this.#read(pack, summaryAt, trailerAt)
     const isWhole = equalBytes(await digestInTurns(bytes), summaryDigest)
@@ -197,6 +227,15 @@ export class PackReader {
       if (dataset === pack.id && level === pack.level && number === pack.number) return summary
       throw new DecodeError('pack', `it is pack ${level}/${number} of ${dataset}`)
     })
+  }
+
+  async #holdEnd(pack: Pack): Promise<void> {
+    const { hash, sizeBytes } = pack.record
+    const at = Math.max(0, sizeBytes - endBytes)
+    const bytes = await this.#read(pack, at, sizeBytes)
+    const oldest = this.#ends.keys().next().value
+    if (this.#ends.size >= endsHeld && oldest !== undefined) this.#ends.delete(oldest)
+    this.#ends.set(hash, { at, bytes })
   }
 
   #indexOf(pack: Pack, { indexAt, summaryAt }: PackParts): Promise<Uint8Array> {
@@ -223,6 +262,8 @@ export class PackReader {
   }
 
   async #read(pack: Pack, start: number, end: number): Promise<Uint8Array> {
+    const held = this.#ends.get(pack.record.hash)
+    if (held !== undefined && start >= held.at) return held.bytes.subarray(start - held.at, end - held.at)
     try {
       const bytes = await this.#store.getRange(packFileKey(pack.id, pack.record.hash), start, end)
       if (bytes !== undefined) return bytes

@@ -1,5 +1,5 @@
-// Records of which the first one written stands, whichever process writes it: commits, names, logs, floors, adoptions,
-// rejections, secrets, signers. Each is one put-if-absent; a writer that finds its own bytes there has won too, so a
+// Records of which the first one written stands, whichever process writes it: commits, logs, floors, adoptions,
+// rejections, secrets, signers (names: `names.ts`). Each is one put-if-absent; a writer that finds its own bytes there has won too, so a
 // repeat after a crash is no conflict.
 
 import {
@@ -8,11 +8,10 @@ import {
   commitCodec,
   type CommitRecord,
   logCodec,
+  type LogPlace,
   type LogRecord,
   type LowWaterMark,
   lowWaterMarkCodec,
-  nameCodec,
-  type NameRecord,
   rejectCodec,
   type RejectRecord,
   sweptFormat,
@@ -28,8 +27,6 @@ import {
   commitKey,
   logKey,
   logsPrefix,
-  nameKey,
-  namesPrefix,
   numberOfName,
   progressKey,
   progressPrefix,
@@ -44,13 +41,6 @@ import type { ObjectStore } from './object-store.ts'
 /** `won`: the record in force is the one that was put, by us or by somebody with the same bytes. */
 export type PutOnce<T> = { readonly outcome: 'won' } | { readonly outcome: 'lost'; readonly inForce: T }
 
-/** A place in a log. */
-export interface MessagePlace {
-  readonly log: string
-  readonly partition: number
-  readonly position: number
-}
-
 /** The rejected messages of one partition, by position. */
 export type Rejects = ReadonlyMap<number, RejectRecord>
 
@@ -61,7 +51,7 @@ const signerPattern = /^z6Mk[1-9A-HJ-NP-Za-km-z]{40,50}$/
 const signerCodec = recordCodec('signer', object({ did: text() }))
 
 /** Durable when it resolves, as are all that follow. Throws DecodeError when what is there is no such record. */
-async function putOnce<T>(
+export async function putOnce<T>(
   store: ObjectStore,
   key: string,
   record: { readonly codec: RecordCodec<T>; readonly value: T },
@@ -72,14 +62,14 @@ async function putOnce<T>(
   return equalBytes(there, bytes) ? { outcome: 'won' } : { outcome: 'lost', inForce: record.codec.decode(there) }
 }
 
-async function read<T>(store: ObjectStore, key: string, codec: RecordCodec<T>): Promise<T | undefined> {
+export async function readRecord<T>(store: ObjectStore, key: string, codec: RecordCodec<T>): Promise<T | undefined> {
   const bytes = await store.get(key)
   return bytes === undefined ? undefined : codec.decode(bytes)
 }
 
 /**
- * Puts the commit whose first new block has number `sequence`: the linearisation point. It is read back as every reader
- * finds it, for a pack that covers the number has the last word. Throws DecodeError.
+ * Puts the commit whose first new block has number `sequence`: the linearisation point. A pack that covers the number has
+ * the last word: what is put beside one was there already. Throws DecodeError.
  */
 export async function putCommit(
   store: ObjectStore,
@@ -88,48 +78,15 @@ export async function putCommit(
 ): Promise<PutOnce<CommitRecord | undefined>> {
   const key = commitKey(at.id, at.sequence)
   const bytes = commitCodec.encode(value)
-  await store.put(key, bytes)
-  // mutant: a put into a packed range has won
+  if ((await store.put(key, bytes)) === 'stored') return { outcome: 'won' }
   const there = await store.get(key)
-  // mutant end
   if (there !== undefined && equalBytes(there, bytes)) return { outcome: 'won' }
   return { outcome: 'lost', inForce: there && commitCodec.decode(there) }
 }
 
 /** The commit whose first new block has number `sequence`, or undefined. Throws DecodeError. */
 export function readCommit(store: ObjectStore, id: DatasetId, sequence: number): Promise<CommitRecord | undefined> {
-  return read(store, commitKey(id, sequence), commitCodec)
-}
-
-/** Gives the name `value.alias` to `value.id`. Throws DecodeError. */
-export function putName(store: ObjectStore, value: NameRecord): Promise<PutOnce<NameRecord>> {
-  return putOnce(store, nameKey(value.alias), { codec: nameCodecOf(value.alias), value })
-}
-
-/** Who owns `alias` (any ASCII case), or undefined. Throws DecodeError. */
-export function readName(store: ObjectStore, alias: string): Promise<NameRecord | undefined> {
-  return read(store, nameKey(alias), nameCodecOf(alias))
-}
-
-/** For the record under the key of `alias`, which is of that name. */
-function nameCodecOf(alias: string): RecordCodec<NameRecord> {
-  return {
-    encode: nameCodec.encode,
-    decode(bytes) {
-      const record = nameCodec.decode(bytes)
-      if (nameKey(record.alias) === nameKey(alias)) return record
-      throw new DecodeError('name record', `it is of '${record.alias}' and stands under '${alias}'`)
-    },
-  }
-}
-
-/** All names as aliases in lower case, sorted by account, then dataset. */
-export async function listNames(store: ObjectStore): Promise<string[]> {
-  const aliases: string[] = []
-  for (const account of await store.list(namesPrefix)) {
-    for (const dataset of await store.list(`${namesPrefix}/${account}`)) aliases.push(`${account}/${dataset}`)
-  }
-  return aliases
+  return readRecord(store, commitKey(id, sequence), commitCodec)
 }
 
 /** Declares a log and its partition count; the first declaration stands. Throws DecodeError. */
@@ -139,7 +96,7 @@ export function putLog(store: ObjectStore, value: LogRecord): Promise<PutOnce<Lo
 
 /** What is declared about a log, or undefined. Throws DecodeError. */
 export function readLog(store: ObjectStore, id: string): Promise<LogRecord | undefined> {
-  return read(store, logKey(id), logCodec)
+  return readRecord(store, logKey(id), logCodec)
 }
 
 /**
@@ -164,7 +121,7 @@ export function putAdoption(store: ObjectStore, value: AdoptionRecord): Promise<
 
 /** What became of log `old`, or undefined while it is not given up. Throws DecodeError. */
 export function readAdoption(store: ObjectStore, old: string): Promise<AdoptionRecord | undefined> {
-  return read(store, adoptionKey(old), adoptionCodec)
+  return readRecord(store, adoptionKey(old), adoptionCodec)
 }
 
 /** The adoptions that lead from `log` to the log that its datasets are in now, in order. Throws DecodeError. */
@@ -209,7 +166,7 @@ export async function newestLowWaterMark(
   for (;;) {
     const position = (await listNumbers(store, progressPrefix(log, partition))).at(-1)
     if (position === undefined) return undefined
-    const record = await read(store, progressKey(log, partition, position), lowWaterMarkCodec)
+    const record = await readRecord(store, progressKey(log, partition, position), lowWaterMarkCodec)
     // Gone since it was listed: so many newer ones have come that another look finds them.
     if (record === undefined) continue
     if (record.log !== log || record.partition !== partition || record.position !== position) {
@@ -220,7 +177,7 @@ export async function newestLowWaterMark(
 }
 
 /** Rejects the message at `at`; the first such record stands. Throws DecodeError. */
-export function putReject(store: ObjectStore, at: MessagePlace, value: RejectRecord): Promise<PutOnce<RejectRecord>> {
+export function putReject(store: ObjectStore, at: LogPlace, value: RejectRecord): Promise<PutOnce<RejectRecord>> {
   return putOnce(store, rejectKey(at.log, at.partition, at.position), { codec: rejectCodec, value })
 }
 
@@ -230,13 +187,13 @@ export function putReject(store: ObjectStore, at: MessagePlace, value: RejectRec
  */
 export async function readRejects(
   store: ObjectStore,
-  { log, partition }: Pick<MessagePlace, 'log' | 'partition'>,
+  { log, partition }: Pick<LogPlace, 'log' | 'partition'>,
   onDamaged: (position: number, error: DecodeError) => void,
 ): Promise<Rejects> {
   const rejects = new Map<number, RejectRecord>()
   for (const position of await listNumbers(store, rejectsPrefix(log, partition))) {
     try {
-      const record = await read(store, rejectKey(log, partition, position), rejectCodec)
+      const record = await readRecord(store, rejectKey(log, partition, position), rejectCodec)
       if (record !== undefined) rejects.set(position, record)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error

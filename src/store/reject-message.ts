@@ -1,21 +1,14 @@
 // An operator's rejection of one message, checked before it is written, for it cannot be taken back: only the very message
 // that a builder names as the cause of a halt, or one that cannot be read.
 
-import type { HaltedDataset, LowWaterMark, RejectRecord } from '../chain/records.ts'
+import type { HaltedDataset, LogPlace, LowWaterMark, RejectRecord } from '../chain/records.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { parseAliasText } from '../model/names.ts'
 import { floorsPrefix, logsPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import {
-  listNumbers,
-  type MessagePlace,
-  newestLowWaterMark,
-  putReject,
-  readAdoption,
-  readLog,
-  readName,
-} from './records.ts'
+import { readName } from './names.ts'
+import { listNumbers, newestLowWaterMark, putReject, readAdoption, readLog } from './records.ts'
 
 const reasonCharsMost = 500
 const pageHint = 'docs/halts.md says what ends each halt.'
@@ -23,7 +16,7 @@ const pageHint = 'docs/halts.md says what ends each halt.'
 /** What an operator says, and when. */
 export type OperatorsWord = Omit<RejectRecord, 'dataset'>
 
-export interface Rejection extends MessagePlace {
+export interface Rejection extends LogPlace {
   readonly outcome: 'rejected' | 'was rejected before'
   /** The word that stands. */
   readonly record: RejectRecord
@@ -91,7 +84,7 @@ export async function rejectUnreadable(
   return put(store, { log, partition: at.partition, position: at.position }, word)
 }
 
-async function put(store: ObjectStore, place: MessagePlace, record: RejectRecord): Promise<Rejection> {
+async function put(store: ObjectStore, place: LogPlace, record: RejectRecord): Promise<Rejection> {
   const done = await putReject(store, place, record)
   if (done.outcome === 'won') return { ...place, outcome: 'rejected', record }
   if (done.inForce.dataset === record.dataset) return { ...place, outcome: 'was rejected before', record: done.inForce }

@@ -1,40 +1,33 @@
-// Slices as files, for engines that read files themselves: the loose copy, or one taken out of its pack into a folder of the
-// cache, checked by its hash. Once the loose copies of a store go (`store/sweep.ts`), what a pack holds is read from the
-// pack's copy alone, so that no statement meets a file that is just being removed. Nobody learns which of the two it got.
-// The unit of making room is a page: the slices of 256 blocks, in a folder of their own.
+// Slices as files, for engines that read files themselves: the loose copy where the store has files on this machine, or a copy
+// in a folder of the cache, checked by its hash. Copied is what a pack holds, once the loose copies of a store go
+// (`store/sweep.ts`), so that no statement meets a file that is just being removed; of a store elsewhere everything. Nobody
+// learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own. The
+// copies are found again at a start, and checked before they are used.
 
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../chain/pack-span.ts'
-import { hasCacheRoom } from '../disk/files.ts'
 import { digestInTurns } from '../chain/pack.ts'
+import { hasCacheRoom, ifThere, nodeFileSystem } from '../disk/files.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
-import { dataKey, datasetKey } from './layout.ts'
-import type { ObjectStore } from './object-store.ts'
-import { listPacks, type Pack, PackGone, PackReader } from './packs.ts'
-import { sweptSince } from './records.ts'
+import type { DatasetId } from '../model/events.ts'
+import { dataKey, datasetFolder } from './layout.ts'
+import { hasFiles, type ObjectStore } from './object-store.ts'
+import { PackGone } from './packs.ts'
+import { type SliceAt, SliceSource } from './slice-source.ts'
 
 const pageBlocks = 256
 /** A file takes whole blocks of the disk. */
 const diskBlockBytes = 4096
-/** What packs there are is looked for so often; loose copies go a day after their pack came. */
-const lookAgainMs = 60_000
-/** Chains of which that is remembered. */
-const chainsHeld = 1_000
-/** Files that are written at once. */
+/** Pages of a statement that are filled at once, and files that are written at once. */
+const parallelPages = 4
 const parallelWrites = 8
-
-/** A slice and the number of its block. */
-interface SliceAt {
-  readonly hash: Hash
-  readonly sizeBytes: number
-  readonly sequence: number
-}
+/** Hash and bytes. */
+const namePattern = /^(f1620[0-9a-f]{64})-(\d{1,15})$/
 
 /** Slices of a chain, in its order. */
 export interface WantedSlices {
@@ -54,26 +47,29 @@ export interface SliceFileList {
   readonly close: (how: 'done' | 'suspect') => void
 }
 
-/** What packs hold of a chain whose loose copies go. */
-interface Packed {
-  readonly packs: readonly Pack[]
-  /** The blocks below are in them. */
-  readonly to: number
-  readonly lookedMs: number
+/** Slices that can be read until this is closed. */
+export interface SliceReading {
+  /** Bytes [start, end) of a slice that was wanted, all by default. Throws HaltError `ChainBroken` where it is missing. */
+  readonly read: (number: number, range?: readonly [start: number, end: number]) => Promise<Uint8Array>
+  readonly close: () => void
 }
 
 interface Page {
   readonly folder: string
-  /** Sequences of the blocks whose slices are here. */
+  /** Sequences of the blocks whose slices are here and whole. */
   readonly held: Set<number>
+  /** An earlier process has left files here. */
+  readonly isFound: boolean
   bytes: number
   users: number
+  /** It is filled by one after the other. */
+  turn: Promise<unknown>
 }
 
 export interface SliceFilesOptions {
   /** One that finds packed objects too. */
   readonly store: ObjectStore
-  /** Made when it is needed; nothing in it outlives the process. */
+  /** Made when it is needed; no other process uses it meanwhile. */
   readonly dir: string
   /** Of all files together. */
   readonly mostBytes: number
@@ -82,17 +78,17 @@ export interface SliceFilesOptions {
 
 export class SliceFiles {
   readonly #options: SliceFilesOptions
-  readonly #reader: PackReader
-  readonly #packed = new Map<DatasetId, Packed>()
+  readonly #source: SliceSource
   /** The one used last is the last. */
   readonly #pages = new Map<string, Page>()
   #bytes = 0
-  /** Pages are filled and removed one after the other. */
+  #loading: Promise<void> | undefined
+  /** Room is made, and pages are removed, one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: SliceFilesOptions) {
     this.#options = options
-    this.#reader = new PackReader(options.store)
+    this.#source = new SliceSource(options.store, options.clock)
   }
 
   /**
@@ -105,17 +101,38 @@ export class SliceFiles {
     } catch (error) {
       if (!(error instanceof PackGone)) throw error
       // One of a higher level has taken its place.
-      this.#packed.delete(wanted.id)
+      this.#source.forget(wanted.id)
       return this.#open(wanted, signal)
+    }
+  }
+
+  /** The same to be read here: of the store itself where its objects are files on this machine. Throws as `open`. */
+  async reading(wanted: WantedSlices, signal?: AbortSignal): Promise<SliceReading> {
+    const { store } = this.#options
+    const { id, at } = wanted
+    const isHere = hasFiles(store)
+    const files = isHere ? undefined : await this.open(wanted, signal)
+    return {
+      read: async (number, range) => {
+        const { hash, sizeBytes } = at(number)
+        const [start, end] = range ?? [0, sizeBytes]
+        const bytes =
+          files === undefined
+            ? await store.getRange(dataKey(id, hash), start, end)
+            : await nodeFileSystem.readRange(files.path(number), [start, end], () => {})
+        if (bytes === undefined) throw new HaltError('ChainBroken', `slice ${hash} of ${id} is missing`)
+        return bytes
+      },
+      close: () => files?.close('done'),
     }
   }
 
   async #open(wanted: WantedSlices, signal: AbortSignal | undefined): Promise<SliceFileList> {
     const { id, at } = wanted
-    const { store } = this.#options
-    const packed = await this.#packedOf(id)
-    const isPacked = ({ sequence, sizeBytes }: SliceAt): boolean =>
-      sequence < packed.to && sizeBytes <= packedSliceBytesMost
+    const { store, mostBytes } = this.#options
+    const packedTo = hasFiles(store) ? await this.#source.sweptTo(id) : Number.POSITIVE_INFINITY
+    const isCopied = ({ sequence, sizeBytes }: SliceAt): boolean =>
+      sequence < packedTo && (sizeBytes <= packedSliceBytesMost || !hasFiles(store))
     const pages: Page[] = []
     const close = (how: 'done' | 'suspect'): void => {
       for (const page of pages.splice(0)) {
@@ -123,50 +140,41 @@ export class SliceFiles {
         if (how === 'suspect' && page.users === 0) void this.#inTurn(() => this.#remove(page))
       }
     }
-    try {
-      let usedBytes = 0
-      for (const group of packed.to === 0 ? [] : pagesOf(wanted, isPacked)) {
+    let usedBytes = 0
+    if (packedTo > 0) await (this.#loading ??= this.#load())
+    const groups = packedTo > 0 ? pagesOf(wanted, isCopied) : [].values()
+    const lane = async (): Promise<void> => {
+      for (const group of groups) {
         signal?.throwIfAborted()
+        usedBytes += group.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
+        if (usedBytes > mostBytes) throw tooMany(mostBytes)
         const page = this.#page(id, group[0]?.sequence ?? 0)
         pages.push(page)
         page.users++
-        usedBytes += group.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
-        if (usedBytes > this.#options.mostBytes) throw tooMany(this.#options.mostBytes)
-        await this.#inTurn(() => this.#fill(page, { id, slices: group, packs: packed.packs }))
+        await this.#fill(page, id, group)
       }
+    }
+    try {
+      await allEnded(Array.from({ length: parallelPages }, lane))
     } catch (error) {
       close('done')
       throw error
     }
     const path = (number: number): string => {
       const slice = at(number)
-      if (isPacked(slice)) return join(this.#folder(id, slice.sequence), slice.hash)
-      return must(store.localPath(dataKey(id, slice.hash)), 'objects of the store are local files')
+      if (isCopied(slice)) return join(this.#folder(id, slice.sequence), nameOf(slice))
+      return must(store.fileOf(dataKey(id, slice.hash)), 'objects of the store are local files')
     }
-    return { list: packed.to === 0 ? id : `${id} packed to ${packed.to}`, path, close }
-  }
-
-  async #packedOf(id: DatasetId): Promise<Packed> {
-    const { store, clock } = this.#options
-    const held = this.#packed.get(id)
-    const lookedMs = clock.monotonicMs()
-    if (held !== undefined && lookedMs - held.lookedMs < lookAgainMs) return held
-    const packs = (await sweptSince(store)) !== undefined ? await listPacks(store, id, held?.packs) : []
-    const last = packs.at(-1)
-    const summary = last && (await this.#reader.summary(last))
-    const packed = { packs, to: summary === undefined ? 0 : summary.sequence + summary.blocks, lookedMs }
-    if (this.#packed.size >= chainsHeld) this.#packed.clear()
-    this.#packed.set(id, packed)
-    return packed
+    return { list: packedTo === 0 || !hasFiles(store) ? id : `${id} packed to ${packedTo}`, path, close }
   }
 
   #folder(id: DatasetId, sequence: number): string {
-    return join(this.#options.dir, datasetKey(id), String(Math.floor(sequence / pageBlocks)))
+    return join(this.#options.dir, datasetFolder(id), String(Math.floor(sequence / pageBlocks)))
   }
 
   #page(id: DatasetId, sequence: number): Page {
     const folder = this.#folder(id, sequence)
-    const page = this.#pages.get(folder) ?? { folder, held: new Set(), bytes: 0, users: 0 }
+    const page = this.#pages.get(folder) ?? newPage(folder)
     this.#pages.delete(folder)
     this.#pages.set(folder, page)
     return page
@@ -178,57 +186,89 @@ export class SliceFiles {
     return turn
   }
 
-  /** Takes out of the packs what a page lacks. */
-  async #fill(
-    page: Page,
-    {
-      id,
-      slices,
-      packs,
-    }: { readonly id: DatasetId; readonly slices: readonly SliceAt[]; readonly packs: readonly Pack[] },
-  ): Promise<void> {
-    const missing = new Map(slices.filter(({ sequence }) => !page.held.has(sequence)).map((one) => [one.hash, one]))
-    if (missing.size === 0) return
-    await this.#makeRoom([...missing.values()].reduce((sum, slice) => sum + onDiskBytes(slice), 0))
-    await mkdir(page.folder, { recursive: true, mode: 0o700 })
-    const least = Math.min(...slices.map(({ sequence }) => sequence))
-    // A commit begins in the range of its pack, and may end beyond it.
-    const near = packs.filter(({ from, to }) => to + pageBlocks > least && from < least + pageBlocks)
-    for (const pack of near.toReversed()) {
-      if (missing.size === 0) break
-      const writing: Promise<void>[] = []
-      for await (const { hash, bytes } of this.#reader.objects(pack, 'data', [...missing.keys()])) {
-        const slice = must(missing.get(hash), 'it was asked for')
-        missing.delete(hash)
-        writing.push(this.#write(page, slice, bytes))
-        if (writing.length >= parallelWrites) await Promise.all(writing.splice(0))
+  /** Takes in what an earlier process has left. */
+  async #load(): Promise<void> {
+    const { dir } = this.#options
+    for (const dataset of (await ifThere(readdir(dir))) ?? []) {
+      for (const name of await readdir(join(dir, dataset))) {
+        const folder = join(dir, dataset, name)
+        const sizes = (await readdir(folder)).map((file) => namePattern.exec(file)?.[2])
+        if (sizes.includes(undefined)) await rm(folder, { recursive: true })
+        const bytes = sizes.reduce((sum, size) => sum + onDiskBytes({ sizeBytes: Number(size) }), 0)
+        if (sizes.includes(undefined)) continue
+        this.#pages.set(folder, newPage(folder, bytes))
+        this.#bytes += bytes
       }
-      await Promise.all(writing)
     }
-    const [lost] = missing.keys()
-    if (lost !== undefined) throw new HaltError('ChainBroken', `slice ${lost} of ${id} is in none of its packs`)
   }
 
-  async #write(page: Page, slice: SliceAt, bytes: Uint8Array): Promise<void> {
-    if (hashText(await digestInTurns(bytes)) !== slice.hash) {
-      throw new HaltError('ChainBroken', `slice ${slice.hash} is damaged in its pack`)
-    }
-    await writeFile(join(page.folder, slice.hash), bytes, { mode: 0o600 })
-    page.held.add(slice.sequence)
-    page.bytes += onDiskBytes(slice)
-    this.#bytes += onDiskBytes(slice)
+  /** Copies what a page lacks. */
+  async #fill(page: Page, id: DatasetId, slices: readonly SliceAt[]): Promise<void> {
+    const isMissing = ({ sequence }: SliceAt): boolean => !page.held.has(sequence)
+    if (!slices.some(isMissing)) return
+    const turn = page.turn.then(async () => {
+      const lacking = slices.filter(isMissing)
+      const missing = page.isFound ? await this.#check(page, lacking) : lacking
+      if (missing.length > 0) await this.#copy(page, id, missing)
+    })
+    page.turn = turn.catch(() => {})
+    await turn
   }
 
-  /** Removes what was not used for longest until there is room for `bytes` more. Throws NodeError `Saturated`. */
-  async #makeRoom(bytes: number): Promise<void> {
+  /** Those of the slices that an earlier process has not left here whole. */
+  async #check(page: Page, slices: readonly SliceAt[]): Promise<SliceAt[]> {
+    const missing: SliceAt[] = []
+    for (const slice of slices) {
+      const path = join(page.folder, nameOf(slice))
+      const bytes = await ifThere(readFile(path))
+      if (bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
+        page.held.add(slice.sequence)
+        continue
+      }
+      missing.push(slice)
+      if (bytes === undefined) continue
+      await rm(path)
+      this.#count(page, -onDiskBytes(slice))
+    }
+    return missing
+  }
+
+  async #copy(page: Page, id: DatasetId, slices: readonly SliceAt[]): Promise<void> {
+    let openBytes = slices.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
+    await this.#inTurn(() => this.#makeRoom(page, openBytes))
+    const writing: Promise<void>[] = []
+    try {
+      await mkdir(page.folder, { recursive: true, mode: 0o700 })
+      for await (const { slice, bytes } of this.#source.fetch(id, slices)) {
+        const write = async (): Promise<void> => {
+          await writeFile(join(page.folder, nameOf(slice)), bytes, { mode: 0o600 })
+          page.held.add(slice.sequence)
+          openBytes -= onDiskBytes(slice)
+        }
+        writing.push(write())
+        if (writing.length >= parallelWrites) await allEnded(writing.splice(0))
+      }
+    } finally {
+      await allEnded(writing)
+      this.#count(page, -openBytes)
+    }
+  }
+
+  #count(page: Page, bytes: number): void {
+    page.bytes += bytes
+    this.#bytes += bytes
+  }
+
+  /** Removes what was not used for longest until a page has room for `bytes` more. Throws NodeError `Saturated`. */
+  async #makeRoom(page: Page, bytes: number): Promise<void> {
     const { dir, mostBytes } = this.#options
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    const hasSpace = (): Promise<boolean> => hasCacheRoom(dir, bytes)
-    for (const page of this.#pages.values()) {
-      if (this.#bytes + bytes <= mostBytes && (await hasSpace())) return
-      if (page.users === 0) await this.#remove(page)
+    const hasSpace = async (): Promise<boolean> => this.#bytes + bytes <= mostBytes && (await hasCacheRoom(dir, bytes))
+    for (const other of this.#pages.values()) {
+      if (await hasSpace()) break
+      if (other.users === 0) await this.#remove(other)
     }
-    if (this.#bytes + bytes <= mostBytes && (await hasSpace())) return
+    if (await hasSpace()) return this.#count(page, bytes)
     throw new NodeError('Saturated', 'The cache has no room for the slices of this statement now.', {
       hint: 'Other statements use its room, or the volume has less than 1 GiB left. Try again later.',
     })
@@ -242,12 +282,26 @@ export class SliceFiles {
   }
 }
 
-/** Those of the wanted slices that packs hold, page by page. */
-function* pagesOf({ numbers, at }: WantedSlices, isPacked: (slice: SliceAt) => boolean): Generator<readonly SliceAt[]> {
+/** One with files of so many bytes that are not checked yet. */
+function newPage(folder: string, bytes = 0): Page {
+  return { folder, held: new Set(), isFound: bytes > 0, bytes, users: 0, turn: Promise.resolve() }
+}
+
+/** Resolves when all have ended. Throws what the first of them that failed threw. */
+async function allEnded(works: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+function nameOf({ hash, sizeBytes }: SliceAt): string {
+  return `${hash}-${sizeBytes}`
+}
+
+/** Those of the wanted slices that are copied, page by page. */
+function* pagesOf({ numbers, at }: WantedSlices, isCopied: (slice: SliceAt) => boolean): Generator<readonly SliceAt[]> {
   let group: SliceAt[] = []
   for (const number of numbers) {
     const slice = at(number)
-    if (!isPacked(slice)) continue
+    if (!isCopied(slice)) continue
     const page = Math.floor(slice.sequence / pageBlocks)
     if (group[0] !== undefined && page !== Math.floor(group[0].sequence / pageBlocks)) {
       yield group
@@ -258,12 +312,12 @@ function* pagesOf({ numbers, at }: WantedSlices, isPacked: (slice: SliceAt) => b
   if (group.length > 0) yield group
 }
 
-function onDiskBytes({ sizeBytes }: SliceAt): number {
+function onDiskBytes({ sizeBytes }: Pick<SliceAt, 'sizeBytes'>): number {
   return Math.ceil(sizeBytes / diskBlockBytes) * diskBlockBytes
 }
 
 function tooMany(mostBytes: number): NodeError {
-  return new NodeError('QueryNotAllowed', 'The statement reads more packed slices than the cache may hold.', {
+  return new NodeError('QueryNotAllowed', 'The statement reads more slices than the cache may hold.', {
     hint: 'Let it read fewer rows (a condition on offset or event time), or raise --limit-slice-file-bytes.',
     limit: { name: 'sliceFileBytes', value: mostBytes, unit: limitTable.sliceFileBytes.unit },
   })

@@ -21,7 +21,7 @@ import {
   packLevelPrefix,
 } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import { fileHash, listPacks, type Pack, PackReader } from './packs.ts'
+import { fileHash, listPacks, type Pack, PackGone, PackReader } from './packs.ts'
 import { listNumbers, readLog, sweptSince } from './records.ts'
 
 /** Commits that are swept in one step: each step makes four directories durable. */
@@ -85,9 +85,12 @@ export async function sweepChain(
 }
 
 /** Whoever made the pack may have stopped before its names were durable, and a disk may have lost some of it since. */
-async function demandWhole(store: ObjectStore, { id, level, number, record }: Pack): Promise<void> {
+async function demandWhole(store: ObjectStore, pack: Pack): Promise<void> {
+  const { id, level, number, record } = pack
   const found = await fileHash(store, packFileKey(id, record.hash))
-  if (found?.hash !== record.hash) {
+  // One of a higher level has taken its place since it was listed, or the dataset is removed.
+  if (found === undefined) throw new PackGone(pack)
+  if (found.hash !== record.hash) {
     throw new HaltError('ChainBroken', `pack ${level}/${number} of ${id} is damaged; its loose copies stay`)
   }
   await store.makeDurable(packFilesPrefix(id))

@@ -74,7 +74,7 @@ export function openMemoryStore(nowMs: () => number = () => 0): ObjectStore {
       }
     },
     modifiedMs: async (key) => (objects.has(key) ? storedMs.get(key) : undefined),
-    localPath: () => undefined,
+    fileOf: () => undefined,
     freeSpace: async () => undefined,
     close: async () => {},
   }

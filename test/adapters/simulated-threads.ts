@@ -1,6 +1,7 @@
 // Threads of a simulated process: they work in the caller's thread and answer late, in an order that chance decides; some
 // are lost. What they are sent is copied, as it would be for a thread.
 
+import { formatNamed } from '../../src/formats/registry.ts'
 import { BodyTask } from '../../src/work/body-task.ts'
 import { ColumnTask } from '../../src/work/column-task.ts'
 import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/work/tasks.ts'
@@ -63,9 +64,10 @@ export class SimulatedThreads implements TaskThreads {
 
 /** Without waiting for its code, which would take real time. */
 function workOf(beginning: Beginning, compress: (bytes: Uint8Array) => Uint8Array): TaskWork {
-  const work =
-    beginning.task === 'body' ? new BodyTask(beginning.settings) : new ColumnTask(beginning.settings, compress)
-  return work as TaskWork // of the kind that was begun
+  if (beginning.task === 'columns') return new ColumnTask(beginning.settings, compress) as TaskWork // of its kind
+  const format = formatNamed(beginning.settings.format.name)
+  if (format.kind !== 'stream') throw new TypeError('a format that is a stream')
+  return new BodyTask(format, beginning.settings) as TaskWork // of its kind
 }
 
 function copied<T>(message: T): T {

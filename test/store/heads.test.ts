@@ -88,7 +88,9 @@ describe('writing the head', () => {
   test('leaves the later commit in place when writers overlap', async () => {
     const store = await committed()
     const slow = { sequence: 5, hash: hash(5) }
-    expect(await writeHead(store, id, slow)).toMatchObject({ sequence: last, hash: hash(last) })
+    const told: number[] = []
+    await writeHead(store, id, slow, async ({ sequence }) => void told.push(sequence))
+    expect(told).toEqual([5, last])
     expect(await store.get(headKey(id))).toEqual(utf8(hash(last)))
   })
 

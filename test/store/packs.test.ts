@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { commitCodec } from '../../src/chain/records.ts'
+import { commitCodec, packCodec } from '../../src/chain/records.ts'
 import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { HaltError } from '../../src/model/errors.ts'
@@ -157,6 +157,69 @@ describe('a store whose chain is packed', () => {
     }
     expect(await store.get(key)).toEqual(bytes)
     for (const commit of before) expect(await store.get(commit.key)).toEqual(commit.bytes)
+  })
+})
+
+describe('while sixteen packs become one', () => {
+  const isLeft = ({ key }: StoredObject): boolean => Number(key.split('/commits/')[1]) >= 4096 || unpacked.has(key)
+  /** What a store holds with all of level 0 that is full, and nothing loose of what that covers. */
+  const sixteenPacks = async (): Promise<readonly StoredObject[]> => {
+    const store = withPacks(await storeOf(objects))
+    const full = new Error('sixteen')
+    let count = 0
+    const onPack = async (): Promise<void> => {
+      if (++count === 16) throw full
+    }
+    await expect(packChain(store, dataset, headSequence, { onPack })).rejects.toBe(full)
+    return [...(await packObjects(store)), ...objects.filter(isLeft)]
+  }
+  /** `store`, which becomes what it is after the join when it is asked for the `turn`-th time. */
+  const joinedAt = (store: ObjectStore, turn: number): ObjectStore => {
+    let asked = 0
+    const ask = <A extends unknown[], T>(work: (...args: A) => Promise<T>) => {
+      return async (...args: A): Promise<T> => {
+        if (++asked === turn) {
+          for (const { key, bytes } of made) if (!key.includes('/packs/0/')) await store.put(key, bytes)
+          const small = await store.list(packLevelPrefix(dataset, 0))
+          for (const number of small.filter((name) => Number(name) < 16)) {
+            const { hash } = packCodec.decode(must(await store.get(packKey(dataset, 0, Number(number))), 'a pack'))
+            await store.delete(packKey(dataset, 0, Number(number)), packFileKey(dataset, hash))
+          }
+        }
+        return work(...args)
+      }
+    }
+    return {
+      ...store,
+      list: ask(store.list),
+      get: ask(store.get),
+      getRange: ask(store.getRange),
+      size: ask(store.size),
+    }
+  }
+  const blockOf = must(
+    objects.find(({ key }) => packableOf(key)?.kind === 'blocks'),
+    'a block',
+  )
+  const commitOf = must(
+    objects.find(({ key }) => key === commitKey(dataset, 1000)),
+    'a commit',
+  )
+  const other = commitCodec.encode({ ...commitCodec.decode(commitOf.bytes), next: 5 })
+
+  test.each<[string, (store: ObjectStore) => Promise<unknown>, unknown]>([
+    ['each range is listed', async (store) => (await listPacks(store, dataset)).at(-1)?.to, 4096],
+    ['a block is found', (store) => withPacks(store).get(blockOf.key), blockOf.bytes],
+    ['a commit is found', (store) => withPacks(store).get(commitOf.key), commitOf.bytes],
+    ['a commit that comes late is none', (store) => withPacks(store).put(commitOf.key, other), 'exists'],
+    ['the end of the chain is found', async (store) => (await readHead(store, dataset))?.sequence, headSequence],
+  ])('%s', async (_, work, expected) => {
+    const before = await sixteenPacks()
+    for (let turn = 1; turn <= 30; turn++) {
+      const store = await storeOf(before)
+      await store.delete(headKey(dataset))
+      expect([turn, await work(joinedAt(store, turn))]).toEqual([turn, expected])
+    }
   })
 })
 

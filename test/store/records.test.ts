@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type LowWaterMark, nameCodec, type NameRecord } from '../../src/chain/records.ts'
+import type { LowWaterMark } from '../../src/chain/records.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { DecodeError } from '../../src/model/errors.ts'
-import { commitKey, nameKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
+import { commitKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
 import * as records from '../../src/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
@@ -39,45 +39,6 @@ describe('a commit', () => {
     await store.put(commitKey(id, 3), utf8('{}'))
     await expect(records.putCommit(store, { id, sequence: 3 }, record)).rejects.toThrow(DecodeError)
     await expect(records.readCommit(store, id, 3)).rejects.toThrow(DecodeError)
-  })
-})
-
-describe('a name', () => {
-  const record: NameRecord = { id, alias: 'Acme/Temps', log: 'log-1', partition: 0, visibility: 'public' }
-
-  test('belongs to the first dataset that takes it, in any letter case', async () => {
-    const store = openMemoryStore()
-    expect(await records.putName(store, record)).toEqual({ outcome: 'won' })
-    const other = { ...record, id: id.replaceAll('ab', 'cd'), alias: 'ACME/TEMPS' }
-    expect(await records.putName(store, other)).toEqual({ outcome: 'lost', inForce: record })
-    expect(await records.readName(store, 'acme/tEmps')).toEqual(record)
-    expect(await records.readName(store, 'acme/other')).toBeUndefined()
-  })
-
-  test('has freshness and layout where they are set, and is the bytes of before where they are not', () => {
-    const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
-    const plain = `"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"public"}`
-    expect(text(record)).toBe(`{${plain}`)
-    expect(nameCodec.decode(utf8(`{${plain}`))).toEqual(record)
-    const set = { ...record, freshnessMs: 5_000, layout: { sortBy: ['city', 'day'] } }
-    expect(nameCodec.decode(nameCodec.encode(set))).toEqual(set)
-    for (const layout of ['{}', '{"sortBy":[]}', '{"sortBy":[1]}', '{"by":1,"sortBy":["a"]}']) {
-      const bytes = utf8(text(set).replace('{"sortBy":["city","day"]}', layout))
-      expect(() => nameCodec.decode(bytes)).toThrow(DecodeError)
-    }
-  })
-
-  test('that stands under another is an error', async () => {
-    const store = openMemoryStore()
-    await store.put(nameKey('acme/b'), nameCodec.encode(record))
-    await expect(records.readName(store, 'acme/b')).rejects.toThrow(DecodeError)
-    await expect(records.putName(store, { ...record, alias: 'acme/b' })).rejects.toThrow(DecodeError)
-  })
-
-  test('is listed in lower case by account and dataset', async () => {
-    const store = openMemoryStore()
-    for (const alias of ['b/x', 'A/z', 'A/y']) await records.putName(store, { ...record, alias })
-    expect(await records.listNames(store)).toEqual(['a/y', 'a/z', 'b/x'])
   })
 })
 

@@ -1,7 +1,7 @@
 // Slices as files, whether they lie loose or in packs: the bytes are those of the chain, in bounded room, and no file goes
 // while a statement has it.
 
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -19,6 +19,7 @@ import { putLog } from '../../src/store/records.ts'
 import { type SliceFileList, SliceFiles } from '../../src/store/slice-files.ts'
 import { markSwept, sweepChain } from '../../src/store/sweep.ts'
 import { packChain } from '../../src/store/write-pack.ts'
+import { type FarStore, openFarStore } from '../adapters/far-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 import { dataset, objectsOfChain, putAll } from './packed-chain.ts'
@@ -79,7 +80,7 @@ const filesIn = async (folder: string): Promise<number> =>
 test('lie where they are as long as the loose copies of the store stay', async () => {
   const list = await filesOf(0).open(wanted(range(0, blocks)))
   expect(list.list).toBe(dataset)
-  expect(list.path(5)).toBe(store.localPath(dataKey(dataset, at(5).hash)))
+  expect(list.path(5)).toBe(store.fileOf(dataKey(dataset, at(5).hash)))
   list.close('done')
 })
 
@@ -202,3 +203,86 @@ describe('of a store whose loose copies are gone', () => {
     list.close('done')
   })
 })
+
+describe('of a store elsewhere', () => {
+  let far: FarStore
+  beforeAll(async () => {
+    far = openFarStore()
+    await putLog(far, { id: 'log', kind: 'file', partitions: 1 })
+    const disk = await openStore(root, 'read')
+    for (const key of await keysOf(disk, 'datasets')) await far.put(key, must(await disk.get(key), 'it is listed'))
+    await disk.close()
+  })
+  const overFar = (mostBytes = plenty): SliceFiles => filesOf(mostBytes, withPacks(far))
+  const requestsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    far.keys.length = 0
+    await work()
+    return far.keys.length
+  }
+
+  test('are copies, packed or not, fetched with few requests and then with none', async () => {
+    const files = overFar()
+    const cold = await requestsOf(async () =>
+      expectAndClose(await files.open(wanted(range(0, blocks))), range(0, blocks)),
+    )
+    // 17 packs, each its record, trailer and index, and what lies in it; the last blocks lie loose.
+    expect(cold).toBeLessThan(60)
+    expect(await filesIn(dir)).toBe(blocks)
+    const warm = async () => expectAndClose(await files.open(wanted(range(0, blocks))), [0, 3000, blocks - 1])
+    expect(await requestsOf(warm)).toBe(0)
+  })
+
+  test('are found again by the next process, which fetches only what is no longer whole', async () => {
+    const first = await overFar().open(wanted(range(0, 600)))
+    await writeFile(first.path(7), 'slice of another')
+    await rm(first.path(8))
+    const files = overFar()
+    const again = await files.open(wanted(range(300, 600)))
+    expect(again.path(300)).toBe(first.path(300))
+    expect(far.keys.length).toBeGreaterThan(0)
+    const fetched = await requestsOf(async () => expectAndClose(await files.open(wanted(range(0, 600))), range(0, 600)))
+    expect(fetched).toBeGreaterThan(0)
+    expect(fetched).toBeLessThan(30)
+    again.close('done')
+    const whole = overFar()
+    expect(await requestsOf(async () => expectAndClose(await whole.open(wanted(range(0, 600))), range(0, 600)))).toBe(0)
+  })
+
+  test('that an earlier process left make room for others, and what is no page is removed', async () => {
+    const first = overFar()
+    for (const page of [0, 1, 2]) {
+      const numbers = range(Math.max(0, 256 * page - 3), 256 * page + 253)
+      await expectAndClose(await first.open(wanted(numbers)), numbers)
+    }
+    await mkdir(join(dir, 'datasets', 'an older form'), { recursive: true })
+    await writeFile(join(dir, 'datasets', 'an older form', 'file'), 'bytes')
+    const files = overFar(2 * 256 * fileBytes)
+    await expectAndClose(await files.open(wanted(range(253, 509))), range(253, 509))
+    await expectAndClose(await files.open(wanted(range(1000, 1020))), range(1000, 1020))
+    expect(await filesIn(dir)).toBe(256 + 20)
+  })
+
+  test('are refused where they are missing or have other bytes', async () => {
+    const number = blocks - 1
+    const key = dataKey(dataset, at(number).hash)
+    const bytes = must(await far.get(key), 'a loose slice')
+    await far.replace(key, utf8('slice of another'))
+    await expect(overFar().open(wanted([number]))).rejects.toThrow(/damaged/)
+    await far.delete(key)
+    await expect(overFar().open(wanted([number]))).rejects.toThrow(/missing/)
+    await far.put(key, bytes)
+    await expectAndClose(await overFar().open(wanted([number])), [number])
+  })
+
+  test('can be read by ranges while they are held', async () => {
+    const { read, close } = await overFar().reading(wanted([4, 5]))
+    expect(await read(5, [0, 7])).toEqual(bytesOf(5))
+    expect(await read(4, [2, 7])).toEqual(bytesOf(4).subarray(2, 7))
+    close()
+  })
+})
+
+async function expectAndClose(list: SliceFileList, numbers: readonly number[]): Promise<void> {
+  await expectFiles(list, numbers)
+  list.close('done')
+}

@@ -15,7 +15,7 @@ import {
 } from '../../disk/files.ts'
 import { NodeError } from '../../model/errors.ts'
 import { checkKey, isPackFile, isSegment } from '../layout.ts'
-import { checkRange, type ObjectStore } from '../object-store.ts'
+import { checkRange, type ObjectStore, onlyReads } from '../object-store.ts'
 import { OpenFiles } from './open-files.ts'
 
 const temporaryFolder = '.tmp'
@@ -25,6 +25,7 @@ const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSU
 const leftoverAgeMs = 60 * 60 * 1000
 /** Packs that stay open. */
 const openPacksMost = 64
+const smallBytes = 64 * 1024
 /** Objects that are deleted at once. */
 const parallelDeletes = 16
 
@@ -60,13 +61,9 @@ export async function openReadOnlyDirectoryStore(
       hint: 'Name with --store the directory that gateways and builders use.',
     })
   }
-  const refuse = (): Promise<never> => Promise.reject(new NodeError('Internal', 'This process only reads the store.'))
   return {
     ...readingStore({ root, files }),
-    put: refuse,
-    putStream: refuse,
-    replace: refuse,
-    delete: refuse,
+    ...onlyReads,
     // Names can be made durable without the right to write any.
     async makeDurable(prefix) {
       await present(files.syncDirectory(pathOf(root, prefix)))
@@ -138,7 +135,7 @@ function readingStore({
       const names = (await present(files.list(pathOf(root, prefix)))) ?? []
       return names.filter(isSegment).sort()
     },
-    localPath: (key) => pathOf(root, key),
+    fileOf: (key) => pathOf(root, key),
     freeSpace: () => files.freeSpace(root),
     close: () => packs.close(),
   }
@@ -149,7 +146,9 @@ async function putFile(parts: Parts, path: string, chunks: readonly Uint8Array[]
   const directory = dirname(path)
   return spaceChecked(async () => {
     await sync.ensure(directory)
-    const exists = (await present(files.stat(path))) !== undefined
+    // What is small is written sooner than it is looked for: most of what is put is not there yet.
+    const isSmall = chunks.reduce((sum, { length }) => sum + length, 0) <= smallBytes
+    const exists = !isSmall && (await present(files.stat(path))) !== undefined
     const outcome = exists ? 'exists' : await written(parts, chunks, (source) => linkOnce(files, source, path))
     // Also when it exists: its writer may not have come as far as this.
     // mutant: no fsync of directories in the store

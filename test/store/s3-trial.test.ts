@@ -1,0 +1,69 @@
+// The trial of a bucket: stores on which chains would fork are refused, in words; those that are good leave nothing behind.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import { tryBucket } from '../../src/store/s3/trial.ts'
+import { startS3Stub, type S3Stub, type StubOptions } from '../adapters/s3-stub.ts'
+import { testBucket } from '../helpers/buckets.ts'
+
+let stub: S3Stub
+afterEach(() => stub.close())
+
+const told: string[] = []
+const logger: Logger = { ...silentLogger, warn: (_, message) => void told.push(message) }
+
+async function trial(options: StubOptions, writes: 'conditional' | 'alone' | 'reader' = 'conditional'): Promise<void> {
+  stub = await startS3Stub(options)
+  told.length = 0
+  await tryBucket(testBucket({ url: stub.url }), { writes, logger })
+}
+
+test.each(['conditional', 'alone', 'reader'] as const)(
+  'a good store is taken for %s writes, and left as it was',
+  async (writes) => {
+    await trial({}, writes)
+    expect([...stub.objects.keys()]).toEqual([])
+    const wrote = stub.requests.some(({ method }) => method !== 'GET')
+    expect(wrote).toBe(writes !== 'reader')
+    expect(told.length).toBe(writes === 'alone' ? 1 : 0)
+  },
+)
+
+describe('refused is a store that', () => {
+  test.each([
+    ['ignores conditions', { conditions: 'ignored' }, /ignores the condition/],
+    ['looks first and writes later', { conditions: 'racy' }, /let \d+ of 16 writers at the same time win/],
+    ['has no conditions', { conditions: 'unsupported' }, /refuses conditional writes/],
+    ['has them the other way round', { conditions: 'inverted' }, /ignores|does not have/],
+    ['checks neither signatures nor bodies', { checksNothing: true }, /neither signatures nor/],
+    ['lists what was', { staleLists: true }, /does not list/],
+    ['hides what may not be read', { fault: () => ({ status: 403, code: 'AccessDenied' }) }, /AccessDenied/],
+    ['gives whole objects for parts', { fault: (r) => void delete r.headers.range }, /parts of objects/],
+  ] satisfies [string, StubOptions, RegExp][])('%s', async (_, options, message) => {
+    await expect(trial(options)).rejects.toMatchObject({ kind: 'StoreUnavailable', message })
+  })
+})
+
+test('a store without conditions is good enough for one writer', async () => {
+  await trial({ conditions: 'unsupported' }, 'alone')
+  expect(told).toEqual([expect.stringContaining('a second process that writes forks chains')])
+})
+
+test('a store that is busy meanwhile is taken', async () => {
+  await trial({ fault: ({ number }) => (number % 7 === 3 ? { status: 503, code: 'SlowDown' } : undefined) })
+})
+
+test('a race that ends without a winner because answers were lost is held again', async () => {
+  let refused = 0
+  const isOfFirst = (key: string): boolean => /race-\d+-1$/.test(key)
+  await trial({
+    fault: ({ method, key }) => (method === 'PUT' && isOfFirst(key) && ++refused > 0 ? 'refused' : undefined),
+  })
+  expect(refused).toBe(128)
+})
+
+test('a store that never answers in time is not said to be bad, but not to answer', async () => {
+  await expect(
+    trial({ fault: ({ method, key }) => (method === 'PUT' && key.includes('race') ? 'refused' : undefined) }),
+  ).rejects.toMatchObject({ message: /did not answer PUT/ })
+})

@@ -1,0 +1,71 @@
+// The store in a bucket of a real server, and the trial of a bucket before it is used; skipped where there is no versitygw.
+
+import dns, { type LookupOptions } from 'node:dns'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { tryBucket } from '../../src/store/s3/trial.ts'
+import { testBucket, testKeys, testStore } from '../helpers/buckets.ts'
+import { startVersitygw, versitygw, type VersityServer } from '../helpers/versitygw.ts'
+import { describeObjectStore } from './contract-suite.ts'
+
+describe.skipIf(versitygw === undefined)('versitygw', () => {
+  let server: VersityServer
+  beforeAll(async () => {
+    server = await startVersitygw()
+  })
+  afterAll(() => server.close())
+  afterEach(() => vi.restoreAllMocks())
+
+  describeObjectStore('versitygw', async () => testStore(testBucket({ url: server.url })))
+
+  test('passes the trial, of writers and of readers, and nothing of it is left', async () => {
+    const bucket = testBucket({ url: server.url })
+    const trial = { logger: silentLogger }
+    await tryBucket(bucket, { ...trial, writes: 'conditional' })
+    await tryBucket(bucket, { ...trial, writes: 'alone' })
+    await tryBucket(bucket, { ...trial, writes: 'reader' })
+    expect([...(await bucket.names('selftest'))]).toEqual([])
+  })
+
+  test('is found by the name of the bucket in the host', async () => {
+    // Few resolvers know that every name under localhost is this machine.
+    vi.spyOn(dns, 'lookup').mockImplementation(((
+      _: string,
+      { all }: LookupOptions,
+      done: (...answer: unknown[]) => void,
+    ) => {
+      done(null, all === true ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4)
+    }) as typeof dns.lookup)
+    const bucket = testBucket({ url: `http://${server.virtualHost}`, pathStyle: false })
+    const store = testStore(bucket)
+    await store.put('a/b', new Uint8Array([1, 2, 3]))
+    expect(await store.get('a/b')).toEqual(new Uint8Array([1, 2, 3]))
+    expect(await store.list('a')).toEqual(['b'])
+  })
+
+  test('takes an upload in parts, once, and gives it back', async () => {
+    const store = testStore(testBucket({ url: server.url }))
+    const chunks = Array.from({ length: 70 }, (_, i) => new Uint8Array(1024 * 1024 + i).fill(i + 1))
+    async function* stream(): AsyncGenerator<Uint8Array> {
+      yield* chunks
+    }
+    expect(await store.putStream(stream(), () => 'large/one')).toBe('stored')
+    expect(await store.putStream(stream(), () => 'large/one')).toBe('exists')
+    expect(await store.put('large/one', chunks)).toBe('exists')
+    const start = 40 * 1024 * 1024
+    expect((await store.getRange('large/one', start, start + 5))?.[0]).toBe(40)
+    expect(await store.size('large/one')).toBe(chunks.reduce((sum, { length }) => sum + length, 0))
+  })
+
+  test('refuses keys, buckets and names that it does not know, in words', async () => {
+    const wrongSecret = async () => ({ ...testKeys, secretAccessKey: 'another' })
+    const { url } = server
+    await expect(testStore(testBucket({ url, keys: wrongSecret })).get('a')).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('SignatureDoesNotMatch'),
+    })
+    await expect(testStore(testBucket({ url, bucket: 'nowhere' })).get('a')).rejects.toMatchObject({
+      message: expect.stringContaining('NoSuchBucket'),
+    })
+  })
+})
