@@ -68,7 +68,9 @@ export interface ColumnChunk {
   /** First byte of its first page, the dictionary included. */
   readonly start: number
   readonly storedBytes: number
-  /** Where they are told and there are no nulls. */
+  /** Where it is told. */
+  readonly nulls?: number
+  /** Of the values that are no nulls, where they are told. */
   readonly bounds?: Bounds
 }
 
@@ -269,7 +271,7 @@ function columnChunk(thrift: ThriftReader): ColumnChunk {
 
 function chunkMetadata(thrift: ThriftReader): ColumnChunk {
   let [physical, codec, values, storedBytes, dataAt, dictionaryAt] = [-1, -1, -1, -1, -1, 0]
-  let bounds: Bounds | undefined
+  let stated: Pick<ColumnChunk, 'nulls' | 'bounds'> = {}
   thrift.struct((id) => {
     if (id === 1) physical = thrift.integer()
     else if (id === 4) codec = thrift.integer()
@@ -277,17 +279,17 @@ function chunkMetadata(thrift: ThriftReader): ColumnChunk {
     else if (id === 7) storedBytes = thrift.integer()
     else if (id === 9) dataAt = thrift.integer()
     else if (id === 11) dictionaryAt = thrift.integer()
-    else if (id === 12) bounds = statistics(thrift)
+    else if (id === 12) stated = statistics(thrift)
     else return false
     return true
   })
   // Some writers say 0 where there is no dictionary; some, a place behind the data, which then has none either.
   const start = dictionaryAt > 0 && dictionaryAt < dataAt ? dictionaryAt : dataAt
   if (values < 0) return damaged('has a column that does not say how many values it has')
-  return { physical, codec, values, start, storedBytes, ...(bounds && { bounds }) }
+  return { physical, codec, values, start, storedBytes, ...stated }
 }
 
-function statistics(thrift: ThriftReader): Bounds | undefined {
+function statistics(thrift: ThriftReader): Pick<ColumnChunk, 'nulls' | 'bounds'> {
   let nulls: number | undefined
   let [min, max]: (Uint8Array | undefined)[] = []
   thrift.struct((id) => {
@@ -297,5 +299,6 @@ function statistics(thrift: ThriftReader): Bounds | undefined {
     else return false
     return true
   })
-  return nulls === 0 && min !== undefined && max !== undefined ? { min, max } : undefined
+  const bounds = min !== undefined && max !== undefined && { bounds: { min, max } }
+  return { ...(nulls !== undefined && { nulls }), ...bounds }
 }

@@ -4,7 +4,7 @@
 
 import { decodeUtf8 } from '../lib/bytes.ts'
 import { damaged } from './refusals.ts'
-import { thriftTypes as types } from './thrift.ts'
+import { type EncodedValue, thriftTypes as types } from './thrift.ts'
 
 const maxDepth = 24
 const endsEarly = 'ends in the middle of its metadata'
@@ -95,6 +95,13 @@ export class ThriftReader {
   /** Passes over the value of the field or the item at hand. */
   skipValue(): void {
     this.skip(this.type)
+  }
+
+  /** The value of the field at hand as it is encoded, and its type. */
+  encodedValue(): EncodedValue {
+    const { type, at } = this
+    this.skip(type)
+    return { type, bytes: this.bytes.subarray(at, this.at) }
   }
 
   private skip(type: number): void {

@@ -32,6 +32,12 @@ export function varintBytes(value: number): number[] {
   return out
 }
 
+/** A value of a field; a boolean is all in its type. */
+export interface EncodedValue {
+  readonly type: number
+  readonly bytes: Uint8Array
+}
+
 /** One Thrift structure after the other. Fields go in ascending order of their ids. Integers are safe integers. */
 export class ThriftWriter {
   private readonly out = new ByteBuffer(256)
@@ -90,6 +96,17 @@ export class ThriftWriter {
   texts(field: number, items: readonly string[]): void {
     this.listHeader(field, thriftTypes.binary, items.length)
     for (const item of items) this.blob(utf8(item))
+  }
+
+  encoded(field: number, { type, bytes }: EncodedValue): void {
+    this.header(field, type)
+    this.out.raw(bytes)
+  }
+
+  /** A list of structures, each with its end. */
+  encodedStructs(field: number, items: readonly Uint8Array[]): void {
+    this.listHeader(field, thriftTypes.struct, items.length)
+    for (const item of items) this.out.raw(item)
   }
 
   /** Ends the structure and takes its bytes; the writer starts anew. */

@@ -3,9 +3,9 @@
 // one row group: a dictionary page (where it pays) and one data page of version 1.
 // Source: Apache Parquet, parquet.thrift; file properties as in docs of Open Data Fabric, "Data slices".
 
-import { batchBytes, concatColumns, sliceBatch } from '../arrow/columns.ts'
+import { concatColumns, joinedBytes, slicePieces } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { concatBytes, freeBytes, utf8 } from '../lib/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
 import type { Bounds } from './footer.ts'
@@ -56,41 +56,41 @@ export function encodeSlice(options: SliceOptions, batches: readonly RecordBatch
   }
 }
 
-/** Rows of one row group: for each column its pieces, in order. Who joins them takes them out: a row group is large. */
-export interface RowGroupRows {
+/** Rows in pieces: for each column its own, in order. Who joins those of a row group takes them out: it is large. */
+export interface PiecedRows {
   readonly rows: number
   readonly columns: Column[][]
 }
 
 /** Cuts rows that come in order into row groups; where batches end matters only where bytes end a group. */
 export class RowGroupCut {
-  private pending: RecordBatch[] = []
+  private pending: PiecedRows[] = []
   private rows = 0
   private bytes = 0;
 
   /** The groups that end in this batch. */
-  *add(batch: RecordBatch): Generator<RowGroupRows, void> {
+  *add(batch: PiecedRows): Generator<PiecedRows, void> {
     let from = 0
     while (from < batch.rows) {
       const to = Math.min(batch.rows, from + rowGroupRows - this.rows)
-      const part = sliceBatch(batch, from, to)
-      this.pending.push(part)
-      this.rows += part.rows
-      this.bytes += batchBytes(part)
+      const columns = batch.columns.map((pieces) => slicePieces(pieces, from, to))
+      this.pending.push({ rows: to - from, columns })
+      this.rows += to - from
+      for (const pieces of columns) this.bytes += joinedBytes(pieces)
       if (this.rows === rowGroupRows || this.bytes >= rowGroupBytes) yield* this.rest()
       from = to
     }
   }
 
   /** What is left, if anything, as a group. */
-  *rest(): Generator<RowGroupRows, void> {
+  *rest(): Generator<PiecedRows, void> {
     const { pending, rows } = this
     const [first] = pending
     if (first === undefined) return
     this.pending = []
     this.rows = 0
     this.bytes = 0
-    yield { rows, columns: first.columns.map((_, i) => pending.map((batch) => must(batch.columns[i], 'a column'))) }
+    yield { rows, columns: first.columns.map((_, i) => pending.flatMap((batch) => must(batch.columns[i], 'a column'))) }
   }
 }
 
@@ -189,7 +189,8 @@ export class SliceWriter {
   /** Columns have the types of the fields, in their order. The batch must not change until the slice is written. */
   *add(batch: RecordBatch): Generator<void, void> {
     assert(batch.columns.length === this.file.leaves.length, 'a batch has a column for each field')
-    for (const group of this.cut.add(batch)) yield* this.writeRowGroup(group)
+    const pieced = { rows: batch.rows, columns: batch.columns.map((column) => [column]) }
+    for (const group of this.cut.add(pieced)) yield* this.writeRowGroup(group)
   }
 
   /** As `SliceFile.finish`. Ends the writer. */
@@ -198,7 +199,7 @@ export class SliceWriter {
     return this.file.finish(metadata)
   }
 
-  private *writeRowGroup({ rows, columns }: RowGroupRows): Generator<void, void> {
+  private *writeRowGroup({ rows, columns }: PiecedRows): Generator<void, void> {
     const chunks: ColumnChunk[] = []
     for (const leaf of this.file.leaves) {
       const column = concatColumns(columns.shift() ?? [])
@@ -250,7 +251,7 @@ function writeChunkMeta(
 /** Zstandard. */
 type Compress = (bytes: Uint8Array) => Uint8Array
 
-const codecs = { uncompressed: 0, zstd: 6 } as const
+export const codecs = { uncompressed: 0, zstd: 6 } as const
 
 /** A written chunk: its bytes, and what the footer says of it. Sizes include page headers. */
 export interface ColumnChunk {
@@ -311,6 +312,8 @@ export function* encodeColumn(
     }),
   )
   const parts = pages.flatMap((one) => one.parts)
+  // A page of texts is a copy of them.
+  if (used !== undefined && values.offsets !== undefined) for (const bytes of body) freeBytes(bytes)
   if (isLong || column.rows >= stepRows) yield
   return {
     parts,

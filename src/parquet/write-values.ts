@@ -2,6 +2,7 @@
 // Source: Apache Parquet, Encodings (PLAIN, RLE_DICTIONARY, RLE / bit-packing hybrid).
 
 import { bitAt, copyInOrder, setBit, viewed } from '../arrow/buffers.ts'
+import { typedView } from '../arrow/numbers.ts'
 import { copyRange } from '../lib/bytes.ts'
 import type { LeafValues } from './leaf.ts'
 import { varintBytes } from './thrift.ts'
@@ -92,12 +93,13 @@ function constantDictionary(leaf: LeafValues): Dictionary | undefined {
   const { validity, values, rows, nullCount, width } = leaf
   let first = 0
   while (validity !== undefined && !bitAt(validity, first)) first++
-  const start = first * width
+  const units = width < 4 ? values : typedView(Int32Array, values)
+  const count = width < 4 ? width : width / 4
   for (let row = first + 1; row < rows; row++) {
     if (validity !== undefined && !bitAt(validity, row)) continue
-    for (let i = 0; i < width; i++) if (values[row * width + i] !== values[start + i]) return undefined
+    for (let i = 0; i < count; i++) if (units[row * count + i] !== units[first * count + i]) return undefined
   }
-  const value = values.subarray(start, start + width)
+  const value = values.subarray(first * width, (first + 1) * width)
   const entries = { ...leaf, rows: 1, nullCount: 0, validity: undefined, values: value, levels: undefined }
   return { entries, indices: new Uint16Array(rows - nullCount) }
 }

@@ -1,0 +1,70 @@
+// What the options say of a node that is followed: read, and held against each other. Part of config.ts, which reads the
+// options.
+
+import { invalidOption } from './log-options.ts'
+import type { NodeError } from './model/errors.ts'
+
+/** Their rows in the options table. */
+export const followRows = [
+  {
+    name: 'follow',
+    type: 'list',
+    text: "datasets of the node that --store names to follow: account/dataset, 'account/*', '*', or the id of one",
+  },
+  {
+    name: 'follow-token',
+    type: 'text',
+    isSecret: true,
+    text: 'token for that node, for datasets that not everyone may read; better in the environment than in a flag',
+  },
+  { name: 'follow-rate', type: 'integer', default: 0, text: 'bytes a second to fetch from that node; 0: no bound' },
+] as const
+
+/** Which datasets of which node a replica follows. */
+export interface FollowOptions {
+  /** Its address, without a slash at the end. */
+  readonly url: string
+  readonly token: string | undefined
+  /** `*`, `account/*`, `account/dataset` or the id of a dataset; `*` stands for any letters of a name. */
+  readonly patterns: readonly string[]
+  /** Bytes a second; 0: as fast as they come. */
+  readonly rate: number
+}
+
+const patternForm = /^(?:\*|did:odf:fed01[0-9a-f]{64}|[A-Za-z0-9.*-]+\/[A-Za-z0-9.*-]+)$/
+
+/** The address that is given in place of a store's directory; undefined where it is one. Throws NodeError `InvalidParameter`. */
+export function addressOf(store: string | undefined): string | undefined {
+  if (store === undefined || !/^https?:\/\//.test(store)) return undefined
+  const url = URL.canParse(store) ? new URL(store) : undefined
+  if (url !== undefined && url.search === '' && url.hash === '' && url.username === '')
+    return url.href.replace(/\/$/, '')
+  throw invalidOption(`Option 'store' is '${store}'; expected a directory or the https:// address of a node.`)
+}
+
+/** Undefined without an address. Throws NodeError `InvalidParameter` where the options do not go together. */
+export function followOptions(
+  url: string | undefined,
+  values: ReadonlyMap<string, unknown>,
+): FollowOptions | undefined {
+  // parseValue has given each option the type that its row names.
+  const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
+  const patterns = list('follow')
+  if (url === undefined) {
+    if (patterns === undefined) return undefined
+    throw invalidOption("Option 'follow' needs a node to follow: --store https://node.example --roles replica.")
+  }
+  if (patterns === undefined || patterns.length === 0) throw noPattern('')
+  for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
+  if (list('roles')?.join(',') !== 'replica' || values.get('log') !== 'file') {
+    throw invalidOption("Option 'store' is the address of a node: that needs --roles replica, and no Kafka.")
+  }
+  const token = values.get('follow-token') as string | undefined // text by its row
+  return { url, token, patterns, rate: values.get('follow-rate') as number } // an integer by its row
+}
+
+function noPattern(pattern: string): NodeError {
+  return invalidOption(
+    `Option 'follow' is '${pattern}'; expected account/dataset, 'account/*', '*' or an id, with commas between.`,
+  )
+}

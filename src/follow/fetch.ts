@@ -1,0 +1,163 @@
+// Blocks of another node's chain, and what they name: fetched, held against hash, size and rows, and stored under their
+// hashes. Nothing of it is part of the copy before it is committed, and what is there already is not fetched again.
+
+import { logPositionOf } from '../chain/records.ts'
+import { sha3Hash } from '../ids/identifiers.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
+import type { Checkpoint, DatasetId, DataSlice, Hash, MetadataBlock } from '../model/events.ts'
+import { instantMs } from '../model/instant.ts'
+import { decodeBlock } from '../odf/block.ts'
+import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceCheck } from '../work/check-slice.ts'
+import type { WorkPool } from '../work/work-pool.ts'
+import type { Bound } from './bounds.ts'
+import type { CheckedBlock, FetchedBlock } from './local-chain.ts'
+import type { ObjectFolder, Origin } from './origin.ts'
+
+const blockBytesMost = 64 * 1024 * 1024
+/** A slice or checkpoint is in memory as a whole while it is checked. */
+const objectBytesMost = 1024 * 1024 * 1024
+/** Blocks so near to what is known are fetched one after the other; more have their hashes listed first. */
+const nearBlocks = 8
+/** Hashes of a chain that are held in memory. */
+const chainBlocksMost = 5_000_000
+
+export interface FetchDeps {
+  readonly origin: Origin
+  readonly store: ObjectStore
+  readonly work: WorkPool
+  /** Bytes of objects in memory, of all datasets. */
+  readonly room: Bound
+}
+
+/** Whose chain: its name at the origin now. */
+export interface Source {
+  readonly id: DatasetId
+  readonly alias: string
+}
+
+/** Fetches a block, unless it is stored. Throws ProofstreamError, HaltError `ChainBroken` where it is none. */
+export async function fetchBlock(
+  { origin, store }: FetchDeps,
+  { id, alias }: Source,
+  hash: Hash,
+): Promise<FetchedBlock> {
+  const key = blockKey(id, hash)
+  const stored = await store.get(key)
+  const isWhole = stored !== undefined && sha3Hash(stored) === hash
+  const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
+  const block = decoded(bytes, hash)
+  if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
+  return { hash, bytes, block }
+}
+
+function decoded(bytes: Uint8Array, hash: Hash): MetadataBlock {
+  try {
+    return decodeBlock(bytes).block
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new HaltError('ChainBroken', `block ${hash} cannot be read: ${error.message}`, error)
+  }
+}
+
+/**
+ * Hashes of the blocks from sequence `from` to the block `head`, oldest first, as the origin links or lists them: each is to
+ * be held against the rules. Throws as `fetchBlock`.
+ */
+export async function hashesSince(
+  deps: FetchDeps,
+  source: Source,
+  { head, from }: { readonly head: FetchedBlock; readonly from: number },
+): Promise<readonly Hash[]> {
+  const newestFirst: Hash[] = [head.hash]
+  const top = Number(head.block.sequenceNumber)
+  if (top - from >= chainBlocksMost) {
+    throw new HaltError('ChainBroken', `block ${head.hash} says that it is number ${top}: no chain is that long`)
+  }
+  let { block } = head
+  let isListed = top - from > nearBlocks
+  for (let at = top; at > from; at = top + 1 - newestFirst.length) {
+    const last = newestFirst.at(-1) ?? head.hash
+    const page = isListed ? await deps.origin.hashesBefore(source.alias, last, at) : undefined
+    if (page !== undefined) {
+      newestFirst.push(...page.slice(0, at - from))
+      continue
+    }
+    isListed = false
+    if (last !== head.hash) ({ block } = await fetchBlock(deps, source, last))
+    const before = block.prevBlockHash
+    if (before === undefined) throw new HaltError('ChainBroken', `block ${last}, number ${at}, links to none`)
+    newestFirst.push(before)
+  }
+  return newestFirst.reverse()
+}
+
+/**
+ * Fetches what a data block names, checks and stores it. Resolves with why rows could not be checked, if so. Throws
+ * ProofstreamError; HaltError `ChainBroken` where it is not what the block says.
+ */
+export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<string | undefined> {
+  const { event } = checked.block
+  if (event.kind !== 'AddData' && event.kind !== 'ExecuteTransform') return undefined
+  const { newData, newCheckpoint } = event
+  if (newCheckpoint !== undefined) await fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined)
+  if (newData === undefined) return undefined
+  return fetchObject(deps, source, 'data', newData, async (bytes) => {
+    const { faults, unread } = await checkRows(deps, checked, newData, bytes)
+    const [fault] = faults
+    if (fault === undefined) return unread
+    const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
+    throw new HaltError('ChainBroken', `${fault.message}${more}`)
+  })
+}
+
+async function fetchObject(
+  { origin, store, room }: FetchDeps,
+  { id, alias }: Source,
+  folder: Exclude<ObjectFolder, 'blocks'>,
+  { physicalHash: hash, size }: Checkpoint | DataSlice,
+  check: (bytes: Uint8Array) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const key = (folder === 'data' ? dataKey : checkpointKey)(id, hash)
+  const sizeBytes = Number(size)
+  if (sizeBytes > objectBytesMost) {
+    throw new HaltError('ChainBroken', `${folder}/${hash} has ${sizeBytes} bytes, more than a replica takes`)
+  }
+  // It was stored when it had been checked.
+  if ((await store.size(key)) === sizeBytes) return undefined
+  // It is there twice while a thread reads its rows.
+  return room.run(2 * sizeBytes, async () => {
+    const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
+    if (bytes.length !== sizeBytes) {
+      throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
+    }
+    const note = await check(bytes)
+    if ((await store.put(key, bytes)) === 'exists') await store.replace(key, bytes)
+    return note
+  })
+}
+
+function checkRows(
+  { work }: FetchDeps,
+  { block, state }: CheckedBlock,
+  slice: DataSlice,
+  bytes: Uint8Array,
+): Promise<SliceCheck> {
+  const { vocabulary, schema } = state
+  const isOwn = block.event.kind === 'AddData' && logPositionOf(block.event.newSourceState) !== undefined
+  const own = isOwn ? { own: { schema, blockTimeMs: instantMs(block.systemTime) } } : {}
+  const settings = { at: `block ${block.sequenceNumber}`, slice, vocabulary, ...own }
+  return work.run('slice', [bytes.slice()], { settings })
+}
+
+/** The dataset of a chain at a node that names none: what its first block says. Throws as `fetchBlock`. */
+export async function datasetOfChain(origin: Origin, alias: string, head: Hash): Promise<DatasetId> {
+  for (let hash = head, blocks = 0; blocks < chainBlocksMost; blocks++) {
+    const { event, prevBlockHash } = decoded(await origin.object(alias, 'blocks', hash, blockBytesMost), hash)
+    if (event.kind === 'Seed') return event.datasetId
+    if (prevBlockHash === undefined) break
+    hash = prevBlockHash
+  }
+  throw new HaltError('ChainBroken', `the chain of ${alias} does not begin with a Seed`)
+}
