@@ -57,8 +57,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const { log, partition } = deps
   const slice = plan.rows === 0 ? undefined : await buildSlice(plan, deps)
   const anchor = await deps.anchorAt(plan.next - 1)
-  const schemaEvents = schemaChange(plan)
-  const before = nextBlocks(tip, schemaEvents, plan.timeMs)
+  const before = nextBlocks(tip, [...(plan.events ?? []), ...schemaChange(plan)], plan.timeMs)
   const content = checkpointContent(plan, before.tip, deps)
   const bytes = encodeCheckpoint(content)
   const checkpoint = { hash: sha3Hash(bytes), bytes }

@@ -28,7 +28,7 @@ import {
   sameType,
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import { type ColumnChunk, RowGroupCut, type RowGroupRows, rowGroupRows, SliceFile } from '../parquet/write-slice.ts'
+import { type ColumnChunk, type PiecedRows, RowGroupCut, rowGroupRows, SliceFile } from '../parquet/write-slice.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { type ColumnWork, columnWork } from './column-work.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
@@ -77,6 +77,8 @@ const heldBytesMost = 8 * 1024 * 1024
 const sourcesPerTurn = 64
 const pieceRows = 8192
 const pieceBatches = 1024
+/** So many batches are joined once, with their row group; more would be small ones, which cost more than their rows. */
+const keptPiecesMost = 16
 const pieceBytes = 1024 * 1024
 const dayMs = 86_400_000
 const earliestMs = Date.parse('0000-01-01T00:00:00Z')
@@ -273,29 +275,32 @@ class SliceStream {
     if (this.#waiting.length === 0) return
     // So many bytes took their time to be decoded.
     if (this.#waitingBytes >= pieceBytes) await nextTurn()
-    const { rows, columns } = concatBatches(this.#waiting)
+    const batches = this.#waiting.length > keptPiecesMost ? [concatBatches(this.#waiting)] : this.#waiting
+    const rows = this.#waitingRows
     this.#waiting = []
     this.#waitingRows = 0
     this.#waitingBytes = 0
-    const [offset, operation, systemTime] = this.#fields
-    const full: RecordBatch = {
+    const [offset, operation, systemTime, ...others] = this.#fields
+    const full: PiecedRows = {
       rows,
       columns: [
-        int64RangeColumn(must(offset, 'an offset column').name, this.#plan.firstOffset + this.#rows, rows),
-        constantColumn(must(operation, 'an operation column'), 0, rows),
-        constantColumn(must(systemTime, 'a system-time column'), this.#plan.timeMs, rows),
-        ...columns,
+        [int64RangeColumn(must(offset, 'an offset column').name, this.#plan.firstOffset + this.#rows, rows)],
+        [constantColumn(must(operation, 'an operation column'), 0, rows)],
+        [constantColumn(must(systemTime, 'a system-time column'), this.#plan.timeMs, rows)],
+        ...others.map((_, i) => batches.map(({ columns }) => must(columns[i], 'a column'))),
       ],
     }
     this.#columns.see(full)
     this.#rows += rows
-    const latest = latestTime(must(columns[0], 'an event-time column'))
-    if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
+    for (const { columns } of batches) {
+      const latest = latestTime(must(columns[0], 'an event-time column'))
+      if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
+    }
     await nextTurn()
     for (const group of this.#cut.add(full)) await this.#encode(group)
   }
 
-  async #encode(group: RowGroupRows): Promise<void> {
+  async #encode(group: PiecedRows): Promise<void> {
     await this.#settle()
     const chunks = this.#columns.encode(group)
     // Its failure is met when it is waited for.

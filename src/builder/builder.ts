@@ -6,10 +6,12 @@ import type { Clock } from '../lib/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
-import { BuildTurns, NameIndex } from './committer.ts'
+import { BuildTurns } from './committer.ts'
+import { NameIndex } from './name-index.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { Packer } from './packer.ts'
 import { Partition, type PartitionDeps } from './partition.ts'
+import { Remover } from './remover.ts'
 import { declareLog } from './resume.ts'
 import { RowMemory } from './rows.ts'
 
@@ -87,7 +89,9 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const watch = new ClockWatch(clock)
   const hasJumped = (): boolean => watch.hasJumped()
   const packer = new Packer(deps)
-  const own = { names: new NameIndex(store), packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const remover = new Remover({ ...deps, mayRemove: () => !hasJumped() })
+  const names = new NameIndex(store, (id) => remover.deleted(id))
+  const own = { names, packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -104,6 +108,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
       // Handed back when the floors are written: who takes over begins there.
       await held.close()
       await packer.close()
+      await remover.close()
       leave.abort()
       await sharing
     },

@@ -1,27 +1,28 @@
 // Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
 // threads that share them out. The bytes are the same.
 
-import { concatColumns } from '../arrow/columns.ts'
+import { concatColumns, freeColumn } from '../arrow/columns.ts'
 import { ColumnHash } from '../arrow/logical-hash.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
-import type { Column, Field, RecordBatch } from '../model/schema.ts'
+import type { Column, Field } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
 import {
+  codecs,
   type ColumnChunk,
   encodeColumn,
+  type PiecedRows,
   rowGroupBytes,
   rowGroupRows,
-  type RowGroupRows,
 } from '../parquet/write-slice.ts'
 import type { Task, TaskThreads } from '../work/work-pool.ts'
 
 /** The columns of one slice. */
 export interface ColumnWork {
   /** Rows in order, before their row group. */
-  see(batch: RecordBatch): void
+  see(rows: PiecedRows): void
   /** A chunk for each column. */
-  encode(group: RowGroupRows): Promise<ColumnChunk[]>
+  encode(group: PiecedRows): Promise<ColumnChunk[]>
   /** The hash of each column over all rows. */
   digests(): Promise<Uint8Array[]>
   /** To be called once, however it went. */
@@ -54,17 +55,23 @@ class OwnColumns implements ColumnWork {
     this.#hashes = fields.map((field) => new ColumnHash(field))
   }
 
-  see({ columns }: RecordBatch): void {
-    for (const [place, hash] of this.#hashes.entries()) hash.update(must(columns[place], 'a column'))
+  see({ columns }: PiecedRows): void {
+    for (const [place, hash] of this.#hashes.entries()) {
+      for (const piece of must(columns[place], 'a column')) hash.update(piece)
+    }
   }
 
-  async encode({ columns }: RowGroupRows): Promise<ColumnChunk[]> {
+  async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
     const chunks: ColumnChunk[] = []
     for (const field of this.#fields) {
-      const steps = encodeColumn(parquetLeaf(field), concatColumns(columns.shift() ?? []), this.#compress)
+      const pieces = columns.shift() ?? []
+      const column = concatColumns(pieces)
+      const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
       let step = steps.next()
       for (; step.done !== true; step = steps.next()) await nextTurn()
       chunks.push(step.value)
+      // Pages that are not compressed may be views of the column.
+      if (pieces.length > 1 && step.value.codec !== codecs.uncompressed) freeColumn(column)
     }
     return chunks
   }
@@ -93,7 +100,7 @@ class SharedColumns implements ColumnWork {
     // Threads hash what they encode.
   }
 
-  async encode({ columns }: RowGroupRows): Promise<ColumnChunk[]> {
+  async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
     const shares = this.#tasks.map(() => new Map<number, Column>())
     this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
     for (const place of this.#fields.keys()) {

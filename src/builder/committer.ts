@@ -2,23 +2,24 @@
 // retried; a block that cannot be built halts its dataset; a dataset whose chain another builder has continued with other
 // bytes loses its plans, and its chain is read again.
 
-import type { NameRecord } from '../chain/records.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
-import type { MessageHeader } from '../log/messages.gen.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
+import type { CommitAnnouncement, MessageHeader } from '../log/messages.gen.ts'
+import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { headOfCommit, type PlacedCommit, writeHead } from '../store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listNames, putCommit, putName, readName } from '../store/records.ts'
+import { putName } from '../store/names.ts'
+import { putCommit, readCommit } from '../store/records.ts'
 import { buildCommit, type BuildDeps, type BuiltCommit } from './build-block.ts'
 import { type BlockPlan, planBytes } from './dataset-state.ts'
 import type { ChainTip } from './load-dataset.ts'
+import type { NameIndex } from './name-index.ts'
 import type { Packer } from './packer.ts'
 import { type BuildNotes, isFault, noted } from './poison.ts'
 
@@ -62,7 +63,7 @@ export const noTrace: TraceContext = { acceptedMs: undefined, traceparents: [] }
 
 /** `trace` and one message more. Of a large batch the last part counts: before it nothing is logged. */
 export function withMessage(trace: TraceContext, header: MessageHeader): TraceContext {
-  if (header.kind !== 'create' && header.kind !== 'rows') return trace
+  if (header.kind === 'abort' || header.kind === 'cut') return trace
   if (header.kind === 'rows' && header.part !== undefined && header.part.number !== header.part.count) return trace
   const { at, traceparent } = header
   const { acceptedMs = Date.parse(at), traceparents } = trace
@@ -145,27 +146,31 @@ export class Committer {
   }
 
   /**
-   * Writes head and announcement of a commit, maybe once more: its committer may have stopped before. Resolves with the
-   * dataset's alias; without one nothing is announced.
+   * Writes head and announcement of a commit, maybe once more: its committer may have stopped before; and of the last one
+   * that has followed it by then. Resolves with the dataset's alias; without one nothing is announced. `bytes` are those of
+   * its blocks, where they are at hand.
    */
-  async announce(id: DatasetId, { sequence, record }: PlacedCommit): Promise<string | undefined> {
+  async announce(id: DatasetId, commit: PlacedCommit, bytes?: readonly Uint8Array[]): Promise<string | undefined> {
     const { store, names, announcements } = this.#deps
-    const head = await writeHead(store, id, headOfCommit({ sequence, record }))
     const alias = await names.aliasOf(id)
-    if (alias === undefined) return undefined
-    const { blocks, log, partition, next } = record
-    await announcements.announce({
-      version: 1,
-      dataset: id,
-      alias,
-      sequence,
-      blocks,
-      head: head.hash,
-      headSequence: head.sequence,
-      log,
-      partition,
-      next,
-      earliestNextCutInMs: this.#deps.earliestNextCutInMs(id),
+    await writeHead(store, id, headOfCommit(commit), async (head) => {
+      const { sequence, record } = head.commit ?? commit
+      if (alias === undefined) return
+      const { blocks, log, partition, next } = record
+      const message: CommitAnnouncement = {
+        version: 1,
+        dataset: id,
+        alias,
+        sequence,
+        blocks,
+        head: head.hash,
+        headSequence: head.sequence,
+        log,
+        partition,
+        next,
+        earliestNextCutInMs: this.#deps.earliestNextCutInMs(id),
+      }
+      await announcements.announce(message, sequence === commit.sequence ? bytes : undefined)
     })
     return alias
   }
@@ -261,8 +266,18 @@ export class Committer {
     const { store, names, logger } = this.#deps
     const { id } = owner
     const { sequence } = plan
+    const change = plan.kind === 'data' ? plan.change : undefined
+    const last = built.tip.chain.length - 1
+    // Where the chain is longer by now there is nothing to claim a name for.
+    const isLate = change !== undefined && (await readCommit(store, id, sequence)) !== undefined
+    // A name that another took meanwhile: the message is judged again.
+    if (change !== undefined && !isLate && !(await names.claim(id, change, last))) {
+      if (owner.nextPlan === plan) owner.lose(plan.firstChange)
+      return
+    }
     const outcome = await storeCommit(store, { id, sequence }, built)
     if (outcome === 'lost') {
+      if (change !== undefined) await names.release(id, change, await readCommit(store, id, sequence), last)
       this.lostRaces++
       logger.warn({ dataset: id, sequence }, 'another builder committed other blocks; its chain stands')
       if (owner.nextPlan === plan) owner.lose(plan.firstChange)
@@ -274,7 +289,9 @@ export class Committer {
     } else if (built.name !== undefined) {
       names.add(built.name)
     }
-    const alias = await this.announce(id, { sequence, record: built.record })
+    if (change !== undefined) await names.change(id, change, { sequence: last, record: built.record })
+    const bytes = built.blocks.map((block) => block.bytes)
+    const alias = await this.announce(id, { sequence, record: built.record }, bytes)
     this.#deps.packer.committed(id, sequence, built.blocks.length)
     if (outcome !== 'refused') this.#observe(alias ?? id, plan, built)
     if (owner.nextPlan === plan) owner.committed(built.tip)
@@ -305,7 +322,7 @@ function blamesMessage({ reason }: HaltError): boolean {
 }
 
 /**
- * Puts a built commit: slice and checkpoint, blocks, then the commit record, which decides. `committed`: the chain has
+ * Puts a built commit: slice, checkpoint and blocks, then the commit record, which decides. `committed`: the chain has
  * these blocks, put by us or by another with the same bytes. `lost`: it has others. `refused`: committed, but the name
  * belongs to another dataset, so nobody will find it. Durable when it resolves. Throws what the store throws; may be
  * repeated.
@@ -316,11 +333,12 @@ async function storeCommit(
   built: BuiltCommit,
 ): Promise<'committed' | 'lost' | 'refused'> {
   const { slice, checkpoint, blocks, record, name } = built
+  // None of them is part of the chain before the commit: in whatever order they come, what is left of some is an orphan.
   await Promise.all([
     slice === undefined ? undefined : store.put(dataKey(at.id, slice.hash), slice.chunks),
     checkpoint === undefined ? undefined : store.put(checkpointKey(at.id, checkpoint.hash), checkpoint.bytes),
+    ...blocks.map(({ hash, bytes }) => store.put(blockKey(at.id, hash), bytes)),
   ])
-  await Promise.all(blocks.map(({ hash, bytes }) => store.put(blockKey(at.id, hash), bytes)))
   // mutant: deleted when the commit is unclear
   const claim = await putCommit(store, at, record)
   // mutant: a lost race is taken for won
@@ -328,68 +346,4 @@ async function storeCommit(
   if (name === undefined) return 'committed'
   const named = await putName(store, name)
   return named.outcome === 'won' || named.inForce.id === at.id ? 'committed' : 'refused'
-}
-
-/** What a builder needs of a name record. */
-export type KnownName = Pick<NameRecord, 'alias' | 'freshnessMs'>
-
-/** From a dataset's id to its name, for announcements and the pace: the name records of the store, each read once. */
-export class NameIndex {
-  readonly #store: ObjectStore
-  readonly #ofId = new Map<DatasetId, KnownName>()
-  readonly #known = new Set<string>()
-  #look: Promise<void> | undefined
-
-  constructor(store: ObjectStore) {
-    this.#store = store
-  }
-
-  /** The name, or undefined when none leads to the dataset. Throws what the store throws. */
-  async of(id: DatasetId): Promise<KnownName | undefined> {
-    // A look that is under way may have begun before the name was there.
-    if (!this.#ofId.has(id)) await this.#look
-    if (!this.#ofId.has(id)) await this.#lookAgain()
-    return this.#ofId.get(id)
-  }
-
-  /** Alias as written, or undefined when no name leads to the dataset. Throws what the store throws. */
-  async aliasOf(id: DatasetId): Promise<string | undefined> {
-    return (await this.of(id))?.alias
-  }
-
-  /** Callers that ask meanwhile share the look. */
-  #lookAgain(): Promise<void> {
-    this.#look ??= this.#readNew().finally(() => (this.#look = undefined))
-    return this.#look
-  }
-
-  async #readNew(): Promise<void> {
-    for (const folded of await listNames(this.#store)) {
-      if (this.#known.has(folded)) continue
-      const record = await readName(this.#store, folded).catch(damagedName)
-      if (record === 'damaged') this.#known.add(folded)
-      else if (record !== undefined) this.add(record)
-    }
-  }
-
-  /**
-   * True where `alias` is the name of another dataset than `id`: then nothing is built that nobody would find. Two may
-   * still build at once; the put of the name decides.
-   */
-  async isTaken(alias: string, id: DatasetId): Promise<boolean> {
-    const record = await readName(this.#store, alias).catch(damagedName)
-    return record !== undefined && record !== 'damaged' && record.id !== id
-  }
-
-  /** A name that is known to be in force. */
-  add({ id, alias, freshnessMs }: NameRecord): void {
-    this.#ofId.set(id, { alias, ...(freshnessMs === undefined ? {} : { freshnessMs }) })
-    this.#known.add(foldAscii(alias))
-  }
-}
-
-/** A damaged name leads to no dataset: it must not stop those of others. */
-function damagedName(error: unknown): 'damaged' {
-  if (error instanceof DecodeError) return 'damaged'
-  throw error
 }

@@ -13,7 +13,7 @@ import {
 } from '../chain/checkpoint.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { assert } from '../lib/assert.ts'
-import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { ChangeHeader, CreateHeader, DeleteHeader, RestoreHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { AddPushSource, DatasetId, Hash, MetadataEvent, SetVocab } from '../model/events.ts'
 import { type DataSchema, type DataType, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
 
@@ -57,6 +57,8 @@ export interface DatasetState {
   readonly writers: Map<string, number>
   readonly attempts: Map<string, OpenAttempt>
   readonly ids: IdMemory
+  /** Set while the dataset is deleted: it can be restored before this time, milliseconds since 1970 UTC. */
+  deletedUntilMs: number | undefined
   /** Absent while nothing calls for a cut. */
   open: OpenBlock | undefined
   /** First message that what is in no checkpoint yet needs: the first part of a large batch, say. */
@@ -85,13 +87,23 @@ export interface CreationPlan extends PlanBase {
 }
 
 /** What a checkpoint holds beside the hashes that only the builder of the block knows. */
-export type CheckpointPlan = Pick<CheckpointContent, 'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids'>
+export type CheckpointPlan = Pick<
+  CheckpointContent,
+  'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids' | 'deletedUntilMs'
+>
+
+/** A message that makes a block of its own and changes what the store says of the dataset beside its chain. */
+export type AnyChange = ChangeHeader | DeleteHeader | RestoreHeader
 
 export interface DataPlan extends PlanBase {
   readonly kind: 'data'
   readonly vocabulary: Vocabulary
   readonly schema: DataSchema | undefined
   readonly schemaChanged: boolean
+  /** What a change says, in blocks before that of the data. */
+  readonly events?: readonly MetadataEvent[]
+  /** The change that this block takes, for the record of the name. */
+  readonly change?: AnyChange
   readonly firstOffset: number
   readonly rows: number
   readonly sources: readonly RowSource[]
@@ -146,6 +158,7 @@ export function restoredState(facts: ChainFacts): DatasetState {
   return {
     ...same,
     moved: checkpoint?.moved ?? schemaSequence,
+    deletedUntilMs: checkpoint?.deletedUntilMs,
     nextCheckpoint: checkpoint === undefined ? 0 : checkpoint.number + 1,
     writers: new Map(checkpoint?.writers.map(({ writer, n }) => [writer, n])),
     attempts: new Map(checkpoint?.attempts.map((attempt) => [attemptKey(attempt), attempt])),
@@ -226,15 +239,31 @@ export function pushSource(schema: DataSchema | undefined): AddPushSource {
 export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
   const events: MetadataEvent[] = [{ kind: 'Seed', datasetId: header.dataset, datasetKind: 'Root' }]
   const { info, license, attachments, schema } = header
-  if (info?.description !== undefined || info?.keywords !== undefined) events.push({ kind: 'SetInfo', ...info })
-  if (license !== undefined) events.push({ kind: 'SetLicense', ...license })
-  if (attachments !== undefined && attachments.length > 0) {
-    events.push({ kind: 'SetAttachments', attachments: { kind: 'Embedded', items: attachments } })
-  }
+  // What says nothing is no event.
+  events.push(
+    ...descriptionEvents({
+      ...(info?.description === undefined && info?.keywords === undefined ? {} : { info }),
+      ...(license === undefined ? {} : { license }),
+      ...(attachments === undefined || attachments.length === 0 ? {} : { attachments }),
+    }),
+  )
   const vocabulary = setVocabulary(header)
   if (vocabulary !== undefined) events.push(vocabulary)
   if (schema !== undefined) events.push({ kind: 'SetDataSchema', schema })
   events.push(pushSource(schema))
+  return events
+}
+
+/** SetInfo?, SetLicense?, SetAttachments?: those that are given. */
+export function descriptionEvents(
+  said: Pick<CreateHeader, 'info' | 'license' | 'attachments'>,
+): readonly MetadataEvent[] {
+  const { info, license, attachments } = said
+  const events: MetadataEvent[] = []
+  if (info !== undefined) events.push({ kind: 'SetInfo', ...info })
+  if (license !== undefined) events.push({ kind: 'SetLicense', ...license })
+  if (attachments !== undefined)
+    events.push({ kind: 'SetAttachments', attachments: { kind: 'Embedded', items: attachments } })
   return events
 }
 

@@ -8,6 +8,7 @@ import { fixedLimits } from '../lib/limits.ts'
 import type { AbortHeader, BatchEntry, CreateHeader, Part, RowsHeader } from '../log/messages.gen.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { HaltError } from '../model/errors.ts'
+import type { MetadataEvent } from '../model/events.ts'
 import {
   attemptKey,
   type BlockPlan,
@@ -28,6 +29,8 @@ const writersKept = 64
 export interface FoldResult {
   readonly effect: 'dropped' | 'duplicate' | 'changed'
   readonly plan?: BlockPlan
+  /** The block of a change, after that. */
+  readonly changePlan?: DataPlan
   /** A caller waits for an outcome that the message brought. */
   readonly waits?: boolean
 }
@@ -92,13 +95,13 @@ export function foldCut(
 }
 
 /** Resends have no effect: a message counts only if its number is above the writer's last. */
-function isHeardFirst(state: DatasetState, message: { readonly writer: string; readonly n: number }): boolean {
+export function isHeardFirst(state: DatasetState, message: { readonly writer: string; readonly n: number }): boolean {
   // mutant: no memory of resends
   return message.n > (state.writers.get(message.writer) ?? -1)
 }
 
 /** Notes that a message took effect; `first` is the first message that its effect needs. */
-function hear(
+export function hear(
   state: DatasetState,
   message: { readonly writer: string; readonly n: number },
   position: number,
@@ -172,6 +175,7 @@ interface Judgement {
   readonly fit: Fit
 }
 
+export const deletedText = 'The dataset was deleted before this came to its turn.'
 const committed: Verdict = { kind: 'committed' }
 const duplicate: Verdict = { kind: 'duplicate' }
 
@@ -199,6 +203,7 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
     }
     // mutant: rejected rows are taken
     if (rejection !== undefined) return rejected('InvalidRequest', rejection)
+    if (state.deletedUntilMs !== undefined) return rejected('DatasetDeleted', deletedText)
     if (fault !== undefined) return rejected('MalformedBody', `The rows cannot be read: ${fault}.`)
     if (fit.kind === 'conflict') return rejected('SchemaConflict', `The rows do not fit the dataset: ${fit.reason}.`)
     if (batch.after !== undefined && hasMoved(state, batch.after, rows)) {
@@ -226,7 +231,7 @@ function payloadFault({ summary, batches }: WholeRows): string | undefined {
 }
 
 /** True when a block with rows or schema has ended above `after`, or rows are open (`rows` of this message too). */
-function hasMoved(state: DatasetState, after: number, rows: number): boolean {
+export function hasMoved(state: DatasetState, after: number, rows: number): boolean {
   return state.moved > after || rows > 0 || (state.open?.rows ?? 0) > 0
 }
 
@@ -239,14 +244,24 @@ function endFullBlock(
 ): BlockPlan | undefined {
   const { open, lastChange } = state
   if (open === undefined || lastChange === undefined || open.outcomes.length === 0) return undefined
-  const fits =
-    open.rows + judged.rows <= fixedLimits.blockRows.value &&
-    open.payloadBytes + whole.payloadBytes <= fixedLimits.blockBytes.value &&
-    open.outcomes.length + batches <= fixedLimits.blockBatches.value
-  return fits ? undefined : endBlock(state, { timeMs: open.latestAtMs, next: lastChange + 1 })
+  const rows = open.rows + judged.rows
+  const payloadBytes = open.payloadBytes + whole.payloadBytes
+  return fits(rows, payloadBytes, open.outcomes.length + batches)
+    ? undefined
+    : endBlock(state, { timeMs: open.latestAtMs, next: lastChange + 1 })
 }
 
-function openBlock(state: DatasetState): OpenBlock {
+function fits(rows: number, payloadBytes: number, batches: number): boolean {
+  const { blockRows, blockBytes, blockBatches } = fixedLimits
+  return rows <= blockRows.value && payloadBytes <= blockBytes.value && batches <= blockBatches.value
+}
+
+/** True when nothing more can come into the open block: to wait before it is cut gains nothing. */
+export function isFull({ rows, payloadBytes, outcomes }: OpenBlock): boolean {
+  return !fits(rows + 1, payloadBytes + 1, outcomes.length + 1)
+}
+
+export function openBlock(state: DatasetState): OpenBlock {
   state.open ??= {
     rows: 0,
     payloadBytes: 0,
@@ -309,14 +324,21 @@ function statusOf(
 /** SetDataSchema, AddPushSource, AddData where the schema changed; else AddData alone. */
 const blocksWithSchema = 3
 
-/** Ends the open block at `timeMs` (never below the last block's time) with `next` as the position read up to. */
-export function endBlock(state: DatasetState, end: { readonly timeMs: number; readonly next: number }): DataPlan {
+/**
+ * Ends the open block at `timeMs` (never below the last block's time) with `next` as the position read up to; `events`
+ * come before its data.
+ */
+export function endBlock(
+  state: DatasetState,
+  end: { readonly timeMs: number; readonly next: number },
+  events: readonly MetadataEvent[] = [],
+): DataPlan {
   const { open, firstChange } = state
   assert(open !== undefined && firstChange !== undefined, 'a block that ends is open')
   const timeMs = Math.max(end.timeMs, state.timeMs)
   const sequence = state.nextSequence
   const number = state.nextCheckpoint
-  state.nextSequence += open.schemaChanged ? blocksWithSchema : 1
+  state.nextSequence += events.length + (open.schemaChanged ? blocksWithSchema : 1)
   if (open.rows > 0) state.moved = state.nextSequence - 1
   state.nextCheckpoint++
   state.timeMs = timeMs
@@ -334,6 +356,7 @@ export function endBlock(state: DatasetState, end: { readonly timeMs: number; re
     vocabulary: state.vocabulary,
     schema: state.schema,
     schemaChanged: open.schemaChanged,
+    ...(events.length === 0 ? {} : { events }),
     firstOffset: state.nextOffset - open.rows,
     rows: open.rows,
     sources: open.sources,
@@ -345,6 +368,7 @@ export function endBlock(state: DatasetState, end: { readonly timeMs: number; re
       attempts: [...state.attempts.values()],
       writers: Array.from(state.writers, ([writer, n]) => ({ writer, n })),
       ids: endIdGroup(state.ids, number, timeMs),
+      ...(state.deletedUntilMs === undefined ? {} : { deletedUntilMs: state.deletedUntilMs }),
     },
   }
 }

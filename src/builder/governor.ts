@@ -174,7 +174,7 @@ export class Governor {
     }
   }
 
-  /** The log has to be kept for the open block of `dataset`: it is due now, whatever its pace. */
+  /** The open block of `dataset` is full, or the log has to be kept for it: it is due now, whatever its pace. */
   hurry(dataset: string, nowMs: number): void {
     const open = this.#open.get(dataset)
     if (open === undefined || open.repeatAtMs !== undefined) return

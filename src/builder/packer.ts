@@ -2,7 +2,7 @@
 // later the loose copies of it go, unless they are to be kept. What was to be done when the process ended is done with the
 // next range: packing takes up all that is not packed yet, and a sweep all that was packed long ago.
 
-import { packSpan } from '../chain/pack-span.ts'
+import { packSpan, sweepAfterMs } from '../chain/pack-span.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { DatasetId } from '../model/events.ts'
@@ -12,8 +12,6 @@ import { packChain } from '../store/write-pack.ts'
 
 /** Nobody waits for a pack, and blocks that are asked for most lie loose meanwhile. */
 const packAfterMs = 60 * 60 * 1000
-/** Longer than any statement that still reads what lies loose, and than any copying of a store that had begun before. */
-const sweepAfterMs = 24 * 60 * 60 * 1000
 /** Clocks of stores and timers are not as exact as that. */
 const laterMs = 60_000
 /** Between two packs of a chain that has many to make, so that packing never is what a process mainly does. */

@@ -223,7 +223,8 @@ export class Partition {
   }
 
   #ring(): void {
-    this.#wake.abort()
+    // A reason that is at hand: without one an error with its stack is made, for every row that opens a block.
+    this.#wake.abort('due')
     this.#wake = new AbortController()
   }
 

@@ -13,7 +13,7 @@ import { foldAscii } from '../model/names.ts'
 import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptionsFrom, newestLowWaterMark, putLog, readAdoption } from '../store/records.ts'
-import type { NameIndex } from './committer.ts'
+import type { NameIndex } from './name-index.ts'
 import { loadDataset, type LoadedDataset } from './load-dataset.ts'
 
 /** Declares the log, or checks that its declaration stands and that it is not given up. Throws HaltError `LogReplaced`. */
@@ -103,7 +103,9 @@ export async function openChain(from: ChainSource, id: DatasetId): Promise<Loade
   if (loaded === undefined) return undefined
   const { log: madeFrom } = loaded.commit.record
   if (madeFrom !== log.id) {
-    const alias = await names.aliasOf(id)
+    const name = await names.of(id)
+    // Its partition is a hash of the alias at birth.
+    const alias = name?.born ?? name?.alias
     return adoptChain(loaded, await adoptionsOf(store, madeFrom), { log: log.id, partition, alias })
   }
   try {
@@ -146,8 +148,8 @@ function isCreation(bytes: Uint8Array, id: string): boolean {
 }
 
 /**
- * `loaded` as a dataset of the log `to`, to which `adoptions` lead from the log of its last commit. `alias` is the
- * dataset's name. Throws HaltError `LogReplaced` when they lead elsewhere.
+ * `loaded` as a dataset of the log `to`, to which `adoptions` lead from the log of its last commit. `alias` is that of the
+ * dataset's birth. Throws HaltError `LogReplaced` when they lead elsewhere.
  */
 function adoptChain(
   loaded: LoadedDataset,

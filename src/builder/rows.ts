@@ -14,6 +14,7 @@ import type { DatasetId } from '../model/events.ts'
 import { innerType, type RecordBatch } from '../model/schema.ts'
 import { rejectionOf, type Rejects } from '../store/records.ts'
 import { attemptKey, type DatasetState, type PayloadSummary, type WholeRows } from './dataset-state.ts'
+import { foldChange, type Rejected } from './fold-change.ts'
 import { foldAbort, type FoldResult, foldRows, needsRows } from './fold.ts'
 
 const keptBytesMost = 32 * 1024 * 1024
@@ -155,15 +156,22 @@ export interface DatasetMessage {
 
 /**
  * Folds a message into its dataset. A rejection of a message covers all its batches; of a part, the whole large batch,
- * whose outcome stands at its last part. Throws HaltErrors `LogTruncated`, `LogReplaced` for parts that are gone.
+ * whose outcome stands at its last part. `refusal` is why a change is none, as the store says. Throws HaltErrors `LogTruncated`, `LogReplaced` for parts that are gone.
  */
 export async function foldMessage(
   source: MessageSource,
   state: DatasetState,
   { position, header, payload }: DatasetMessage,
+  refusal?: Rejected,
 ): Promise<FoldResult> {
   const { kept, rejects } = source
   const dataset = state.id
+  if (header.kind === 'change' || header.kind === 'delete' || header.kind === 'restore') {
+    const message = rejectionOf(rejects, dataset, [position])
+    const byOperator: Rejected | undefined =
+      message === undefined ? undefined : { kind: 'rejected', error: 'InvalidRequest', message }
+    return foldChange(state, { position, header, refusal: byOperator ?? refusal })
+  }
   if (header.kind === 'abort') {
     kept?.takeComing(attemptKey(header.attempt), [])
     return foldAbort(state, header, position)

@@ -7,14 +7,16 @@
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { CreateHeader, RowsHeader } from '../log/messages.gen.ts'
+import type { CreateHeader } from '../log/messages.gen.ts'
 import { DecodeError, HaltError, type HaltReason } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { PlacedCommit } from '../store/heads.ts'
-import { putName, rejectionOf, type Rejects } from '../store/records.ts'
+import { putName } from '../store/names.ts'
+import { rejectionOf, type Rejects } from '../store/records.ts'
 import { type Committer, noTrace, type PlanOwner, type TraceContext, withMessage } from './committer.ts'
 import { type BlockPlan, type DatasetState, firstNeeded, leastOf, nameRecordOf, stateBytes } from './dataset-state.ts'
-import { foldCreation, foldCut, type FoldResult } from './fold.ts'
+import { nameTaken } from './fold-change.ts'
+import { foldCreation, foldCut, type FoldResult, isFull } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type ChainTip, emptyTip, type LoadedDataset } from './load-dataset.ts'
 import { isFault } from './poison.ts'
@@ -82,6 +84,8 @@ export class DatasetWorker implements PlanOwner {
   #tip: ChainTip = emptyTip
   /** The commit that ended the chain when it was read: announced again when a message is met that it has taken. */
   #unannounced: PlacedCommit | undefined
+  /** The same, whether it is announced or not; undefined once this builder has committed. */
+  #lastRead: PlacedCommit | undefined
   /** Of the rows that are in no plan yet. */
   #trace: TraceContext = noTrace
   /** Plans not committed yet, the one in flight first. */
@@ -166,7 +170,8 @@ export class DatasetWorker implements PlanOwner {
   /** Takes an entry of a cut. Throws as `take`. */
   async takeCut(cut: { readonly position: number; readonly sequence: number; readonly timeMs: number }): Promise<void> {
     await this.#guard(cut.position, async () => {
-      const state = this.#demandState()
+      const state = await this.#knownState()
+      if (state === undefined) return
       if (cut.position < state.next) await this.#announceAgain()
       else await this.#after(foldCut(state, cut))
     })
@@ -177,6 +182,7 @@ export class DatasetWorker implements PlanOwner {
     assert(plan !== undefined, 'a plan was committed')
     this.#run.committer.forget([plan])
     this.#tip = tip
+    this.#lastRead = undefined
     if (this.#phase.name === 'committing' && this.#queue.length === 0) this.#enter({ name: 'following' })
   }
 
@@ -223,7 +229,9 @@ export class DatasetWorker implements PlanOwner {
       }
       if (!isRead) return
       const isListed = floor.halted.some(({ dataset }) => dataset === this.id)
-      await replay(Math.max(this.#state?.next ?? this.#run.position, isListed ? 0 : floor.position))
+      const next = this.#state?.next ?? this.#run.position
+      // The last message that the chain has may be a change that its committer did not finish.
+      await replay(isListed ? next : Math.max(next - 1, floor.position))
       // Meanwhile a plan may have lost a race, or a message have halted the dataset.
       if (this.phase === 'rebasing') this.#enter({ name: this.#queue.length > 0 ? 'committing' : 'following' })
     } catch (error) {
@@ -271,11 +279,21 @@ export class DatasetWorker implements PlanOwner {
 
   async #takeOwn(message: DatasetMessage): Promise<void> {
     const { position, header } = message
-    const state = this.#demandState()
-    if (position < state.next) return this.#announceAgain()
+    const state = await this.#knownState()
+    if (state === undefined) return
+    const { names, log, partition } = this.#run
+    const isChange = header.kind === 'change' || header.kind === 'delete' || header.kind === 'restore'
+    if (position < state.next) {
+      // Nobody goes on from a change before the store says it: only that of the last commit can be unfinished.
+      if (isChange) await names.finish(this.#tip.chain, header, { position, record: this.#lastRead?.record })
+      return this.#announceAgain()
+    }
+    const isNaming = header.kind === 'restore' || (header.kind === 'change' && state.deletedUntilMs === undefined)
+    const asked = isNaming ? header.alias : undefined
+    const isTaken = asked !== undefined && (await names.isTaken(asked, this.id, { log: log.id, partition, position }))
     let result: FoldResult
     try {
-      result = await foldMessage(this.#run, state, message)
+      result = await foldMessage(this.#run, state, message, isTaken ? nameTaken : undefined)
     } catch (error) {
       if (!isFault(error)) throw error
       if (!this.#takesMessages) return
@@ -284,7 +302,7 @@ export class DatasetWorker implements PlanOwner {
       const what = `message ${position} cannot be taken: ${String(error)}`
       return this.halt(new HaltError('PoisonBlock', what, error), position, position)
     }
-    await this.#after(result, header.kind === 'rows' ? { position, header } : undefined)
+    await this.#after(result, { position, header })
   }
 
   async #takeCreation(position: number, header: CreateHeader): Promise<void> {
@@ -299,7 +317,10 @@ export class DatasetWorker implements PlanOwner {
     }
     const rejection = rejectionOf(rejects, id, [position])
     if (rejection !== undefined) return logger.warn({ dataset: id, position }, rejection)
-    const created = (await names.isTaken(alias, id)) ? 'taken' : foldCreation(header, position)
+    if (await names.isDeleted(id)) return
+    const created = (await names.isTaken(alias, id, { log: log.id, partition, position }))
+      ? 'taken'
+      : foldCreation(header, position)
     if (created === undefined || created === 'taken') {
       const why = created === 'taken' ? 'its name belongs to another dataset' : 'its schema cannot be stored'
       return logger.warn({ dataset: id, position }, `a creation is dropped: ${why}`)
@@ -310,20 +331,31 @@ export class DatasetWorker implements PlanOwner {
   }
 
   async #after(
-    { plan, effect, waits = false }: FoldResult,
-    rows?: { readonly position: number; readonly header: RowsHeader },
+    { plan, changePlan, effect, waits = false }: FoldResult,
+    message?: Pick<DatasetMessage, 'position' | 'header'>,
   ): Promise<void> {
     const { clock, governor, onDue } = this.#run
     if (effect !== 'changed' || !this.#takesMessages) return
     const nowMs = clock.monotonicMs()
     if (plan !== undefined) governor.ended(this.id, nowMs)
-    if (this.#state?.open !== undefined && governor.opened(this.id, nowMs, waits)) onDue()
+    const open = this.#state?.open
+    if (open !== undefined) {
+      const isDueEarlier = governor.opened(this.id, nowMs, waits)
+      if (isFull(open)) governor.hurry(this.id, nowMs)
+      if (isDueEarlier || isFull(open)) onDue()
+    }
     // A message that ends a block by its size is in that block or in the next one.
-    const isInPlan = plan !== undefined && rows !== undefined && plan.next > rows.position
-    const ended = isInPlan ? withMessage(this.#trace, rows.header) : this.#trace
+    const isInPlan = plan !== undefined && message !== undefined && plan.next > message.position
+    const ended = isInPlan ? withMessage(this.#trace, message.header) : this.#trace
     if (plan !== undefined) this.#trace = noTrace
-    if (rows !== undefined && !isInPlan) this.#trace = withMessage(this.#trace, rows.header)
+    if (message !== undefined && !isInPlan) this.#trace = withMessage(this.#trace, message.header)
     if (plan !== undefined) await this.#enqueue(plan, ended)
+    if (changePlan === undefined || !this.#takesMessages) return
+    const set = changePlan.change?.kind === 'change' ? changePlan.change : undefined
+    if (set?.freshnessMs !== undefined) governor.setFreshness(this.id, set.freshnessMs || undefined)
+    const trace = this.#trace
+    this.#trace = noTrace
+    await this.#enqueue(changePlan, trace)
   }
 
   async #enqueue(plan: BlockPlan, trace: TraceContext): Promise<void> {
@@ -349,8 +381,9 @@ export class DatasetWorker implements PlanOwner {
       this.#state = loaded?.state
       this.#tip = loaded?.tip ?? emptyTip
       this.#unannounced = loaded?.commit
+      this.#lastRead = loaded?.commit
       if (loaded !== undefined)
-        this.#run.governor.setFreshness(this.id, (await this.#run.names.of(this.id))?.freshnessMs)
+        this.#run.governor.setFreshness(this.id, (await this.#run.names.reread(this.id))?.freshnessMs)
       return true
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
@@ -359,8 +392,9 @@ export class DatasetWorker implements PlanOwner {
     }
   }
 
-  #demandState(): DatasetState {
-    if (this.#state !== undefined) return this.#state
+  /** Undefined for a dataset that was deleted and removed. */
+  async #knownState(): Promise<DatasetState | undefined> {
+    if (this.#state !== undefined || (await this.#run.names.isDeleted(this.id))) return this.#state
     throw new HaltError('ChainRegressed', `dataset ${this.id} has messages in the log, but no chain in the store`)
   }
 }

@@ -1,31 +1,29 @@
 // What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
 // Everything here is derived from the store and may be dropped at any time.
 
-import { eventKinds, hashIn } from '../chain/pack-summary.ts'
-import type { AdoptionRecord, CommitRecord, NameRecord } from '../chain/records.ts'
+import { eventKinds, hashIn, type PackSummary } from '../chain/pack-summary.ts'
+import type { CommitRecord, Deletion, NameRecord } from '../chain/records.ts'
 import { type Clock, nextTurn } from '../lib/clock.ts'
+import { must } from '../lib/assert.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
-import { partitionOf } from '../log/partitions.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
+import { HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
-import { foldAscii } from '../model/names.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, PackGone, PackReader } from '../store/packs.ts'
-import { adoptionsFrom, listNames, listNumbers, readCommit, readName } from '../store/records.ts'
+import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
+import { listNumbers, readCommit } from '../store/records.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
+import { asBroken, HeldNames, isCurrent, whole } from './held-names.ts'
 
 const parallelReads = 64
 /** Blocks of a pack that are taken in within a few milliseconds. */
 const blocksAtOnce = 2_048
 const addDataKind = eventKinds.indexOf('AddData')
-/** How long a chain is taken for current where another process may have moved it. */
-const currentMs = 1_000
 
 /** A chain has new blocks: those from `fromSequence` to its head. */
 export interface Advance {
@@ -37,12 +35,8 @@ export class Catalog {
   readonly #store: ObjectStore
   readonly #logger: Logger
   readonly #clock: Clock | undefined
-  /** By folded alias, and by id. */
-  readonly #names = new Map<string, NameRecord>()
-  readonly #nameOfId = new Map<DatasetId, NameRecord>()
+  readonly #names: HeldNames
   readonly #chains: HeldChains
-  /** By log that names were made with: the adoptions that lead to the one that rows go to now. */
-  readonly #adoptions = new Map<string, readonly AdoptionRecord[]>()
   /** Work on one chain is one after the other. */
   readonly #turns = new Map<DatasetId, Promise<unknown>>()
   /** When a chain was last probed, by the monotonic clock. */
@@ -63,8 +57,15 @@ export class Catalog {
     this.#chains = new HeldChains(deps.bytesMost ?? limitTable.catalogBytes.value)
     this.#clock = deps.clock
     this.#logger = deps.logger
-    this.#unsubscribe = deps.announcements.subscribe((message) => {
-      this.#follow(message).catch((cause: unknown) => {
+    this.#names = new HeldNames({
+      ...deps,
+      onChange: (name) => {
+        const chain = this.#chains.peek(name.id)
+        if (chain !== undefined) chain.name = name
+      },
+    })
+    this.#unsubscribe = deps.announcements.subscribe((message, blocks) => {
+      this.#follow(message, blocks).catch((cause: unknown) => {
         this.#logger.error({ dataset: message.dataset, cause: String(cause) }, 'A committed block could not be read')
       })
     })
@@ -106,31 +107,39 @@ export class Catalog {
    * damaged.
    */
   async nameOf(alias: string): Promise<NameRecord | undefined> {
-    return this.#name(foldAscii(alias))
+    return this.#names.of(alias)
+  }
+
+  /** The name now of the dataset that was renamed from `alias`, which is free. Throws as `nameOf`. */
+  async renamed(alias: string): Promise<NameRecord | undefined> {
+    return this.#names.renamed(alias)
   }
 
   /** The name of the dataset with this DID, if its record is whole. */
   async nameOfId(id: DatasetId): Promise<NameRecord | undefined> {
-    if (!this.#nameOfId.has(id)) await this.#readAllNames()
-    return this.#nameOfId.get(id)
+    return this.#names.ofId(id)
+  }
+
+  /** When the dataset with this DID was deleted; undefined where it was not, or is restored. */
+  async deletionOf(id: DatasetId): Promise<Deletion | undefined> {
+    return this.#names.deletionOf(id)
   }
 
   /** The name of the dataset with this DID if the catalog holds it already; no IO. */
   heldName(id: DatasetId): NameRecord | undefined {
-    return this.#nameOfId.get(id)
+    return this.#names.heldOfId(id)
   }
 
   /** The dataset by alias if the catalog holds it already and need not probe it; no IO. */
   known(alias: string): DatasetChain | undefined {
-    const name = this.#names.get(foldAscii(alias))
+    const name = this.#names.heldNow(alias)
     const chain = name === undefined ? undefined : this.#chains.get(name.id)
     return chain !== undefined && this.#isCurrent(chain.name.id) ? chain : undefined
   }
 
   /** Every name in the store whose record is whole, sorted by folded alias. */
   async names(): Promise<readonly NameRecord[]> {
-    await this.#readAllNames()
-    return [...this.#names.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)
+    return this.#names.all()
   }
 
   /** Probes the store for commits after what is held. */
@@ -138,9 +147,13 @@ export class Catalog {
     await this.#inTurn(chain.name.id, () => this.#probe(chain))
   }
 
+  /** The name `alias` as the store has it now. Throws as `nameOf`. */
+  async rereadName(alias: string): Promise<NameRecord | undefined> {
+    return this.#names.reread(alias)
+  }
+
   #isCurrent(id: DatasetId): boolean {
-    if (this.#clock === undefined) return true
-    return this.#clock.monotonicMs() - (this.#probedMs.get(id) ?? Number.NEGATIVE_INFINITY) < currentMs
+    return isCurrent(this.#clock, this.#probedMs.get(id))
   }
 
   /** Refreshes a chain that may be out of date; callers that ask meanwhile share the probe. */
@@ -152,48 +165,33 @@ export class Catalog {
     return chain
   }
 
-  async #follow({ alias, dataset: id, headSequence }: CommitAnnouncement): Promise<void> {
+  async #follow(message: CommitAnnouncement, blocks: readonly Uint8Array[] | undefined): Promise<void> {
+    const { alias, dataset: id, sequence, headSequence } = message
     const held = this.#chains.peek(id)
-    if (held !== undefined) return this.#inTurn(id, () => this.#probe(held, { durableTo: headSequence }))
+    if (held !== undefined) await this.#inTurn(id, () => this.#takeIn(held, message, blocks))
+    // What brings no rows may have changed the name.
+    const rowsBefore = sequence === 0 ? 0 : held?.blocks.at(sequence - 1)?.rows
+    const isSame = held !== undefined && held.blocks.at(headSequence)?.rows !== rowsBefore
+    if (!isSame && this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
+    if (held !== undefined) return
     // Not asked for yet: it is read ahead, but never pushes out a chain that is in use.
     if (!this.#chains.hasRoomFor(headSequence + 1)) return
-    const name = await this.#name(foldAscii(alias))
+    const name = await this.#names.of(alias)
     const chain = name?.id === id ? await this.chainOf(name) : undefined
     // It was being read already when this was announced.
     if (chain !== undefined && chain.headSequence < headSequence) await this.refresh(chain)
   }
 
-  async #name(folded: string): Promise<NameRecord | undefined> {
-    const held = this.#names.get(folded)
-    if (held !== undefined) return held
-    const name = await whole(`the name record of ${folded} is damaged`, readName(this.#store, folded))
-    return name === undefined ? undefined : this.#remember(folded, await this.#nowOf(folded, name))
-  }
-
-  /** The name with the log and partition of now: those it was made with, unless that log was given up for another. */
-  async #nowOf(folded: string, name: NameRecord): Promise<NameRecord> {
-    const records =
-      this.#adoptions.get(name.log) ?? (await whole(`log ${name.log}`, adoptionsFrom(this.#store, name.log)))
-    this.#adoptions.set(name.log, records)
-    const last = records.at(-1)
-    return last === undefined ? name : { ...name, log: last.new, partition: partitionOf(folded, last.begin.length) }
-  }
-
-  #remember(folded: string, name: NameRecord): NameRecord {
-    this.#names.set(folded, name)
-    this.#nameOfId.set(name.id, name)
-    return name
-  }
-
-  async #readAllNames(): Promise<void> {
-    for (const alias of await listNames(this.#store)) {
-      try {
-        await this.#name(alias)
-      } catch (error) {
-        if (!(error instanceof HaltError)) throw error
-        this.#logger.error({ dataset: alias, cause: error.message }, 'A dataset is left out')
-      }
-    }
+  /** Adds the blocks that were announced as they are, if they are the next ones of the chain; else it is probed. */
+  async #takeIn(
+    chain: DatasetChain,
+    { blocks, sequence, headSequence }: CommitAnnouncement,
+    bytes: readonly Uint8Array[] | undefined,
+  ): Promise<void> {
+    const isNext = chain.headSequence + 1 === sequence && headSequence === chain.headSequence + blocks.length
+    if (bytes === undefined || !isNext) return this.#probe(chain, { durableTo: headSequence })
+    await this.#applyBlocks(chain, blocks, bytes)
+    this.#advanced(chain, sequence)
   }
 
   /** The chain behind a name. Throws HaltError `ChainBroken` when it cannot be read. */
@@ -209,6 +207,8 @@ export class Catalog {
       if (error instanceof PackGone) return this.#read(name)
       throw error
     })
+    // It may have changed meanwhile.
+    chain.name = this.#names.heldOfId(name.id) ?? name
     this.#chains.keep(chain)
     this.#tell({ chain, fromSequence: 0 })
     return chain
@@ -251,15 +251,12 @@ export class Catalog {
     const { id, alias } = chain.name
     const reader = new PackReader(this.#store)
     const packs = await listPacks(this.#store, id)
-    for (const pack of packs) {
+    for (const [number, pack] of packs.entries()) {
       const summary = await reader.summary(pack)
-      const named = new Map<number, MetadataBlock>()
-      const last = summary.block.kind.lastIndexOf(addDataKind)
-      for (let i = 0; i < summary.blocks; i++) {
-        if (summary.block.kind[i] === addDataKind && i !== last) continue
-        const hash = hashIn(summary.block.hash, i)
-        named.set(summary.sequence + i, openBlock(chain.name, hash, await reader.object(pack, 'blocks', hash)))
-      }
+      // The next one is read meanwhile; what is wrong with it is told when its turn comes.
+      const next = packs[number + 1]
+      if (next !== undefined) reader.summary(next).catch(() => {})
+      const named = await this.#namedBlocks(chain, pack, { reader, summary })
       for (let from = 0; from < summary.blocks; from += blocksAtOnce) {
         const to = Math.min(from + blocksAtOnce, summary.blocks)
         await whole(`a pack of ${alias} is damaged`, (async () => chain.applyPacked(summary, { from, to }, named))())
@@ -267,6 +264,27 @@ export class Catalog {
       }
     }
     return packs.at(-1)?.to ?? 0
+  }
+
+  /** The blocks of a pack that its summary does not tell all of, and the last one that brought rows, by number. */
+  async #namedBlocks(
+    { name }: DatasetChain,
+    pack: Pack,
+    { reader, summary }: { readonly reader: PackReader; readonly summary: PackSummary },
+  ): Promise<Map<number, MetadataBlock>> {
+    const wanted = new Map<Hash, number>()
+    const last = summary.block.kind.lastIndexOf(addDataKind)
+    for (let i = 0; i < summary.blocks; i++) {
+      if (summary.block.kind[i] === addDataKind && i !== last) continue
+      wanted.set(hashIn(summary.block.hash, i), summary.sequence + i)
+    }
+    const named = new Map<number, MetadataBlock>()
+    for await (const { hash, bytes } of reader.objects(pack, 'blocks', [...wanted.keys()])) {
+      named.set(must(wanted.get(hash), 'it was asked for'), openBlock(name, hash, bytes))
+      wanted.delete(hash)
+    }
+    for (const hash of wanted.keys()) openBlock(name, hash, undefined)
+    return named
   }
 
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
@@ -285,9 +303,8 @@ export class Catalog {
     if (blocks.length === 0) return probed()
     if (fromSequence + blocks.length - 1 > durableTo) await this.#store.makeDurable(commitsPrefix(chain.name.id))
     await this.#applyBlocks(chain, blocks)
-    this.#chains.grown(chain)
     probed()
-    if (tell) this.#tell({ chain, fromSequence })
+    if (tell) this.#advanced(chain, fromSequence)
   }
 
   /** The commits with these numbers. A failure waits until it is awaited. */
@@ -301,11 +318,16 @@ export class Catalog {
     return whole(`commit ${sequence} of ${name.alias} is damaged`, readCommit(this.#store, name.id, sequence))
   }
 
-  /** Adds blocks after checking them. Throws HaltError `ChainBroken`; the chain then ends before the one at fault. */
-  async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[]): Promise<void> {
+  /**
+   * Adds blocks after checking them; what is not among `bytes` is read. Throws HaltError `ChainBroken`; the chain then ends
+   * before the one at fault.
+   */
+  async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[], bytes?: readonly Uint8Array[]): Promise<void> {
+    const bytesOf = async (hash: Hash, index: number): Promise<Uint8Array | undefined> =>
+      bytes?.[index] ?? this.#store.get(blockKey(chain.name.id, hash))
     for (let at = 0; at < hashes.length; at += parallelReads) {
       const group = hashes.slice(at, at + parallelReads)
-      const stored = await Promise.all(group.map((hash) => this.#store.get(blockKey(chain.name.id, hash))))
+      const stored = await Promise.all(group.map((hash, index) => bytesOf(hash, at + index)))
       for (const [index, hash] of group.entries()) {
         try {
           chain.apply(hash, openBlock(chain.name, hash, stored[index]))
@@ -314,6 +336,11 @@ export class Catalog {
         }
       }
     }
+  }
+
+  #advanced(chain: DatasetChain, fromSequence: number): void {
+    this.#chains.grown(chain)
+    this.#tell({ chain, fromSequence })
   }
 
   #tell(advance: Advance): void {
@@ -330,19 +357,6 @@ export class Catalog {
     turn.then(clear, clear)
     return turn
   }
-}
-
-/** What `reading` gives. Throws HaltError `ChainBroken` with `fault` where bytes are not what they claim to be. */
-async function whole<T>(fault: string, reading: Promise<T>): Promise<T> {
-  try {
-    return await reading
-  } catch (error) {
-    throw asBroken(fault, error)
-  }
-}
-
-function asBroken(fault: string, error: unknown): unknown {
-  return error instanceof DecodeError ? new HaltError('ChainBroken', `${fault}: ${error.message}`, error) : error
 }
 
 function broken(what: string): HaltError {

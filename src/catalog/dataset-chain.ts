@@ -55,8 +55,8 @@ const aspectBytes = 120
 const bytesPerChar = 4
 
 export class DatasetChain {
-  /** With the log and the partition that rows go to now. */
-  readonly name: NameRecord
+  /** As it is now, with the log and the partition that rows go to now. */
+  name: NameRecord
   readonly #packed = new PackedBlocks()
   readonly blocks: PackedList<ChainBlock> = new PackedList(
     () => this.#packed.length,
@@ -128,6 +128,11 @@ export class DatasetChain {
     return this.#packed.timeMsAt(this.#packed.dataBlock(number))
   }
 
+  /** Rows of the blocks that were there at this time. */
+  rowsUntil(timeMs: number): number {
+    return this.#packed.rowsAt(this.#packed.firstIndex((sequence) => this.#packed.timeMsAt(sequence) > timeMs) - 1)
+  }
+
   /** The logs that the chain was read from, newest first. */
   *logSpans(): Generator<LogSpan> {
     for (let end = this.blocks.length; end > 0; ) {
@@ -143,6 +148,12 @@ export class DatasetChain {
     const { start, end } = span
     const sequence = this.#packed.firstIndex((at) => this.#packed.nextAt(at) > position, start, end)
     return sequence < end ? this.#packed.block(sequence) : undefined
+  }
+
+  /** Bytes of the newest checkpoint, if this is its hash. */
+  checkpointBytes(hash: Hash): number | undefined {
+    const { checkpoint } = this.#state
+    return checkpoint?.physicalHash === hash ? Number(checkpoint.size) : undefined
   }
 
   /** The checkpoint that holds as of block `sequence`; undefined when there is none, and in packs: there the block says it. */

@@ -10,7 +10,8 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import { eventToJson } from '../odf/odf-json.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import { readDeletion } from '../store/names.ts'
+import { hasFiles, type ObjectStore } from '../store/object-store.ts'
 import type { DatasetChain, DatasetView } from './dataset-chain.ts'
 
 const keyOf = { blocks: blockKey, data: dataKey, checkpoints: checkpointKey } as const
@@ -91,8 +92,12 @@ export class Objects {
     await check
   }
 
-  /** Checks the slices of `view`, or those of `run`. Throws HaltError `ChainBroken`. */
+  /**
+   * Checks the slices of `view`, or those of `run`. Those of a store elsewhere are checked when they become files
+   * (`store/slice-files.ts`). Throws HaltError `ChainBroken`; NodeError `DatasetDeleted` where they are being removed.
+   */
   async checkSlices(view: DatasetView, run: SliceRun = { from: 0, to: view.slices.length }): Promise<void> {
+    if (!hasFiles(this.#store)) return
     const { id, alias, slices } = view
     const whole = this.#wholeSlices.get(id) ?? 0
     for (let at = Math.max(run.from, whole); at < run.to; at += parallelChecks) {
@@ -103,23 +108,36 @@ export class Objects {
         ),
       )
       const failed = checks.find((check) => check.status === 'rejected')
-      if (failed !== undefined) throw failed.reason
+      if (failed === undefined) continue
+      await this.#demandThere(view)
+      throw failed.reason
     }
     if (run.from <= whole) this.#wholeSlices.set(id, Math.max(run.to, this.#wholeSlices.get(id) ?? 0))
   }
 
   /**
    * After `error` of a query over `views`: throws HaltError `ChainBroken` when the engine itself failed and a slice is
-   * no longer what it was, else `error` as it is.
+   * no longer what it was, NodeError `DatasetDeleted` where a dataset was deleted meanwhile, else `error` as it is.
    */
   async blame(error: unknown, views: readonly DatasetView[]): Promise<never> {
-    if (!(error instanceof NodeError) || error.kind !== 'Internal') throw error
+    const isFault = error instanceof NodeError ? error.kind === 'Internal' : error instanceof HaltError
+    if (!isFault) throw error
+    for (const view of views) await this.#demandThere(view)
     for (const { id, slices } of views) {
       this.#wholeSlices.delete(id)
       for (const { hash } of slices) this.#checks.delete(dataKey(id, hash))
     }
     for (const view of views) await this.checkSlices(view)
     throw error
+  }
+
+  async #demandThere({ id, alias }: DatasetView): Promise<void> {
+    const deletion = await readDeletion(this.#store, id)
+    if (deletion === undefined) return
+    throw new NodeError('DatasetDeleted', `The dataset '${alias}' was deleted at ${deletion.at}, while it was read.`, {
+      hint: 'What was read of it so far is no answer.',
+      extra: { deleted_at: deletion.at },
+    })
   }
 }
 

@@ -11,7 +11,6 @@ import {
   idsRemembered,
   olderIds,
 } from '../chain/checkpoint.ts'
-import type { NameRecord } from '../chain/records.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
@@ -163,7 +162,7 @@ class KnownIds {
         if (number < ids.next) reachesKnown = true
         else run.add(high, low, number)
       }
-      const content: CheckpointContent = await this.#checkpoints.read(chain.name, hash, take)
+      const content: CheckpointContent = await this.#checkpoints.read(chain, hash, take)
       runs.push(run)
       count += run.count
       const isAll = reachesKnown || count >= idsRemembered(head.timeMs - (oldestMs ?? head.timeMs))
@@ -207,13 +206,13 @@ class Checkpoints {
   /** The checkpoint of an AddData block, with the ids of the block alone. Throws HaltError `ChainBroken`. */
   async ofBlock(chain: DatasetChain, block: ChainBlock): Promise<CheckpointContent | undefined> {
     const hash = await this.hashOf(chain, block)
-    return hash === undefined ? undefined : this.#of(chain.name, hash)
+    return hash === undefined ? undefined : this.#of(chain, hash)
   }
 
-  #of(name: NameRecord, hash: Hash): Promise<CheckpointContent> {
+  #of(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
     const held = this.#held.get(hash)
     if (held !== undefined) return held
-    const reading = this.read(name, hash)
+    const reading = this.read(chain, hash)
     this.#held.set(hash, reading)
     reading.catch(() => this.#held.delete(hash))
     const oldest = this.#held.keys().next().value
@@ -222,12 +221,15 @@ class Checkpoints {
   }
 
   /** The same, read now; `takeId` is handed all ids that the checkpoint holds. Throws HaltError `ChainBroken`. */
-  async read({ id, alias }: NameRecord, hash: Hash, takeId?: TakeId): Promise<CheckpointContent> {
+  async read(chain: DatasetChain, hash: Hash, takeId?: TakeId): Promise<CheckpointContent> {
+    const { id, alias } = chain.name
+    const sizeBytes = chain.checkpointBytes(hash)
     const words = `checkpoint ${hash} of ${alias}`
     const scan = new CheckpointScan(takeId)
     const take = (piece: Uint8Array): void => scan.push(piece)
     try {
-      await readPieces(this.#store, { key: checkpointKey(id, hash), hash, words }, { pieceBytes, take })
+      const object = { key: checkpointKey(id, hash), hash, words, ...(sizeBytes !== undefined && { sizeBytes }) }
+      await readPieces(this.#store, object, { pieceBytes, take })
       return scan.finish()
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error

@@ -11,7 +11,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
 import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
-import { CommandFailure, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodes, note } from './failure.ts'
 import { textAt } from './json-values.ts'
 import { type HttpAnswer, problemFailure } from './problem.ts'
 
@@ -147,9 +147,25 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   }
   const answer = await exchange(url, options, { body: call.stream ?? bytes, sink: call.sink })
+  if (answer.status === 308) return await callRenamed(base, authorization, { call, location: answer.headers.location })
   const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
+}
+
+/** A dataset that has another name now is read under it; what changes something has to say the name that it means. */
+async function callRenamed(
+  base: URL,
+  authorization: Readonly<Record<string, string>>,
+  { call, location = '' }: { readonly call: Call; readonly location: string | undefined },
+): Promise<Answer> {
+  const [, name] = /^\/([\w.-]+\/[\w.-]+)/.exec(location) ?? []
+  const message = `The dataset has another name now: ${name ?? location}.`
+  if (name === undefined || (call.method ?? 'GET') !== 'GET') {
+    throw new CommandFailure(exitCodes.notFound, message, { hint: 'Use that name.' })
+  }
+  note(message)
+  return await callNode(base, authorization, { ...call, path: location, query: {} })
 }
 
 function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
@@ -221,7 +237,7 @@ function exchange(
 
 async function readAnswer(response: IncomingMessage, sink: Sink | undefined): Promise<HttpAnswer> {
   const { statusCode: status = 0, headers } = response
-  if (sink !== undefined && status < 400) {
+  if (sink !== undefined && status < 300) {
     await sink(response, headers)
     return { status, headers: { ...headers, ...response.trailers }, bytes: new Uint8Array() }
   }

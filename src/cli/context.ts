@@ -30,6 +30,8 @@ export interface CommandContext {
   readonly form: OutputForm
   /** `--output` where it names a file. */
   readonly file: { readonly path: string; readonly form: FileForm } | undefined
+  /** `--output` where it names a bundle. */
+  readonly bundle: string | undefined
   readonly entry: Entry
 }
 
@@ -40,21 +42,33 @@ export interface NodeOptions {
   readonly configFile: string | undefined
 }
 
+/**
+ * Makes commander's action of a command's code, which resolves to the exit code. `options` are of the type that the
+ * command declares, which commander has checked.
+ */
+export type Runner = <Options>(
+  code: (context: CommandContext, args: Args, options: Options) => Promise<number>,
+) => (...args: unknown[]) => Promise<void>
+
 export function outputOption(): Option {
   const forms = outputForms.join(', ')
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data: ${forms} (default: table on a terminal, ndjson elsewhere); or a file for rows, whose form its name tells: ${files}`,
+    `form of the data: ${forms} (default: table on a terminal, ndjson elsewhere); or a file for rows, whose form its name tells: ${files} (bundle: .tar)`,
   ).argParser(readOutput)
 }
 
 /** `--output` as read. */
-type Output = { readonly form: OutputForm } | { readonly path: string; readonly form: FileForm }
+type Output =
+  | { readonly form: OutputForm }
+  | { readonly path: string; readonly form: FileForm }
+  | { readonly bundle: string }
 
 function readOutput(text: string): Output {
   const form = outputForms.find((one) => one === text)
   if (form !== undefined) return { form }
+  if (/\.tar$/i.test(text)) return { bundle: text }
   const fileForm = fileFormOfPath(text)
   if (fileForm !== undefined) return { path: text, form: fileForm }
   const files = fileFormNames.map((name) => `.${name}`).join(', ')
@@ -76,13 +90,21 @@ export function contextOf(command: Command, entry: Entry): CommandContext {
   if (file !== undefined && !rowCommands.has(command.name())) {
     throw new CommandFailure(exitCodes.usage, `${command.name()} writes no files: -o takes ${outputForms.join(', ')}.`)
   }
-  const form = output === undefined || 'path' in output ? undefined : output.form
+  const bundle = output !== undefined && 'bundle' in output ? output.bundle : undefined
+  if (bundle !== undefined && command.name() !== 'bundle') {
+    throw new CommandFailure(
+      exitCodes.usage,
+      `${command.name()} writes no bundles: -o takes ${outputForms.join(', ')}.`,
+    )
+  }
+  const form = output === undefined || 'path' in output || 'bundle' in output ? undefined : output.form
   return {
     environment: entry.clientEnvironment(),
     server,
     tokenFile,
     form: form ?? (process.stdout.isTTY ? 'table' : 'ndjson'),
     file,
+    bundle,
     entry,
   }
 }

@@ -117,3 +117,8 @@ export function note(text: string): void {
 function paint(style: 'red' | 'cyan' | 'dim', text: string): string {
   return styleText(style, text, { stream: process.stderr })
 }
+
+/** How a person who started this program calls it: a checkout has no `proofstream` on the path. */
+export function ownProgram(): string {
+  return import.meta.url.endsWith('.ts') ? 'npx proofstream' : 'proofstream'
+}

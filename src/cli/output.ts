@@ -5,7 +5,7 @@
 import { JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } from '../index.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import type { OutputForm } from './context.ts'
-import { CommandFailure, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodes, note } from './failure.ts'
 
 export interface Rows {
   readonly columns: readonly string[]
@@ -13,10 +13,45 @@ export interface Rows {
   readonly rows: readonly (readonly JsonValue[])[]
 }
 
-/** Prints rows. Throws CommandFailure when two columns have one name and the form is keyed. */
+/**
+ * Prints rows; a table on a terminal no wider than it. Throws CommandFailure when two columns have one name and the form is
+ * keyed.
+ */
 export function printRows(form: OutputForm, data: Rows): void {
-  write(rowsText(form, data))
+  if (form !== 'table') return write(rowsText(form, data))
+  const { lines, leftOut } = tableLines(tableColumns(data), tableRows(data), process.stdout.columns)
+  write(linesText(lines))
+  if (leftOut > 0) note(`${leftOut === 1 ? '1 column does' : `${leftOut} columns do`} not fit; -o json shows all`)
 }
+
+/** The printer of rows that come in parts: it prints the names of columns first, and again when there are others. */
+export function rowPrinter(form: OutputForm): (data: Rows) => void {
+  let shown: Rows = { columns: [], rows: [] }
+  return (data) => {
+    if (data.rows.length === 0) return
+    const isNew = data.columns.join('\0') !== shown.columns.join('\0')
+    const before = isNew ? [] : shown.rows
+    if (form === 'ndjson' || form === 'json') write(keyedText('ndjson', keyedRows(data)))
+    else if (form === 'csv')
+      write(
+        csvText(data)
+          .split('\n')
+          .slice(isNew ? 0 : 1)
+          .join('\n'),
+      )
+    else {
+      // Rows that stand above make columns as wide as theirs.
+      const all = { columns: data.columns, rows: [...before, ...data.rows] }
+      const { lines } = tableLines(tableColumns(all), tableRows(all), process.stdout.columns || undefined)
+      write(linesText(isNew ? lines : lines.slice(headLines + before.length)))
+    }
+    shown = { columns: data.columns, rows: [...before, ...data.rows].slice(-rowsAbove) }
+  }
+}
+
+/** Lines of a table above its rows. */
+const headLines = 2
+const rowsAbove = 20
 
 /** Prints one object: members as lines in a table, nested ones as `a.b`. */
 export function printObject(form: OutputForm, object: JsonObject): void {
@@ -44,7 +79,7 @@ function write(text: string): void {
 export function rowsText(form: OutputForm, data: Rows): string {
   switch (form) {
     case 'table':
-      return tableText(data)
+      return linesText(tableLines(tableColumns(data), tableRows(data)).lines)
     case 'csv':
       return csvText(data)
     default:
@@ -90,13 +125,12 @@ function tableCell(value: JsonValue): string {
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : cellText(value)
 }
 
-function tableText({ columns, rows }: Rows): string {
-  const numeric = (at: number): boolean => rows.some((row) => row[at] instanceof JsonNumber)
-  const lines = tableLines(
-    columns.map((name, at) => ({ name, alignRight: numeric(at) })),
-    rows.map((row) => row.map(tableCell)),
-  )
-  return linesText(lines)
+function tableColumns({ columns, rows }: Rows): Column[] {
+  return columns.map((name, at) => ({ name, alignRight: rows.some((row) => row[at] instanceof JsonNumber) }))
+}
+
+function tableRows({ rows }: Rows): string[][] {
+  return rows.map((row) => row.map(tableCell))
 }
 
 /** The whole text of one object. */
@@ -157,19 +191,49 @@ function widthOf(run: string): number {
   return wide.test(run) ? 2 : 1
 }
 
-/** Lines of a table: header, rule, rows. Cells are cleaned and cut here. */
-export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
-  const cells = rows.map((row) => row.map((cell) => cut(cleanText(cell))))
-  const names = columns.map(({ name }) => cut(cleanText(name)))
-  const widths = names.map((name, at) =>
-    cells.reduce((width, row) => Math.max(width, displayWidth(row[at] ?? '')), displayWidth(name)),
+/**
+ * Lines of a table: header, rule, rows. Cells are cleaned and cut here. Where it is given how wide the table may be, wide
+ * columns are made narrower, and last ones that have no room even so are left out.
+ */
+export function tableLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  mostWidth = Number.POSITIVE_INFINITY,
+): { readonly lines: string[]; readonly leftOut: number } {
+  const cells = [columns.map(({ name }) => cleanText(name)), ...rows.map((row) => row.map((cell) => cleanText(cell)))]
+  const wanted = columns.map((_, at) =>
+    cells.reduce((width, row) => Math.max(width, Math.min(widestCell, displayWidth(row[at] ?? ''))), 0),
   )
+  const widths = fitWidths(wanted, mostWidth)
   const line = (row: readonly string[]): string =>
     widths
-      .map((width, at) => pad(row[at] ?? '', { width, right: columns[at]?.alignRight ?? false }))
-      .join(' │ ')
+      .map((width, at) => pad(cut(row[at] ?? '', width), { width, right: columns[at]?.alignRight ?? false }))
+      .join(separator)
       .trimEnd()
-  return [line(names), widths.map((width) => '─'.repeat(width)).join('─┼─'), ...cells.map(line)]
+  const [head = [], ...body] = cells
+  const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
+  return { lines: [line(head), rule, ...body.map(line)], leftOut: columns.length - widths.length }
+}
+
+const separator = ' │ '
+/** A cell that was cut shows at least so much. */
+const narrowest = 12
+
+function fitWidths(wanted: readonly number[], room: number): readonly number[] {
+  const capped = (most: number): number[] => wanted.map((width) => Math.min(width, most))
+  const sum = (all: readonly number[]): number => all.reduce((total, width) => total + width + separator.length, 0)
+  let most = widestCell
+  while (most > narrowest && sum(capped(most)) - separator.length > room) most--
+  const widths = capped(most)
+  let free = room + separator.length - sum(widths)
+  while (free < 0 && widths.length > 1) free += (widths.pop() ?? 0) + separator.length
+  // What columns that were left out had taken goes to the others.
+  for (const [at, width] of widths.entries()) {
+    const more = Math.min((wanted[at] ?? 0) - width, Math.max(0, free))
+    widths[at] = width + more
+    free -= more
+  }
+  return widths
 }
 
 /** Columns with two spaces between them and no rule; for what goes under an error. */
@@ -190,13 +254,13 @@ export function pairLines(pairs: readonly (readonly [name: string, value: string
   return pairs.map(([name, value]) => `${pad(name, { width, right: false })}  ${cleanText(value)}`.trimEnd())
 }
 
-function cut(text: string): string {
-  if (displayWidth(text) <= widestCell) return text
+function cut(text: string, most: number): string {
+  if (displayWidth(text) <= most) return text
   let out = ''
   let width = 0
   for (const character of text) {
     width += displayWidth(character)
-    if (width >= widestCell) break
+    if (width >= most) break
     out += character
   }
   return `${out}…`

@@ -3,9 +3,9 @@
 
 import { Command, CommanderError } from 'commander'
 import type { Format } from '../formats/format.ts'
-import { type CommandContext, contextOf, type Entry, outputOption } from './context.ts'
+import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
-import { addCommands, type Runner } from './tree.ts'
+import { addCommands } from './tree.ts'
 
 type CommandCode = (context: CommandContext) => Promise<number>
 

@@ -94,7 +94,8 @@ const newPool = (tasks: number): ThreadPool => new ThreadPool({ jobs: 0, queueLi
 const begin = (pool: ThreadPool, bytes: number): Task<'columns'>[] =>
   pool.begin('columns', schema.fields, { bytes, most: 9 })
 
-const pools = [1, 2, 4].map(newPool)
+// One of several is left to others.
+const pools = [1, 3, 5].map(newPool)
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 
 describe('a slice', () => {

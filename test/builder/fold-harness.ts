@@ -35,6 +35,7 @@ export class FoldHarness {
     const position = await this.log.append(0, [bytes])
     const result = await this.#fold(bytes, position)
     if (result.plan !== undefined) this.plans.push(result.plan)
+    if (result.changePlan !== undefined) this.plans.push(result.changePlan)
     return result
   }
 
@@ -76,6 +77,9 @@ export class FoldHarness {
           : foldCut(this.state, { position, timeMs, sequence: entry.sequence })
       }
       case 'abort':
+      case 'change':
+      case 'delete':
+      case 'restore':
       case 'rows':
         return foldMessage(this.source, this.state, { position, header, payload })
     }

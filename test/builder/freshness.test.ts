@@ -119,3 +119,19 @@ test('ends a sparse block early when so much has come behind it that a restart w
   await until('the log is let go of', () => (builder.status().partitions[0]?.floor ?? 0) > position)
   await builder.stop()
 })
+
+test('ends a full block at once, and no other', async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const dataset = datasetId('full')
+  const patient = { clock: fastClock(20), options: { openAgeMs: 1e9, waitAgeMs: 1e9, burstBlocks: 1 } }
+  const { builder, announced } = await start(log, openMemoryStore(), patient)
+  await log.append(0, [writer.create(dataset, 'acme/full'), writer.rows(dataset, [{ rows: 262_143 }])])
+  await until('almost a block is read', () => builder.openRows() === 262_143)
+  for (const sequence of [3, 4]) {
+    expect(announced.filter((one) => one.sequence >= sequence)).toEqual([])
+    await log.append(0, sequence === 3 ? [writer.rows(dataset, [{}])] : writer.parts(dataset, { rows: 262_144 }, 3))
+    await until('it is committed', () => announced.some((one) => one.sequence === sequence))
+  }
+  await builder.stop()
+})

@@ -128,9 +128,9 @@ test('a builder whose place was packed and swept meanwhile has lost, though noth
   const store = withPacks(loose)
   const stored: string[] = []
   const watched: ObjectStore = {
-    ...store,
+    ...loose,
     async put(key, bytes) {
-      const outcome = await store.put(key, bytes)
+      const outcome = await loose.put(key, bytes)
       if (outcome === 'stored') stored.push(key)
       return outcome
     },
@@ -145,7 +145,7 @@ test('a builder whose place was packed and swept meanwhile has lost, though noth
     },
   })
   // Its checkpoints name another compressor: its blocks are others.
-  const { builder } = await start(late, watched, { compressor: { ...compressor, name: 'another' } })
+  const { builder } = await start(late, withPacks(watched), { compressor: { ...compressor, name: 'another' } })
   await until('it waits for rows', () => isAsked)
   await buildAll(log, store)
   const head = await readHead(store, first)

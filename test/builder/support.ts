@@ -13,7 +13,14 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { type Announcements, openLocalAnnouncements } from '../../src/log/announcements.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
-import type { BatchEntry, CommitAnnouncement, CreateHeader, RowsHeader } from '../../src/log/messages.gen.ts'
+import type {
+  BatchEntry,
+  ChangeHeader,
+  CommitAnnouncement,
+  CreateHeader,
+  DeleteHeader,
+  RowsHeader,
+} from '../../src/log/messages.gen.ts'
 import { encodeMessage } from '../../src/log/messages.ts'
 import type { MetadataBlock } from '../../src/model/events.ts'
 import {
@@ -70,7 +77,7 @@ export function timeText(ms: number): string {
   return new Date(baseMs + ms).toISOString()
 }
 
-/** `rows` rows whose values count up from `first`; each third city is null. */
+/** `rows` rows whose values count up from `first`; each third city is null, and of devices there are a thousand. */
 export function rowsPayload(rows: number, first: number, fields: readonly Field[] = userFields): Uint8Array {
   return encodeArrowStream([eventTime, ...fields], [rowsBatch(rows, first, fields)])
 }
@@ -81,6 +88,7 @@ function rowsBatch(rows: number, first: number, fields: readonly Field[]): Recor
     for (let i = first; i < first + rows; i++) {
       if (field.name === 'event_time') builder.appendInt64(baseMs + i)
       else if (field.name === 'city' && i % 3 === 0) builder.appendNull()
+      else if (field.name === 'device') builder.appendInt64((i * 7919) % 1000)
       else if (field.type.kind === 'Option' && field.type.inner.kind === 'String')
         appendText(builder, `${field.name} ${i % 17}`)
       else builder.appendInt64(i)
@@ -206,6 +214,19 @@ export class TestWriter {
 
   abort(dataset: string, attempt: { writer: string; n: number }): Uint8Array {
     return encodeMessage({ kind: 'abort', ...this.#common(), dataset, attempt })
+  }
+
+  change(dataset: string, change: Partial<ChangeHeader>): Uint8Array {
+    return encodeMessage({ kind: 'change', ...this.#common(), dataset, id: batchId(`change ${++counter}`), ...change })
+  }
+
+  delete(dataset: string, more: Partial<DeleteHeader> = {}): Uint8Array {
+    const id = batchId(`change ${++counter}`)
+    return encodeMessage({ kind: 'delete', ...this.#common(), dataset, id, graceMs: 60_000, ...more })
+  }
+
+  restore(dataset: string, alias: string): Uint8Array {
+    return encodeMessage({ kind: 'restore', ...this.#common(), dataset, id: batchId(`change ${++counter}`), alias })
   }
 
   cut(entries: readonly { dataset: string; sequence: number }[], timeMs = this.atMs): Uint8Array {

@@ -12,6 +12,7 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { batchId, buildAll, datasetId, schemaOf, TestWriter, userFields } from '../builder/support.ts'
+import { announcement } from '../helpers/announcement.ts'
 
 const a = datasetId('a')
 const b = datasetId('b')
@@ -142,6 +143,42 @@ describe('a catalog', () => {
     await buildAll(log, store)
     await catalog.refresh(chain)
     expect([chain.headSequence, advances.length]).toEqual([5, 4])
+  })
+
+  test('reads nothing of a block that it is told of with its bytes, unless it has missed one before it', async () => {
+    const store = openMemoryStore()
+    const log = openMemoryLog()
+    const writer = new TestWriter('w')
+    const announcements = openLocalAnnouncements(silentLogger)
+    let reads = 0
+    const counting = Object.create(store) as ObjectStore // every other member is the store's own
+    counting.get = async (key) => {
+      reads++
+      return store.get(key)
+    }
+    const catalog = catalogOf(counting, announcements)
+    const advances: number[] = []
+    catalog.onAdvance(({ chain, fromSequence }) => advances.push(fromSequence, chain.headSequence))
+    await log.append(0, [writer.create(a, 'acme/a')])
+    await buildAll(log, store)
+    const chain = await chainOf(catalog)
+    const commit = async (sequence: number, heard?: Announcements): Promise<void> => {
+      await log.append(0, [writer.rows(a, [{}]), writer.cut([{ dataset: a, sequence }])])
+      await buildAll(log, store, heard && { announcements: heard })
+    }
+    reads = 0
+    await commit(3, announcements)
+    expect([chain.headSequence, reads]).toEqual([3, 0])
+    await commit(4)
+    await commit(5, announcements)
+    await catalog.refresh(chain)
+    expect(chain.headSequence).toBe(5)
+    expect(advances).toEqual([0, 2, 3, 3, 4, 5])
+
+    const next = { ...announcement(6), dataset: a, alias: 'acme/a' }
+    await announcements.announce(next, [new Uint8Array(100)])
+    await catalog.refresh(chain)
+    expect(chain.headSequence).toBe(5)
   })
 
   test('reads a chain once for callers who ask at once', async () => {

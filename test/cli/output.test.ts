@@ -91,7 +91,7 @@ describe('rows', () => {
   })
 
   test('as a table are cut where a cell is very wide', () => {
-    const [, , line = ''] = tableLines([{ name: 'geometry', alignRight: false }], [['漢'.repeat(500)]])
+    const [, , line = ''] = tableLines([{ name: 'geometry', alignRight: false }], [['漢'.repeat(500)]]).lines
     expect(displayWidth(line)).toBeLessThanOrEqual(80)
     expect(line.endsWith('…')).toBe(true)
   })
@@ -120,6 +120,23 @@ describe('an object', () => {
 describe('text for the terminal', () => {
   test('is as wide as it is shown', () => {
     expect(['abc', 'é', 'é', '漢字', '👍', 'ｆ'].map(displayWidth)).toEqual([3, 1, 1, 4, 2, 2])
+  })
+
+  test('is never wider than the terminal, and says which columns are not there', () => {
+    const columns = ['id', 'a', 'b', 'c'].map((name) => ({ name, alignRight: false }))
+    const rows = [['1', 'x'.repeat(60), '漢'.repeat(30), 'y'.repeat(90)]]
+    for (let width = 2; width <= 300; width++) {
+      const { lines, leftOut } = tableLines(columns, rows, width)
+      expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(width)
+      expect(lines[0]?.split('│').length).toBe(4 - leftOut)
+    }
+    expect(tableLines(columns, rows, 80)).toMatchObject({ leftOut: 0 })
+    expect(tableLines(columns, rows, 20)).toMatchObject({ leftOut: 2 })
+    expect(tableLines(columns, rows, 300).lines[2]).toContain(
+      `${'x'.repeat(60)} │ ${'漢'.repeat(30)} │ ${'y'.repeat(79)}…`,
+    )
+    const many = Array.from({ length: 2000 }, (_, at) => ({ name: `column ${at}`, alignRight: false }))
+    expect(tableLines(many, [many.map(({ name }) => name)], 100).leftOut).toBeGreaterThan(1900)
   })
 
   test('keeps what it is asked to keep', () => {
@@ -153,6 +170,6 @@ describe('text for the terminal', () => {
     expect(text).toContain('commands that run here find it')
     expect(bannerLines(facts, 'elsewhere').join('\n')).toContain('PROOFSTREAM_DATA=./data')
     expect(bannerLines({ ...facts, roles: ['replica'] }, 'data').at(-1)).toMatch(/^Roles {6}replica$/)
-    expect(bannerLines(facts, 'data', 'npx proofstream').at(-1)).toContain('npx proofstream verify answer.json')
+    expect(bannerLines(facts, 'data', 'npx proofstream').at(-1)).toContain('npx proofstream query ')
   })
 })

@@ -1,4 +1,4 @@
-// `dataset create | list | show | log`.
+// `dataset create | list | show | set | rename | log`.
 
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
@@ -44,7 +44,7 @@ async function creationBody(options: CreateOptions): Promise<JsonObject> {
   }
   const info = objectOf({ description, keywords: keyword === undefined ? undefined : [...keyword] })
   return objectOf({
-    schema: schema === undefined ? columnsSchema(column) : await schemaFile(schema),
+    schema: schema === undefined ? columnsSchema(column) : await jsonFile('schema', schema),
     info: info.size === 0 ? undefined : info,
     visibility: options.private === true ? 'private' : undefined,
     freshness,
@@ -67,14 +67,65 @@ function columnsSchema(columns: readonly string[] | undefined): JsonValue | unde
   return objectOf({ fields })
 }
 
-async function schemaFile(file: string): Promise<JsonValue> {
+async function jsonFile(what: string, file: string): Promise<JsonValue> {
   const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
   try {
     return parseJson(bytes)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandFailure(exitCodes.refused, `The schema in ${file} is not JSON: ${reason}.`, { cause })
+    throw new CommandFailure(exitCodes.refused, `The ${what} in ${file} is not JSON: ${reason}.`, { cause })
   }
+}
+
+export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness' | 'sortBy'> {
+  readonly visibility?: string
+  /** File with a license in JSON (`-`: stdin). */
+  readonly license?: string
+  readonly attach?: readonly string[]
+}
+
+/** Changes what is given of a dataset. */
+export async function setDataset(context: CommandContext, [name = '']: Args, options: SetOptions): Promise<number> {
+  const { visibility, freshness, sortBy, description, keyword, license, attach } = options
+  const path = datasetPath(name)
+  const client = await openClient(context)
+  const isInfo = description !== undefined || keyword !== undefined
+  // The block holds all of it: what is not given stays.
+  const held = isInfo ? (await client.call({ path: `${path}/metadata`, query: { include: 'info' } })).json() : null
+  const info = objectOf({
+    description: description ?? memberAt(held, 'output', 'info', 'description'),
+    keywords: keyword === undefined ? memberAt(held, 'output', 'info', 'keywords') : [...keyword],
+  })
+  const files = (attach ?? []).map(async (file) => objectOf({ path: file, content: await readFile(file, 'utf8') }))
+  const items = await Promise.all(files)
+  const isUnsorted = sortBy?.length === 1 && sortBy[0] === 'none'
+  const json = objectOf({
+    visibility,
+    freshness: freshness === 'default' ? null : freshness,
+    layout: sortBy === undefined ? undefined : isUnsorted ? null : objectOf({ sortBy: [...sortBy] }),
+    info: isInfo ? info : undefined,
+    license: license === undefined ? undefined : await jsonFile('license', license),
+    attachments: attach === undefined ? undefined : objectOf({ kind: 'Embedded', items }),
+  })
+  if (json.size === 0) {
+    throw new CommandFailure(exitCodes.usage, 'There is nothing to change.', {
+      hint: 'For instance: --visibility private. proofstream dataset set --help lists what can be set.',
+    })
+  }
+  const changed = (await client.call({ method: 'PATCH', path, json })).json()
+  note(`changed dataset ${name}`)
+  if (changed instanceof Map) printObject(context.form, changed)
+  return exitCodes.done
+}
+
+/** Gives a dataset another name. */
+export async function renameDataset(context: CommandContext, [name = '', alias = '']: Args): Promise<number> {
+  const path = datasetPath(name)
+  const client = await openClient(context)
+  const renamed = (await client.call({ method: 'PATCH', path, json: objectOf({ alias }) })).json()
+  note(`renamed dataset ${name}: it is ${textAt(renamed, 'alias')} now`)
+  if (renamed instanceof Map) printObject(context.form, renamed)
+  return exitCodes.done
 }
 
 export interface ListOptions {

@@ -1,5 +1,6 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
 // `pack`: packs its long chains; `--sweep` then removes the loose copies of what is packed.
+// `replica evidence`: what a replica has kept of chains that became others at the node that it follows.
 // `chaos`: a node of this very program, on a new temporary directory, is killed again and again under load; then the
 // history of all callers and the store are judged.
 
@@ -13,6 +14,7 @@ import {
   type DatasetReport,
   type FsckProgress,
   type JsonValue,
+  replicaEvidence,
   sweepStore,
   systemClock,
 } from '../../index.ts'
@@ -147,4 +149,17 @@ type Findings = Pick<ChaosReport, 'verdicts' | 'problems'>
 
 function textsOf({ verdicts, problems }: Findings): string[] {
   return [...verdicts.map(({ kind, message }) => `${kind}  ${message}`), ...problems]
+}
+
+/** What was seen of chains that cannot be; with the bytes of the blocks as JSON alone. */
+export async function showEvidence(context: CommandContext, [dir]: Args): Promise<number> {
+  const breaches = await replicaEvidence(dir ?? context.environment.dataDir)
+  const rows = breaches.map(({ alias, dataset, kind, at, origin, reason, ours, theirs, blocks }): JsonValue => {
+    const place = (point: typeof ours): string => `${point.sequence} ${point.hash}`
+    const facts = { alias, kind, at, ours: place(ours), theirs: place(theirs), reason, dataset, origin }
+    if (context.form === 'table') return objectOf(facts)
+    return objectOf({ ...facts, blocks: blocks.map(({ hash, base64 }): JsonValue => objectOf({ hash, base64 })) })
+  })
+  printObjects(context.form, ['alias', 'kind', 'at', 'ours', 'theirs', 'reason'], rows)
+  return exitCodes.done
 }

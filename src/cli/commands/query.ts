@@ -11,6 +11,7 @@ import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts
 import { printRows, type Rows } from '../output.ts'
 import { save } from '../save.ts'
 import { targetOf } from './export.ts'
+import { follow } from './follow.ts'
 
 export interface QueryOptions {
   readonly limit?: number
@@ -107,10 +108,12 @@ export interface TailOptions {
   readonly skip?: number
   /** Hash of a block. */
   readonly at?: string
+  readonly follow?: boolean
 }
 
-/** The newest rows of a dataset. */
+/** The newest rows of a dataset; those that come, too, where they are followed. */
 export async function tail(context: CommandContext, [dataset = '']: Args, options: TailOptions): Promise<number> {
+  if (options.follow === true) return await follow(context, dataset, options.limit ?? 0)
   const path = `${datasetPath(dataset)}/tail`
   const client = await openClient(context)
   const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value))

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
-import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
@@ -46,11 +46,6 @@ type Facts = Pick<
   'url' | 'did' | 'version' | 'roles' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'
 >
 
-/** How a person who started this program calls it: a checkout has no `proofstream` on the path. */
-function ownProgram(): string {
-  return import.meta.url.endsWith('.ts') ? 'npx proofstream' : 'proofstream'
-}
-
 /**
  * At most 12 aligned lines: what runs, where, who may do what, what to do next. `clientDataDir`: where commands look
  * for the token.
@@ -80,8 +75,8 @@ export function bannerLines(node: Facts, clientDataDir: string, program = ownPro
   return [
     ...common,
     `${label('Token')}  ${node.tokenFile} (admin; ${finding})`,
-    `${label('Next')}  ${client} ingest me/lab readings.csv`,
+    `${label('Next')}  ${client} demo`,
+    `${label('')}  ${client} ingest me/lab readings.csv`,
     `${label('')}  ${client} query 'select count(*) from "me/lab"' --proof answer.json`,
-    `${label('')}  ${client} verify answer.json --offline`,
   ]
 }

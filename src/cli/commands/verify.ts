@@ -1,9 +1,10 @@
-// `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, and says in
-// sentences what was found and what was not looked at.
+// `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, or by running
+// it over the rows of a bundle, and says in sentences what was found and what was not looked at.
 
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
+import type { BundleFault } from '../../bundle/manifest.ts'
+import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
 import {
   explain,
   extentText,
@@ -12,15 +13,19 @@ import {
   type OfflineSuccess,
   verifyOffline,
 } from '../../verify.ts'
+import { cleanText } from '../../lib/clean-text.ts'
 import { openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
-import { printObject, printPairs } from '../output.ts'
+import { createStatusLine, printObject, printPairs, progressText } from '../output.ts'
+import { exitCodeOf } from '../problem.ts'
 
 export interface VerifyOptions {
   /** Hashes and signature only: no node is asked. */
   readonly offline?: boolean
+  /** The file is a bundle: no node is asked. */
+  readonly bundle?: boolean
   /** did:key that must have signed. */
   readonly signer?: string
 }
@@ -30,6 +35,7 @@ const maxDepth = 128
 
 /** Checks `file` (`-`: stdin). Throws CommandFailure when it is no proof, is wrong or cannot be checked. */
 export async function verify(context: CommandContext, [file = '']: Args, options: VerifyOptions): Promise<number> {
+  if (options.bundle === true) return await verifyBundled(context, file, options)
   const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
   const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
   if (!verdict.ok) {
@@ -51,6 +57,54 @@ export async function verify(context: CommandContext, [file = '']: Args, options
   return exitCodes.done
 }
 
+/** Checks a bundle, and runs its question again here, over the rows that it holds. Throws CommandFailure. */
+async function verifyBundled(context: CommandContext, file: string, options: VerifyOptions): Promise<number> {
+  if (options.offline === true || file === '-') {
+    const why =
+      file === '-' ? 'A bundle is a file, not stdin.' : '--bundle asks no node: --offline does not go with it.'
+    throw new CommandFailure(exitCodes.usage, why)
+  }
+  const { verifyBundle } = await import('../../verify-bundle.ts')
+  // Slices that were unpacked go when the process ends.
+  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
+  const status = createStatusLine()
+  const beganMs = systemClock.monotonicMs()
+  const found = await verifyBundle(file, {
+    limits: context.entry.loadConfig({}).limits,
+    ...(options.signer === undefined ? {} : { signer: options.signer }),
+    onProgress: (doneBytes, totalBytes) =>
+      status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),
+  }).finally(() => status.clear())
+  if (found.outcome === 'bundle') throw bundleFailure(found.fault, file)
+  const { verdict } = found
+  if (found.outcome === 'proof') {
+    print(context, verdict, undefined)
+    throw offlineFailure(found.verdict, file)
+  }
+  const { contents, rerun, failure } = found
+  const { rows, blocks, slices } = contents
+  const held = objectOf({ rows, blocks, slices, bytes: contents.bytes })
+  if (failure === undefined) {
+    print(context, verdict, { bundle: held, result: 'passed', answer: fromPlain(rerun ?? null) })
+    return exitCodes.done
+  }
+  const { kind, message, details } = failure.error
+  const exitCode = exitCodeOf(failure.status, kind)
+  const result = exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
+  print(context, verdict, { bundle: held, result, answer: null })
+  throw new CommandFailure(exitCode, message.replaceAll('this node', 'this program'), {
+    kind,
+    ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
+  })
+}
+
+/** Why a bundle cannot be used, or made, as a failure of the command. */
+export function bundleFailure({ outcome, sentence }: BundleFault, file: string): CommandFailure {
+  const about = outcome === 'failed' ? 'This is not to be trusted. ' : ''
+  const hint = `A bundle is what 'proofstream bundle PROOF' saves; is ${file} one?`
+  return new CommandFailure(outcomeCodes[outcome], cleanText(about + sentence), outcome === 'noBundle' ? { hint } : {})
+}
+
 /** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
 function proofOf(bytes: Uint8Array): Uint8Array {
   const saved = parseJson(bytes, { maxDepth })
@@ -63,7 +117,9 @@ function resultOf(error: unknown): 'failed' | 'absent' {
 }
 
 interface Reproduction {
-  readonly server: string
+  readonly server?: string
+  /** What a bundle holds, where it was run over that. */
+  readonly bundle?: JsonObject
   /** `absent`: the node could not do it. */
   readonly result: 'passed' | 'failed' | 'absent'
   readonly answer: JsonValue
@@ -91,6 +147,7 @@ function print(
       checks,
       commitment: verdict.ok ? new Map<string, JsonValue>(Object.entries(verdict.commitment)) : undefined,
       server: reproduction?.server,
+      bundle: reproduction?.bundle,
       engine: memberAt(answer, 'engine'),
       explanation: form === 'table' ? undefined : lines.map(({ about, text }) => objectOf({ about, text })),
     }),
@@ -138,13 +195,15 @@ function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof obje
   }
 }
 
-const outcomeCodes: Readonly<Record<OfflineFailure['outcome'], ExitCode>> = {
+const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFault['outcome'], ExitCode>> = {
   noProof: exitCodes.refused,
+  noBundle: exitCodes.refused,
   impossible: exitCodes.verificationImpossible,
   failed: exitCodes.verificationFailed,
 }
 
-function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
+/** Why a saved answer is not good, as a failure of the command. */
+export function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
   const { position } = verdict
   return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
     kind: verdict.kind,

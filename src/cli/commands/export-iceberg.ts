@@ -1,0 +1,126 @@
+// `export iceberg`: a dataset as the files of an Iceberg table, in a directory that engines open without a catalog: its slices
+// as they are, and metadata that names them there. What is there already is kept, so that a repeat fetches what is new; the
+// metadata appears last, when all that it names lies there.
+
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { pathToFileURL } from 'node:url'
+import { manifestName, manifestRuns } from '../../iceberg/manifests.ts'
+import { datasetPath, type NodeClient, openClient } from '../client.ts'
+import type { Args, CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
+import { itemsAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { createStatusLine, printObject } from '../output.ts'
+
+export interface ExportIcebergOptions {
+  /** Hash or sequence of a block. */
+  readonly asOf?: string
+  /** URI of the directory where engines will find it; default: where it is. */
+  readonly base?: string
+}
+
+/** Prints where the metadata is and what was fetched. Throws CommandFailure. */
+export async function exportIceberg(
+  context: CommandContext,
+  [dataset = '', dir = '']: Args,
+  { asOf, base }: ExportIcebergOptions,
+): Promise<number> {
+  const client = await openClient(context)
+  const path = datasetPath(dataset)
+  const [, account, name] = path.split('/')
+  const block = asOf === undefined ? '' : `@${encodeURIComponent(asOf)}`
+  const table = await client.call({ path: `/iceberg/v1/namespaces/${account}/tables/${name}${block}` })
+  const [, files = '', metadata = ''] =
+    /^s3:\/(\/.+)\/metadata\/(.+)$/.exec(textAt(table.json(), 'metadata-location') ?? '') ?? []
+  const target = {
+    client,
+    files,
+    dir: resolve(dir),
+    location: (base ?? pathToFileURL(resolve(dir)).href).replace(/\/+$/, ''),
+  }
+  const status = createStatusLine()
+  let [fetched, slices] = [0, 0]
+  try {
+    await mkdir(join(target.dir, 'metadata'), { recursive: true })
+    await mkdir(join(target.dir, 'data'), { recursive: true })
+    const names = metadataNames(itemsAt(table.json(), 'metadata', 'snapshots'))
+    for (const hash of await sliceHashes(
+      client,
+      path,
+      numberAt(table.json(), 'metadata', 'last-sequence-number') ?? 0,
+    )) {
+      status.show(`slice ${++slices}`)
+      if (await fetchFile(target, `data/${hash}.parquet`, { isKept: true })) fetched++
+    }
+    for (const file of [...names, metadata]) await fetchFile(target, `metadata/${file}`, { isKept: false })
+    await writeFile(join(target.dir, 'metadata', 'version-hint.text'), metadata.replace(/\D/g, ''))
+  } catch (error) {
+    throw unwritable(target.dir, error)
+  } finally {
+    status.clear()
+  }
+  printObject(context.form, objectOf({ metadata: join(target.dir, 'metadata', metadata), slices, fetched }))
+  return exitCodes.done
+}
+
+/** Lists of manifests, and what they name. */
+function metadataNames(snapshots: ReturnType<typeof itemsAt>): readonly string[] {
+  const names = new Set<string>()
+  for (const snapshot of snapshots) {
+    const files = Number(textAt(snapshot, 'summary', 'total-data-files'))
+    for (const run of manifestRuns(files - 1)) names.add(manifestName(run))
+  }
+  for (const snapshot of snapshots) names.add((textAt(snapshot, 'manifest-list') ?? '').replace(/^.*\//, ''))
+  return [...names]
+}
+
+/** Slices of the blocks up to `sequence`, newest first. */
+async function sliceHashes(client: NodeClient, path: string, sequence: number): Promise<readonly string[]> {
+  const hashes: string[] = []
+  for (let before: string | undefined; ; ) {
+    const page = (await client.call({ path: `${path}/blocks`, query: { limit: '1000', before } })).json()
+    for (const block of itemsAt(page, 'blocks')) {
+      const hash = textAt(block, 'event', 'newData', 'physicalHash')
+      if (hash !== undefined && (numberAt(block, 'sequence') ?? 0) <= sequence) hashes.push(hash)
+    }
+    before = textAt(page, 'next')
+    if (before === undefined) return hashes
+  }
+}
+
+interface Target {
+  readonly client: NodeClient
+  /** Path of the table's files at the node. */
+  readonly files: string
+  readonly dir: string
+  readonly location: string
+}
+
+/** Fetches a file of the table; it appears under its name when it is whole. False where it was there already. */
+async function fetchFile(
+  { client, files, dir, location }: Target,
+  name: string,
+  { isKept }: { readonly isKept: boolean },
+): Promise<boolean> {
+  const path = join(dir, name)
+  if (isKept && (await stat(path).catch(() => undefined)) !== undefined) return false
+  const part = `${path}.part-${process.pid}`
+  try {
+    await client.call({
+      path: `${files}/${name}`,
+      query: isKept ? {} : { location },
+      sink: async (body) => await pipeline(body, createWriteStream(part)),
+    })
+    await rename(part, path)
+    return true
+  } finally {
+    await rm(part, { force: true })
+  }
+}
+
+function unwritable(dir: string, cause: unknown): unknown {
+  if (cause instanceof CommandFailure) return cause
+  return new CommandFailure(exitCodes.environment, `${dir} cannot be written: ${failureOf(cause).message}`, { cause })
+}

@@ -1,0 +1,243 @@
+// The tree of commands, continued: those for who runs a node, with the options of a node as flags. Declarations only, as in
+// tree.ts.
+
+import { type Command, Option } from 'commander'
+import type { OptionRow } from '../index.ts'
+import type { ChaosOptions } from './commands/fsck.ts'
+import type { TokenOptions } from './commands/node-facts.ts'
+import { collect, type NodeOptions, type Runner, wholeNumber } from './context.ts'
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** The code of commands, loaded when one of them runs. */
+const code = {
+  backup: () => import('./commands/backup.ts'),
+  config: () => import('./commands/config.ts'),
+  demo: () => import('./commands/demo.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  facts: () => import('./commands/node-facts.ts'),
+  fsck: () => import('./commands/fsck.ts'),
+  log: () => import('./commands/log.ts'),
+  serve: () => import('./commands/serve.ts'),
+} as const
+
+/** `serve`, `config` and `doctor`, with a flag for each row of the options table. */
+export function addNodeCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const serve = program
+    .command('serve')
+    .description('run a node')
+    .option('--config <file>', 'JSON file with options by name, for those that are neither flag nor environment')
+  addRows(serve, table)
+    .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
+    .action(
+      runner<Values>(async (context, _, options) => (await code.serve()).serve(context, nodeOptionsOf(table, options))),
+    )
+  program
+    .command('demo')
+    .description('load real data into a running node, and say what to try with it')
+    .action(runner(async (context) => (await code.demo()).demo(context)))
+  withNodeOptions(program.command('config'), table)
+    .description('every option of a node, its value and where that comes from; takes the options of serve')
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await code.config()).showConfig(context, nodeOptionsOf(table, options)),
+      ),
+    )
+  withNodeOptions(program.command('doctor'), table)
+    .description(
+      'check machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
+    )
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await code.doctor()).doctor(context, nodeOptionsOf(table, options)),
+      ),
+    )
+}
+
+export function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
+  return addRows(command.option('--config <file>', 'JSON file with options by name, as of serve'), rows)
+}
+
+function addRows(command: Command, rows: readonly OptionRow[]): Command {
+  for (const row of rows) command.addOption(optionOf(row))
+  return command
+}
+
+const placeholders: Readonly<Record<OptionRow['type'], string>> = {
+  text: '<text>',
+  integer: '<number>',
+  boolean: '[true|false]',
+  list: '<a,b,…>',
+  'duration-ms': '<duration>',
+}
+
+/** The flag of a row. Its value is checked with those from environment and file, in one place: not here. */
+function optionOf(row: OptionRow): Option {
+  const placeholder = row.values === undefined ? placeholders[row.type] : `<${row.values.join('|')}>`
+  const unit = row.type === 'duration-ms' ? ' ms' : ''
+  const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
+  const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  return row.type === 'boolean' ? option.preset('true') : option
+}
+
+/** Values by option name, and the config file, from what commander has read. */
+export function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions {
+  const given = rows.map((row) => [row.name, options[optionOf(row).attributeName()]] as const)
+  const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  const { config } = options
+  return { flags, configFile: typeof config === 'string' ? config : undefined }
+}
+
+function backupRows(table: readonly OptionRow[]): readonly OptionRow[] {
+  return [...storeRows(table), ...table.filter(({ name }) => name === 'node-key')]
+}
+
+function logRows(table: readonly OptionRow[]): readonly OptionRow[] {
+  return table.filter(({ name }) => /^(?:log$|kafka-|topic-prefix$|partitions$)/.test(name))
+}
+
+/** The options that say where the store is. */
+export function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
+  return table.filter(({ name }) => /^(?:data$|store$|s3-)/.test(name))
+}
+
+const streamsCommands = {
+  check: 'check that the Kafka topics match their contracts (exit code 8 if not)',
+  diff: 'list the differences between the topics and their contracts',
+  apply: 'create missing topics and correct settings that differ; partitions and replicas stay as they are',
+} as const
+
+/** `streams check|diff|apply`, with those options of the table that say where Kafka is. */
+export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
+  const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
+  for (const action of ['check', 'diff', 'apply'] as const) {
+    withNodeOptions(streams.command(action), rows)
+      .description(streamsCommands[action])
+      .action(
+        runner<Values>(async (context, _, options) =>
+          (await code.config()).runStreams(context, action, nodeOptionsOf(rows, options)),
+        ),
+      )
+  }
+}
+
+/** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
+export function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const log = program.command('log').description('the logs of a store')
+  const adoptRows = table.filter(({ name }) => /^(?:data$|store$|kafka-|topic-prefix$|partitions$)/.test(name))
+  const adopt = log
+    .command('adopt <old> <new>')
+    .description(
+      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a log that is gone; no node may be running',
+    )
+    .option('--accept-loss', 'also give up what cannot be built')
+  withNodeOptions(adopt, adoptRows).action(
+    runner<Values>(async (context, [old = '', next = ''], options) => {
+      const acceptLoss = options['acceptLoss'] === true
+      const { adoptLog } = await code.log()
+      return adoptLog(context, { ...nodeOptionsOf(adoptRows, options), old, next, acceptLoss })
+    }),
+  )
+  const rows = storeRows(table)
+  const reject = log
+    .command('reject')
+    .description('let builders skip a message that cannot be read (LogDamaged); what was in it is lost')
+    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
+    .requiredOption('--reason <text>', 'stored with the rejection')
+    .option('--partition <number>', 'partition of the log', wholeNumber, 0)
+    .option('--log <id>', 'id of the log, where the store has several')
+  withNodeOptions(reject, rows).action(
+    runner<Values & { position: number; partition: number; reason: string; log?: string }>(
+      async (context, _, options) => {
+        const { position, partition, reason, log: id } = options
+        const what = { position, partition, reason, ...(id === undefined ? {} : { log: id }) }
+        return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), what })
+      },
+    ),
+  )
+}
+
+export function addTokenCommands(program: Command, runner: Runner): void {
+  const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
+  token
+    .command('create <name>')
+    .description('create a token; its text is shown once')
+    .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
+    .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
+    .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
+    .action(runner<TokenOptions>(async (...given) => (await code.facts()).createToken(...given)))
+  token
+    .command('list')
+    .description('list tokens, without their text')
+    .action(runner(async (context) => (await code.facts()).listTokens(context)))
+  token
+    .command('revoke <id>')
+    .description('revoke a token')
+    .action(runner(async (context, args) => (await code.facts()).revokeToken(context, args)))
+}
+
+export function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  program
+    .command('key')
+    .description('the keys of the node')
+    .command('show')
+    .description('keys with which the node signs')
+    .action(runner(async (context) => (await code.facts()).showKeys(context)))
+  program
+    .command('fsck [dir]')
+    .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
+    .option('--sweep', 'then remove chains without rows that no name leads to and that are a day old')
+    .action(runner<{ readonly sweep?: boolean }>(async (...given) => (await code.fsck()).fsck(...given)))
+  const rows = storeRows(table)
+  const pack = program
+    .command('pack [dataset]')
+    .description('pack chains of 256 blocks and more into few files; no node may be running (default: all datasets)')
+    .option(
+      '--sweep',
+      'then remove the loose files of what is packed; older releases cannot write to the store any more',
+    )
+  withNodeOptions(pack, rows).action(
+    runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
+      (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
+    ),
+  )
+  withNodeOptions(program.command('backup <dir>'), backupRows(table))
+    .description('copy all that is committed, and the key, to a directory; again: what is new; nodes may be running')
+    .action(
+      runner<Values>(async (context, [dir = ''], options) =>
+        (await code.backup()).backup(context, { ...nodeOptionsOf(backupRows(table), options), dir }),
+      ),
+    )
+  const restore = program
+    .command('restore <dir>')
+    .description('make a data directory out of a backup, and check it; its datasets go on in a new log')
+    .option('--same-log', 'go on in the log of before: only for a Kafka that is still there')
+  const restoreRows = [...backupRows(table), ...logRows(table)]
+  withNodeOptions(restore, restoreRows).action(
+    runner<Values & { readonly sameLog?: boolean }>(async (context, [dir = ''], options) => {
+      const { sameLog = false } = options
+      return (await code.backup()).restore(context, { ...nodeOptionsOf(restoreRows, options), dir, sameLog })
+    }),
+  )
+  program
+    .command('replica')
+    .description('what a replica of another node has seen of it')
+    .command('evidence [dir]')
+    .description('chains that became others at the node that is followed, with both hashes (default: PROOFSTREAM_DATA)')
+    .action(runner(async (context, args) => (await code.fsck()).showEvidence(context, args)))
+  program
+    .command('chaos')
+    .description('kill a node of its own again and again under load, and check that no promise breaks')
+    .option('--cycles <number>', 'how many times', wholeNumber, 20)
+    .option('--seed <number>', 'repeats the choices of a run', wholeNumber)
+    .addHelpText(
+      'after',
+      '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
+    )
+    .action(runner<ChaosOptions>(async (context, _, options) => (await code.fsck()).chaos(context, options)))
+  program
+    .command('version')
+    .description('version of this program (also --version)')
+    .action(runner(async (context) => (await code.facts()).showVersion(context)))
+}
