@@ -2,12 +2,15 @@
 // The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
+import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
+import { invalidOption, type KafkaConfig, kafkaConfig } from './log-options.ts'
 import { durationMs } from './lib/clock.ts'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
-import { isLoopback } from './lib/loopback.ts'
-import { NodeError } from './model/errors.ts'
+import { hostAndPort, isLoopback } from './lib/loopback.ts'
+import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
+import { type BucketConfig, bucketConfig, isBucketUrl } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -49,6 +52,33 @@ const kafkaOptions: readonly OptionRow[] = [
   },
 ]
 
+const bucketOptions: readonly OptionRow[] = [
+  {
+    name: 's3-endpoint',
+    type: 'text',
+    text: "address of the bucket's service, such as https://host:9000 (default: that of AWS or Google)",
+  },
+  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
+  {
+    name: 's3-path-style',
+    type: 'boolean',
+    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
+  },
+  {
+    name: 's3-condition',
+    type: 'text',
+    default: 'aws',
+    values: ['aws', 'gcs'],
+    text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
+  },
+  {
+    name: 's3-single-writer',
+    type: 'boolean',
+    default: false,
+    text: 'do without conditional writes; only where one process alone ever writes, since two would fork chains',
+  },
+]
+
 const fixedOptions: readonly OptionRow[] = [
   {
     name: 'data',
@@ -59,8 +89,9 @@ const fixedOptions: readonly OptionRow[] = [
   {
     name: 'store',
     type: 'text',
-    text: 'directory of the store, which processes with other roles share (default: <data>/store)',
+    text: 'directory of the store, or s3://bucket/prefix; processes with other roles share it (default: <data>/store); or the https:// address of a node: a replica alone then follows its datasets into <data>/store',
   },
+  ...bucketOptions,
   {
     name: 'roles',
     type: 'list',
@@ -107,6 +138,12 @@ const fixedOptions: readonly OptionRow[] = [
   },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
   {
+    name: 'delete-grace',
+    type: 'duration-ms',
+    default: 7 * 24 * 3_600_000,
+    text: 'how long a deleted dataset can be restored; then what the store has of it is removed',
+  },
+  {
     name: 'keep-loose',
     type: 'boolean',
     default: false,
@@ -120,6 +157,7 @@ const fixedOptions: readonly OptionRow[] = [
     text: 'where records are logged: segment files in the data directory, or Apache Kafka',
   },
   ...kafkaOptions,
+  ...followRows,
   {
     name: 'log-level',
     type: 'text',
@@ -138,25 +176,14 @@ const limitOptions: readonly OptionRow[] = Object.entries(limitTable).map(([name
 
 export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitOptions]
 
-/** How to reach Kafka. TLS texts are names of files. */
-export interface KafkaConfig {
-  readonly brokers: readonly string[]
-  readonly topicPrefix: string
-  readonly partitions: number
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined
-  readonly sasl:
-    | {
-        readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
-        readonly username: string
-        readonly password: string
-      }
-    | undefined
-}
-
 export interface Config {
   readonly dataDir: string
-  /** Absent for the one in the data directory. */
+  /** Absent for the one in the data directory, and for one in a bucket. */
   readonly storeDir: string | undefined
+  /** Absent for a store in a directory. */
+  readonly bucket: BucketConfig | undefined
+  /** The node whose datasets are copied into the store. */
+  readonly follow: FollowOptions | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]
   /** Absent for the file log. */
@@ -165,6 +192,7 @@ export interface Config {
   readonly listenPort: number
   readonly nodeKeyFile: string | undefined
   readonly anonymousRead: boolean
+  readonly deleteGraceMs: number
   readonly keepLoose: boolean
   readonly loopbackOnly: boolean
   readonly allowedHosts: readonly string[]
@@ -207,9 +235,9 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   const unknownIn = (values: RawValues): string | undefined =>
     Object.keys(values).find((name) => !optionTable.some((row) => row.name === name))
   const [flag, member] = [unknownIn(flags), unknownIn(file)]
-  if (flag !== undefined) throw invalid(`Unknown option '${flag}'.`)
+  if (flag !== undefined) throw invalidOption(`Unknown option '${flag}'.`)
   if (member !== undefined) {
-    throw invalid(
+    throw invalidOption(
       `The config file '${configFile}' names '${member}', which is no option; 'proofstream config' lists all.`,
     )
   }
@@ -249,19 +277,27 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   const text = (name: string): string => values.get(name) as string
   const number = (name: string): number => values.get(name) as number
   const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
-  const { host, port } = parseListen(text('listen'))
+  const listen = hostAndPort(text('listen'))
+  if (listen === undefined) throw invalidOption(`Option 'listen' is '${text('listen')}'; expected host:port.`)
+  const { host, port } = listen
   const loopbackOnly = isLoopback(host)
+  const store = values.get('store') as string | undefined // text by its row
+  const address = addressOf(store)
+  const isInBucket = store !== undefined && isBucketUrl(store)
   const limits = Object.fromEntries(
     (Object.keys(limitTable) as LimitName[]).map((name) => [name, number(`limit-${kebab(name)}`)]), // keys of the table
   ) as Record<LimitName, number> // built from every key of the table
   return {
     dataDir: text('data'),
-    storeDir: values.get('store') as string | undefined, // text by its row
+    storeDir: isInBucket || address !== undefined ? undefined : store,
+    bucket: isInBucket ? bucketConfig(values, keyEnvironment()) : undefined,
+    follow: followOptions(address, values),
     roles: rolesOf(list('roles') ?? [], text('log')),
     kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
     listenHost: host,
     listenPort: port,
     nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
+    deleteGraceMs: number('delete-grace'),
     keepLoose: values.get('keep-loose') === true,
     anonymousRead: (values.get('anonymous-read') as boolean | undefined) ?? loopbackOnly, // boolean by its row
     loopbackOnly,
@@ -280,57 +316,31 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   }
 }
 
+/** What the environment says of access keys; empty values count as absent. */
+function keyEnvironment(): BucketConfig['environment'] {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name, value]) => name.startsWith('AWS_') && value !== ''),
+  )
+}
+
 function rolesOf(named: readonly string[], log: string): readonly Role[] {
   const unknown = named.find((name) => !roles.some((role) => role === name))
   if (unknown !== undefined || named.length === 0) {
-    throw invalid(`Option 'roles' is '${named.join(',')}'; expected some of ${roles.join(', ')}.`)
+    throw invalidOption(`Option 'roles' is '${named.join(',')}'; expected some of ${roles.join(', ')}.`)
   }
   const has = roles.filter((role) => named.includes(role))
   if (log === 'file' && has.includes('gateway') !== has.includes('builder')) {
-    throw invalid(
+    throw invalidOption(
       `Option 'roles' is '${named.join(',')}', but one process has a file log: gateway and builder go together there.`,
     )
   }
   return has
 }
 
-function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {
-  // parseValue has given each option the type that its row names.
-  const text = (name: string): string | undefined => values.get(name) as string | undefined
-  const brokers = (values.get('kafka-brokers') as readonly string[] | undefined) ?? [] // a list by its row
-  if (brokers.length === 0) throw invalid("Option 'kafka-brokers' is not given; the kafka log needs it.")
-  for (const broker of brokers) {
-    const isAddress = /^[^\s:[\]]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/.test(broker)
-    if (!isAddress) throw invalid(`Option 'kafka-brokers' holds '${broker}'; expected host:port.`)
-  }
-  const partitions = values.get('partitions') as number // an integer by its row
-  if (partitions < 1 || partitions > 1000) throw invalid(`Option 'partitions' is '${partitions}'; expected 1 to 1000.`)
-  const topicPrefix = text('topic-prefix') ?? ''
-  if (!/^[A-Za-z0-9._-]{1,200}$/.test(topicPrefix)) {
-    throw invalid(`Option 'topic-prefix' is '${topicPrefix}'; expected letters, digits, '.', '_' and '-'.`)
-  }
-  const [ca, cert, key] = ['kafka-tls-ca', 'kafka-tls-cert', 'kafka-tls-key'].map(text)
-  if ((cert === undefined) !== (key === undefined)) {
-    throw invalid("Options 'kafka-tls-cert' and 'kafka-tls-key' belong together; only one is given.")
-  }
-  const files = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-  }
-  const wantsTls = (values.get('kafka-tls') as boolean | undefined) ?? Object.keys(files).length > 0 // boolean by its row
-  const [username, password] = [text('kafka-sasl-username'), text('kafka-sasl-password')]
-  if ((username === undefined) !== (password === undefined)) {
-    throw invalid("Options 'kafka-sasl-username' and 'kafka-sasl-password' belong together; only one is given.")
-  }
-  const mechanism = text('kafka-sasl-mechanism') as NonNullable<KafkaConfig['sasl']>['mechanism'] // checked against its values
-  const sasl = username === undefined || password === undefined ? undefined : { mechanism, username, password }
-  return { brokers, topicPrefix, partitions, tls: wantsTls ? files : undefined, sasl }
-}
-
 function parseValue(row: OptionRow, raw: unknown): OptionValue {
   const value = typeof raw === 'string' ? raw.trim() : raw
   const bad = (expected: string): NodeError =>
-    invalid(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
+    invalidOption(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
   switch (row.type) {
     case 'boolean':
       if (value === true || value === 'true') return true
@@ -364,28 +374,16 @@ function parseDuration(value: unknown, bad: (expected: string) => NodeError): nu
   return ms
 }
 
-function parseListen(text: string): { host: string; port: number } {
-  const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(\d{1,5})$/.exec(text)
-  const port = Number(match?.[2])
-  if (match === null || port > 65_535) throw invalid(`Option 'listen' is '${text}'; expected host:port.`)
-  const host = (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, '')
-  return { host: host === '' ? '127.0.0.1' : host, port }
-}
-
 function readConfigFile(path: string): RawValues {
   let parsed: unknown
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw invalid(`The config file '${path}' cannot be read as JSON.`, cause)
+    throw invalidOption(`The config file '${path}' cannot be read as JSON.`, cause)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw invalid(`The config file '${path}' is not a JSON object.`)
+    throw invalidOption(`The config file '${path}' is not a JSON object.`)
   return parsed as RawValues // an object by the line above
-}
-
-function invalid(message: string, cause?: unknown): NodeError {
-  return new NodeError('InvalidParameter', message, { hint: 'proofstream serve --help lists the options.', cause })
 }
 
 /** Version of the package, such as `0.1.0`. */

@@ -3,12 +3,15 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from './config.ts'
+import { type Config, loadConfig } from './config.ts'
+import type { Breach } from './follow/evidence.ts'
 import type { FsckOptions } from './fsck/fsck.ts'
 import type { DatasetReport, StoreReport } from './fsck/report.ts'
 import type { Logger } from './lib/logger.ts'
 import { NodeError } from './model/errors.ts'
 import type { RunningNode } from './node.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { isBucketUrl } from './store-options.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
 export type { PlainJson } from './json/json.ts'
@@ -22,6 +25,7 @@ export { DecodeError, HaltError, NodeError } from './model/errors.ts'
 export { JsonNumber } from './model/json.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
 export type { RunningNode } from './node.ts'
+export type { CopyProgress, CopyReport } from './store/copy-store.ts'
 export type { FsckOptions } from './fsck/fsck.ts'
 export type { DatasetReport, FsckProgress, Problem, StoreReport } from './fsck/report.ts'
 
@@ -39,13 +43,24 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, { openStore }] = await Promise.all([import('./fsck/fsck.ts'), import('./open-storage.ts')])
-  const store = await openStore(await storeRoot(dataDir), 'read')
+  const [{ fsck }, store] = await Promise.all([import('./fsck/fsck.ts'), openStoreOf(dataDir, 'read')])
   try {
     return await fsck(store, options)
   } finally {
     await store.close()
   }
+}
+
+/**
+ * What a replica with this data directory has kept of chains that became others at the node that it follows, oldest first.
+ * Throws DecodeError, what the file system throws.
+ */
+export async function replicaEvidence(dataDir: string): Promise<readonly Breach[]> {
+  const [{ readBreaches }, { dataPaths }] = await Promise.all([
+    import('./follow/evidence.ts'),
+    import('./store/layout.ts'),
+  ])
+  return readBreaches(dataPaths(dataDir).evidence)
 }
 
 /**
@@ -57,11 +72,7 @@ export async function sweepStore(
   report: StoreReport,
   nowMs: number,
 ): Promise<readonly DatasetReport[]> {
-  const [{ sweepable, sweep }, { openStore }] = await Promise.all([
-    import('./fsck/sweep.ts'),
-    import('./open-storage.ts'),
-  ])
-  const store = await openStore(await storeRoot(dataDir), 'write')
+  const [{ sweepable, sweep }, store] = await Promise.all([import('./fsck/sweep.ts'), openStoreOf(dataDir, 'write')])
   try {
     const swept = await sweepable(store, report, nowMs)
     for (const { id } of swept) await sweep(store, id)
@@ -69,6 +80,13 @@ export async function sweepStore(
   } finally {
     await store.close()
   }
+}
+
+/** Opens what `storeRoot` names, or the bucket of an s3:// URL, with the options that the environment has for it. */
+async function openStoreOf(dataDir: string, use: 'read' | 'write'): Promise<ObjectStore> {
+  const { openStore, openStoreThatIs } = await import('./open-storage.ts')
+  if (isBucketUrl(dataDir)) return openStoreThatIs(loadConfig({ store: dataDir }), use)
+  return openStore(await storeRoot(dataDir), use)
 }
 
 /** The store of a data directory, or the directory itself where it is a store. Throws NodeError `ObjectNotFound`. */

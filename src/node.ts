@@ -1,6 +1,6 @@
 // The composition root of a node: opens log, store and catalog, the roles that the process has, and the server.
 
-import { readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { TokenRegistry } from './access/tokens.ts'
@@ -12,10 +12,11 @@ import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
 import type { Engine } from './engine/engine.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
+import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
 import { createServer } from './http/server.ts'
-import { randomBytes, sha3256 } from './ids/native-crypto.ts'
+import { sha3256 } from './ids/native-crypto.ts'
 import { must } from './lib/assert.ts'
 import { toHex } from './lib/bytes.ts'
 import { systemClock } from './lib/clock.ts'
@@ -24,7 +25,7 @@ import type { Logger } from './lib/logger.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from './model/names.ts'
-import { closeAll, type OpenedLog, type Opening, openLog, openStore } from './open-storage.ts'
+import { closeAll, type OpenedLog, type Opening, openConfiguredStore, openLog } from './open-storage.ts'
 import { Health, SpaceWatch } from './ops/health.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
@@ -35,6 +36,7 @@ import {
   mergedFolder,
   openAnswerFiles,
   openBuilder,
+  openFollow,
   openGateway,
   openLogWatch,
   openMerged,
@@ -72,6 +74,8 @@ interface Parts extends Shared {
   readonly builder: Builder | undefined
   /** Of a gateway whose log deletes what is old. */
   readonly watch: LogWatch | undefined
+  /** Of a replica of another node. */
+  readonly follow: Follow | undefined
 }
 
 /** Starts a node; it is ready when this resolves. Throws NodeError, HaltError and what the file system throws. */
@@ -92,8 +96,9 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       ? await openBuilder(shared, { log: logOf(log), assignment: await assignmentOf(log, shared) })
       : undefined
     open.builder = builder
+    const follow = config.follow === undefined ? undefined : await openFollow(shared, config.follow)
     const watch = log.aging !== undefined && has(config, 'gateway') ? openLogWatch(shared, log.aging) : undefined
-    return await serve({ ...shared, opening, log, builder, watch }, failed)
+    return await serve({ ...shared, opening, log, builder, watch, follow }, failed)
   } catch (error) {
     await closeAll(opening.opened)
     throw error
@@ -113,16 +118,18 @@ class OpenRows {
   }
 }
 
-/** Opens store and catalog. A replica alone never writes to the store. */
+/** Opens store and catalog. A replica alone never writes to the store, unless it follows another node. */
 async function openShared(
   config: Config,
   { announcements }: OpenedLog,
   { opening, open }: { readonly opening: Opening; readonly open: OpenRows },
 ): Promise<Shared> {
-  const { logger, onFailure, opened } = opening
+  const { logger, opened } = opening
   const paths = dataPaths(config.dataDir, config.storeDir)
-  const isWriter = has(config, 'gateway') || has(config, 'builder')
-  const store = await openStore(paths.store, isWriter ? 'write' : 'read', onFailure)
+  const isWriter = has(config, 'gateway') || has(config, 'builder') || config.follow !== undefined
+  const metrics = new Metrics()
+  const onRequest = metrics.countStoreRequests()
+  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', { ...opening, onRequest })
   opened.push(() => store.close())
   // Only the commits of a file log are all made and announced in this process.
   const hearsAll = config.kafka === undefined && has(config, 'builder')
@@ -131,7 +138,6 @@ async function openShared(
   opened.push(async () => catalog.close())
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
-  const metrics = new Metrics()
   measureCatalog(metrics, catalog, () => systemClock.nowMs())
   return {
     config,
@@ -163,12 +169,15 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const { log } = parts.log
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
+  if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
   const objects = new Objects(store)
+  const files = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
-  // A process with this role alone has opened the store for reading only.
-  if (engine !== undefined && config.roles.length > 1) await putSigner(store, nodeKey.did)
+  // A process with this role alone has opened the store for reading only, unless it follows another node.
+  if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
+    await putSigner(store, nodeKey.did)
   const app = await createServer({
     signers: () => listSigners(store),
     facts: {
@@ -178,15 +187,16 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
     gateway,
+    origin: parts.follow?.url,
     replica: engine && {
       objects,
-      times: new SliceTimes(store, objects),
-      ...(await openMerged(parts)),
+      times: new SliceTimes(files, objects),
+      ...(await openMerged(parts, files)),
       engine,
       nodeKey,
       catalog,
       store,
-      files: openSliceFiles(parts),
+      files,
       answers,
       answerFiles: openAnswerFiles(parts),
       limits: config.limits,
@@ -202,6 +212,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     work,
     logger,
     anonymousRead: config.anonymousRead,
+    deleteGraceMs: config.deleteGraceMs,
     loopbackOnly: config.loopbackOnly,
     allowedHosts: config.allowedHosts,
     corsOrigins: config.corsOrigins,
@@ -247,7 +258,7 @@ async function serveGateway(parts: Parts, tokens: TokenRegistry): Promise<Gatewa
 
 /** What each role must have to be ready. */
 function createHealth(parts: Parts, engine: Engine | undefined): Health {
-  const { builder, store, log, watch } = parts
+  const { builder, store, log, watch, follow } = parts
   const health = new Health()
   if (builder !== undefined) {
     if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
@@ -266,12 +277,30 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   }
   if (watch !== undefined) health.add('retention', () => watch.fault())
   if (engine !== undefined) health.add('engine', () => engine.fault())
-  if (engine !== undefined && log.log === undefined) {
-    health.add('store', async () =>
-      (await store.list(logsPrefix)).length > 0 ? undefined : 'nothing has been written to the store yet',
-    )
+  if (follow !== undefined) {
+    health.add('follow', () => follow.notReady)
+    health.tell('follow', () => followFacts(follow))
+  } else if (engine !== undefined && log.log === undefined) {
+    let isWritten = false
+    health.add('store', async () => {
+      isWritten ||= (await store.list(logsPrefix)).length > 0
+      return isWritten ? undefined : 'nothing has been written to the store yet'
+    })
   }
   return health
+}
+
+/** For anyone: private datasets are counted and not named. */
+function followFacts(follow: Follow): object {
+  const all = follow.status()
+  const halted = all.filter(({ progress }) => progress.kind === 'halted')
+  return {
+    origin: follow.url,
+    fault: follow.fault ?? null,
+    datasets: all.length,
+    behind: all.filter(({ lag }) => lag.blocks > 0).length,
+    halted: halted.map(({ name }) => (name.visibility === 'public' ? name.alias : '(private)')),
+  }
 }
 
 /** Watches the volumes of a process that writes. */
@@ -310,24 +339,13 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
 
 /**
  * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has
- * it finds merged files again. Slices out of packs may be many files, which go while the node starts and works.
+ * it finds merged files and slices again.
  */
-async function emptyCache(dir: string, { logger, opened }: Opening): Promise<void> {
+async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
   const unlock = lockDirectory(dir, 'cache')
   opened.push(async () => unlock())
-  const remove = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true })
-  const going: string[] = []
   for (const name of await readdir(dir)) {
-    if (/^(?:lock|owner)/.test(name) || name === mergedFolder) continue
-    if (!name.startsWith(slicesFolder)) await remove(name)
-    else {
-      const aside = name === slicesFolder ? `${name}-${toHex(randomBytes(8))}` : name
-      if (aside !== name) await rename(join(dir, name), join(dir, aside))
-      going.push(aside)
-    }
+    if (/^(?:lock|owner)/.test(name) || name === mergedFolder || name === slicesFolder) continue
+    await rm(join(dir, name), { recursive: true, force: true })
   }
-  const gone = Promise.all(going.map(remove)).catch((error: unknown) => {
-    logger.warn({ err: error }, 'what an earlier process has left in the cache could not be removed')
-  })
-  opened.push(async () => void (await gone))
 }

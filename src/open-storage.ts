@@ -4,7 +4,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Config, KafkaConfig } from './config.ts'
+import type { Config } from './config.ts'
+import type { KafkaConfig } from './log-options.ts'
 import { systemClock as clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
@@ -15,9 +16,11 @@ import type { TopicState } from './log/kafka/topics.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import { NodeError } from './model/errors.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
+import { counted, type StoreOperation } from './store/counted-store.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { withPacks } from './store/packed-store.ts'
+import type { BucketConfig } from './store-options.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
 const logAnswerMs = 2_000
@@ -43,6 +46,12 @@ export async function closeAll(opened: Opening['opened']): Promise<void> {
   for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
 }
 
+/** Who is told of what the store does. */
+interface StoreWatch extends Partial<Pick<Opening, 'logger' | 'onFailure'>> {
+  /** Called for requests. */
+  readonly onRequest?: ((operation: StoreOperation, requests: number) => void) | undefined
+}
+
 /**
  * Opens the store in `root`, which for writing is made where it is missing; objects of chains are found loose or packed.
  * Throws as the directory store.
@@ -50,19 +59,68 @@ export async function closeAll(opened: Opening['opened']): Promise<void> {
 export async function openStore(
   root: string,
   use: 'read' | 'write',
-  onFailure?: (error: unknown) => void,
+  { onFailure, onRequest }: StoreWatch = {},
 ): Promise<ObjectStore> {
-  return withPacks(
-    await (use === 'read' ? openReadOnlyDirectoryStore(root) : openDirectoryStore(root, undefined, onFailure)),
-  )
+  const opening = use === 'read' ? openReadOnlyDirectoryStore(root) : openDirectoryStore(root, undefined, onFailure)
+  return readable(await opening, onRequest)
 }
 
-/** Opens the store that `config` names for writing. Throws NodeError `ObjectNotFound` where there is none. */
-export async function openStoreThatIs(config: Config, onFailure?: (error: unknown) => void): Promise<ObjectStore> {
-  const { store } = dataPaths(config.dataDir, config.storeDir)
-  if (await isThere(join(store, logsPrefix))) return openStore(store, 'write', onFailure)
-  throw new NodeError('ObjectNotFound', `There is no store in ${store}.`, {
+/** Objects of chains are found loose or packed, and each request is counted. */
+function readable(store: ObjectStore, onRequest: StoreWatch['onRequest']): ObjectStore {
+  return withPacks(onRequest === undefined ? store : counted(store, onRequest), clock)
+}
+
+/**
+ * Opens the store that `config` names, in a directory or a bucket. Throws as the directory store, and of a bucket that does
+ * not pass its trial NodeError `StoreUnavailable`.
+ */
+export async function openConfiguredStore(
+  config: Config,
+  use: 'read' | 'write',
+  watch: StoreWatch = {},
+): Promise<ObjectStore> {
+  if (config.bucket === undefined) return openStore(placeOfStore(config), use, watch)
+  const logger = watch.logger ?? (await import('./ops/logger.ts')).createLogger(config.logLevel)
+  return readable(await openInBucket(config, config.bucket, { use, logger }), watch.onRequest)
+}
+
+/** Opens the store that `config` names, as above. Throws NodeError `ObjectNotFound` where there is none. */
+export async function openStoreThatIs(
+  config: Config,
+  use: 'read' | 'write' = 'write',
+  onFailure?: (error: unknown) => void,
+): Promise<ObjectStore> {
+  const place = placeOfStore(config)
+  if (config.bucket !== undefined || (await isThere(join(place, logsPrefix)))) {
+    const store = await openConfiguredStore(config, use, onFailure === undefined ? {} : { onFailure })
+    if ((await store.list(logsPrefix)).length > 0) return store
+    await store.close()
+  }
+  throw new NodeError('ObjectNotFound', `There is no store in ${place}.`, {
     hint: 'Name the data directory with --data, and the store with --store if it lies elsewhere.',
+  })
+}
+
+/** Where the store of `config` is: a directory, or the URL of a bucket. */
+export function placeOfStore({ dataDir, storeDir, bucket }: Config): string {
+  return bucket?.url ?? dataPaths(dataDir, storeDir).store
+}
+
+async function openInBucket(
+  { dataDir, limits }: Config,
+  { bucket, prefix, environment, condition, singleWriter, endpoint, region, pathStyle }: BucketConfig,
+  { use, logger }: { readonly use: 'read' | 'write'; readonly logger: Logger },
+): Promise<ObjectStore> {
+  const { openBucket } = await import('./store/s3/open-bucket.ts')
+  return openBucket({
+    address: { endpoint, bucket, region, pathStyle, dialect: condition },
+    prefix,
+    environment,
+    writes: use === 'read' ? 'reader' : singleWriter ? 'alone' : 'conditional',
+    spoolDir: dataPaths(dataDir).cache,
+    clock,
+    logger,
+    answerMs: limits.storeAnswerMs,
   })
 }
 

@@ -1,12 +1,14 @@
-// The composition root of an operator's commands on what is stored: `log adopt` and `pack`, which need the data directory
-// for themselves, and `dataset reject` and `log reject`, which work beside whatever nodes run on the store.
+// The composition root of an operator's commands on what is stored: `log adopt`, `pack` and `restore`, which need the data
+// directory for themselves, and `dataset reject`, `log reject` and `backup`, which work beside whatever nodes run on the store.
 
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Adoption, adoptLog } from './builder/adopt-log.ts'
-import type { Config, KafkaConfig } from './config.ts'
+import type { Config } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
+import { createPrivate, makeDurableDirectory, readText, replacePrivate } from './disk/files.ts'
+import type { KafkaConfig } from './log-options.ts'
 import { systemClock as clock, timeText } from './lib/clock.ts'
 import { openLocalAnnouncements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
@@ -17,15 +19,19 @@ import {
   isThere,
   type Opening,
   openLogDirectory,
+  openConfiguredStore,
+  openStore,
   openStoreThatIs,
   openStreams,
   openTopics,
 } from './open-storage.ts'
 import { createLogger } from './ops/logger.ts'
+import { copyStore, type CopyProgress, type CopyReport } from './store/copy-store.ts'
 import { readHead } from './store/heads.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { listNames, readName } from './store/records.ts'
+import { listNames, readName } from './store/names.ts'
+import { readAdoption } from './store/records.ts'
 import { rejectHalted, type Rejection, rejectUnreadable } from './store/reject-message.ts'
 import { markSwept, sweepChain } from './store/sweep.ts'
 import { packChain } from './store/write-pack.ts'
@@ -85,7 +91,7 @@ async function openForItself(config: Config, { opened, onFailure }: Opening): Pr
     const unlock = lockDirectory(cache, 'cache')
     opened.push(async () => unlock())
   }
-  const store = await openStoreThatIs(config, onFailure)
+  const store = await openStoreThatIs(config, 'write', onFailure)
   opened.push(() => store.close())
   return store
 }
@@ -234,4 +240,116 @@ function operator(): string {
     // A user id without a name, as in containers.
     return `user ${process.getuid?.() ?? 'unknown'}`
   }
+}
+
+/**
+ * Copies all that is committed in the store that `config` names to `dir`, with the node's key and token: a directory that
+ * `restore` and `fsck` read. A repeat copies what is new. Nodes may be running. Durable when it resolves. Throws as
+ * `copyStore`; NodeErrors `ObjectNotFound` where there is no store, `InvalidParameter` where `dir` is the data directory.
+ */
+export async function backup(
+  config: Config,
+  dir: string,
+  onProgress?: (progress: CopyProgress) => void,
+): Promise<CopyReport> {
+  const [from, to] = [dataPaths(config.dataDir, config.storeDir), dataPaths(resolve(dir))]
+  if (config.bucket === undefined && to.store === resolve(from.store)) {
+    throw new NodeError('InvalidParameter', `${dir} is the data directory.`, { hint: 'Name another directory.' })
+  }
+  const report = await copyFrom(
+    await openStoreThatIs(config, 'read'),
+    async () => {
+      await makeDurableDirectory(to.keys)
+      return openStore(to.store, 'write')
+    },
+    onProgress,
+  )
+  await copyPrivate(config.nodeKeyFile ?? from.nodeKey, to.nodeKey)
+  await copyPrivate(from.token, to.token)
+  return report
+}
+
+/** What a restore has made. */
+export interface Restored extends CopyReport {
+  /** Logs whose datasets go on in a log of their own now: what they held and no block does was not in the backup. */
+  readonly leftLogs: readonly string[]
+}
+
+/**
+ * Makes a data directory out of a backup. Its datasets go on in a new log, for the old one may hold what the backup does not
+ * know; `sameLog` keeps the old one, for a Kafka that is still there. Repeatable until it has resolved; durable then. Throws
+ * as `adopt` and `copyStore`; NodeErrors `ObjectNotFound` where `dir` is no backup, `InvalidParameter` where the data
+ * directory has a key already.
+ */
+export async function restore(
+  config: Config,
+  dir: string,
+  { sameLog, onProgress }: { readonly sameLog: boolean; readonly onProgress?: (progress: CopyProgress) => void },
+): Promise<Restored> {
+  const [from, to] = [dataPaths(resolve(dir)), dataPaths(config.dataDir, config.storeDir)]
+  if (!(await isThere(join(from.store, logsPrefix)))) throw noStore(from.store)
+  const nodeKey = config.nodeKeyFile ?? to.nodeKey
+  if ((await readText(nodeKey)) !== undefined) {
+    throw new NodeError('InvalidParameter', `There is a node in ${config.dataDir} already.`, {
+      hint: 'Name a directory that is empty or missing with --data.',
+    })
+  }
+  await makeDurableDirectory(resolve(to.keys))
+  const target = (): Promise<ObjectStore> => openConfiguredStore(config, 'write')
+  const report = await copyFrom(await openStore(from.store, 'read'), target, onProgress)
+  const leftLogs = sameLog ? [] : await leaveLogs(config, from.store)
+  await copyPrivate(from.token, to.token)
+  await copyPrivate(from.nodeKey, nodeKey)
+  return { ...report, leftLogs }
+}
+
+/** Closes both when it ends. */
+async function copyFrom(
+  source: ObjectStore,
+  openTarget: () => Promise<ObjectStore>,
+  onProgress?: (progress: CopyProgress) => void,
+): Promise<CopyReport> {
+  try {
+    const target = await openTarget()
+    try {
+      return await copyStore(source, target, onProgress)
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Gives up all logs that are in force in the store of a backup for the one that the configuration names. */
+async function leaveLogs(config: Config, backupStore: string): Promise<readonly string[]> {
+  const [source, target] = [await openStore(backupStore, 'read'), await openStoreThatIs(config)]
+  const left: string[] = []
+  const begun: string[] = []
+  try {
+    for (const log of await source.list(logsPrefix)) {
+      if ((await readAdoption(source, log)) !== undefined) continue
+      left.push(log)
+      // A restore that was interrupted may have come so far.
+      if ((await readAdoption(target, log)) === undefined) begun.push(log)
+    }
+  } finally {
+    await Promise.all([source.close(), target.close()])
+  }
+  const next: OpenLogName = { kind: config.kafka === undefined ? 'file' : 'kafka' }
+  for (const id of begun) await adopt(config, { old: { kind: 'id', id }, next, acceptLoss: true })
+  return left
+}
+
+/** A missing file is left out: a node may have been started without one. */
+async function copyPrivate(from: string, to: string): Promise<void> {
+  const text = await readText(from)
+  if (text === undefined) return
+  if ((await createPrivate(to, text)) === 'exists') await replacePrivate(to, text)
+}
+
+function noStore(place: string): NodeError {
+  return new NodeError('ObjectNotFound', `There is no store in ${place}.`, {
+    hint: 'Name the directory that holds it, or where it would be.',
+  })
 }

@@ -11,6 +11,8 @@ import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
+import { type Follow, startFollow } from './follow/follow.ts'
+import type { FollowOptions } from './follow-options.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
@@ -19,7 +21,7 @@ import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import { compressor } from './open-storage.ts'
-import { measureBuilder, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
+import { measureBuilder, measureFollow, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import { MergedFiles } from './replica/merged-files.ts'
 import { MergedMaker } from './replica/merged-maker.ts'
@@ -29,9 +31,8 @@ import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
 import { SliceFiles } from './store/slice-files.ts'
 
-/** In the cache: what lies there is found again at the next start. */
+/** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'
-/** In the cache: nothing of it outlives the process. */
 export const slicesFolder = 'slices'
 
 /** What the roles of a process share. */
@@ -152,6 +153,29 @@ export async function openQueries(shared: Shared): Promise<Engine> {
   return engine
 }
 
+/** Opens what copies the datasets of another node into the store. Throws as `startFollow`. */
+export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
+  const { config, paths, clock, logger, store, announcements, metrics, opened } = shared
+  const cores = availableParallelism()
+  const work = new ThreadPool({ jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
+  opened.push(() => work.close())
+  const { evidence: evidenceDir } = paths
+  const { deleteGraceMs } = config
+  const follow = await startFollow({
+    options,
+    store,
+    announcements,
+    clock,
+    logger,
+    work,
+    evidenceDir,
+    deleteGraceMs,
+  })
+  opened.push(() => follow.close())
+  measureFollow(metrics, follow)
+  return follow
+}
+
 /** Slices as files, for the engine of a replica. */
 export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFiles {
   return new SliceFiles({ store, dir: sliceFilesOf(paths), mostBytes: config.limits.sliceFileBytes, clock })
@@ -162,7 +186,10 @@ function sliceFilesOf({ cache }: DataPaths): string {
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */
-export async function openMerged(shared: Shared): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
+export async function openMerged(
+  shared: Shared,
+  files: SliceFiles,
+): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
   const { config, paths, clock, logger, store, catalog, metrics, opened } = shared
   const { mergedFileBytes: mostBytes, exportMs: graceMs } = config.limits
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })
@@ -170,7 +197,7 @@ export async function openMerged(shared: Shared): Promise<{ merged: MergedFiles;
   opened.push(async () => merged.close())
   const work = new ThreadPool({ jobs: 1, queueLimit: 1, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
-  const maker = new MergedMaker({ catalog, store, merged, work, clock, logger })
+  const maker = new MergedMaker({ catalog, store, files, merged, work, clock, logger })
   opened.push(() => maker.close())
   measureMerged(metrics, () => ({
     bytes: merged.bytes,

@@ -21,7 +21,20 @@ interface Rules {
   readonly doors: ReadonlyMap<string, readonly string[]>
 }
 
-const pureFolders = ['lib', 'model', 'json', 'ids', 'outputs', 'odf', 'arrow', 'parquet', 'chain', 'proof', 'console']
+const pureFolders = [
+  'lib',
+  'model',
+  'json',
+  'ids',
+  'outputs',
+  'odf',
+  'arrow',
+  'parquet',
+  'chain',
+  'proof',
+  'bundle',
+  'console',
+]
 const nodeSeam = 'src/ids/native-crypto.ts'
 
 /** Rows of the Markdown table whose header begins with `first`. */
@@ -150,7 +163,11 @@ describe('the source tree', () => {
     const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { dependencies: object }
     const asked = Object.keys(manifest.dependencies)
     expect(asked.filter((name) => doorsOf(name, rules) === undefined)).toEqual([])
-    const imported = sources.flatMap(({ text }) => importsOf(text)).filter(({ specifier }) => /^[@a-z]/.test(specifier))
+    // Pages carry what they import: nobody installs it beside the package.
+    const installed = sources.filter(({ path }) => unitOf(path) !== 'console')
+    const imported = installed
+      .flatMap(({ text }) => importsOf(text))
+      .filter(({ specifier }) => /^[@a-z]/.test(specifier))
     const packages = new Set(
       imported.filter(({ specifier }) => !specifier.startsWith('node:')).map((item) => packageOf(item.specifier)),
     )

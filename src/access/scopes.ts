@@ -90,6 +90,19 @@ export function demandAdmin(principal: Principal): void {
   throw new NodeError('Forbidden', 'This needs a token with the scope admin that is not bound to datasets.')
 }
 
+/** True when the principal decides how an existing dataset is kept. */
+export function keeps(principal: Principal, { alias }: Pick<DatasetFacts, 'alias'>): boolean {
+  return principal.scopes.has('admin') && covers(principal, alias)
+}
+
+/** Throws NodeError `Forbidden` unless the principal keeps the dataset. */
+export function demandKeeper(principal: Principal, { alias }: Pick<DatasetFacts, 'alias'>): void {
+  if (keeps(principal, { alias })) return
+  throw new NodeError('Forbidden', `This token may not decide how ${alias} is kept.`, {
+    hint: `Use a token with the scope admin that covers ${alias}.`,
+  })
+}
+
 /** The error for a dataset that is not there, or not for this caller. */
 export function datasetNotFound(alias: string): NodeError {
   return new NodeError('DatasetNotFound', `There is no dataset ${alias}.`, {

@@ -113,14 +113,15 @@ export function isText(values: Uint8Array, offsets: Int32Array): boolean {
 /** The bits that no ASCII has, as the 32-bit integer that words are: fast before the loop is compiled, too. */
 const highBits = 0x80808080 | 0
 
-/** Length of the leading bytes below 0x80; whole words where they are aligned. */
+/** Length of the leading bytes below 0x80. */
 function asciiPrefix(bytes: Uint8Array): number {
   let i = 0
-  if (bytes.length > 64 && bytes.byteOffset % 4 === 0) {
-    const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
+  if (bytes.length > 64) {
+    for (; (bytes.byteOffset + i) % 4 !== 0; i++) if ((bytes[i] ?? 0) >= 0x80) return i
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + i, (bytes.length - i) >> 2)
     let word = 0
     while (word < words.length && ((words[word] ?? 0) & highBits) === 0) word++
-    i = word << 2
+    i += word << 2
   }
   while (i < bytes.length && (bytes[i] ?? 0) < 0x80) i++
   return i

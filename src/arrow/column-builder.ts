@@ -76,8 +76,11 @@ export class ColumnBuilder {
     const row = this.nextRow()
     this.validity ??= onesOf(this.capacityRows, row)
     this.validity[row >> 3] = (this.validity[row >> 3] ?? 0) & ~(1 << (row & 7))
-    if (this.layout === 'fixed') this.bytes.fill(0, row * this.width, (row + 1) * this.width)
-    else if (this.layout === 'bits') this.bytes[row >> 3] = (this.bytes[row >> 3] ?? 0) & ~(1 << (row & 7))
+    if (this.layout === 'fixed') {
+      const { bytes, width } = this
+      // Several times as fast as `fill` for so few.
+      for (let at = row * width, end = at + width; at < end; at++) bytes[at] = 0
+    } else if (this.layout === 'bits') this.bytes[row >> 3] = (this.bytes[row >> 3] ?? 0) & ~(1 << (row & 7))
     else this.offsets[row + 1] = this.offsets[row] ?? 0
     this.rows = row + 1
   }

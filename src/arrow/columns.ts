@@ -3,6 +3,7 @@
 // Source of the layout: Apache Arrow columnar format. Buffers are little-endian, as is every machine Node runs on here.
 
 import { assert, must } from '../lib/assert.ts'
+import { freeBytes } from '../lib/bytes.ts'
 import { type Column, type DataType, type Field, innerType, isOptional, type RecordBatch } from '../model/schema.ts'
 import { bitAt, copyBits, countBits, cutBits, setBits } from './buffers.ts'
 
@@ -133,6 +134,12 @@ export function concatColumns(columns: readonly Column[]): Column {
   return makeColumn({ name, type, nullable, rows, nullCount, validity, values, offsets, child })
 }
 
+/** Gives the memory of a column back at once that nobody else has a part of. */
+export function freeColumn({ values, offsets, validity, child }: Column): void {
+  for (const buffer of [values, offsets, validity]) if (buffer !== undefined) freeBytes(buffer)
+  if (child !== undefined) freeColumn(child)
+}
+
 /** One batch with the rows of all `batches` (at least one, same columns) in order. */
 export function concatBatches(batches: readonly RecordBatch[]): RecordBatch {
   const first = must(batches[0], 'a batch to join')
@@ -206,6 +213,36 @@ export function usedBytes(column: Column): number {
   if (column.type.kind === 'Bool') return (column.rows + 7) >> 3
   if (column.type.kind === 'List') return 0
   return column.offsets?.[column.rows] ?? 0
+}
+
+/** Rows [start, end) of a column in pieces. */
+export function slicePieces(pieces: readonly Column[], start: number, end: number): Column[] {
+  const parts: Column[] = []
+  let first = 0
+  for (const piece of pieces) {
+    const from = Math.max(start - first, 0)
+    const to = Math.min(end - first, piece.rows)
+    if (from < to) parts.push(sliceColumn(piece, from, to))
+    first += piece.rows
+  }
+  return parts
+}
+
+/** Memory that pieces of a column take when they are joined, in bytes. */
+export function joinedBytes(pieces: readonly Column[]): number {
+  const [first] = pieces
+  if (first === undefined) return 0
+  if (pieces.length === 1) return columnBytes(first)
+  let [rows, used, nullCount] = [0, 0, 0]
+  for (const piece of pieces) {
+    rows += piece.rows
+    nullCount += piece.nullCount
+    if (first.type.kind !== 'Bool') used += usedBytes(piece)
+  }
+  const bits = (rows + 7) >> 3
+  const own = (first.type.kind === 'Bool' ? bits : used) + (nullCount > 0 ? bits : 0)
+  const items = pieces.flatMap(({ child }) => child ?? [])
+  return own + (first.offsets === undefined ? 0 : 4 * (rows + 1)) + joinedBytes(items)
 }
 
 /** Memory that a batch takes, in bytes: values, offsets, validity. */

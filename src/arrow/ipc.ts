@@ -3,13 +3,15 @@
 // Source: Apache Arrow columnar format, "IPC streaming format"; metadata version V5, buffers aligned to 8 bytes.
 
 import { assert, must } from '../lib/assert.ts'
+import { copyBytes } from '../lib/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../model/schema.ts'
-import { usedBytes } from './columns.ts'
+import { batchBytes, sliceBatch, usedBytes } from './columns.ts'
 import { encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.ts'
 
 /** Begins each message, and is the end mark with a length of 0. */
 export const continuation = 0xffffffff
 const endMarkBytes = 8
+const cutBytes = 120 * 1024
 
 // Schema messages by the list of fields that they were made for.
 const schemaMessages = new WeakMap<readonly Field[], Uint8Array>()
@@ -40,7 +42,7 @@ export function encodeArrowStream(fields: readonly Field[], batches: readonly Re
  * `encodeArrowStream` makes, so that a large stream can be written without being held or encoded at once.
  */
 export function arrowStreamStart(fields: readonly Field[]): Uint8Array {
-  return schemaMessage(fields)
+  return copyBytes(schemaMessage(fields))
 }
 
 /** The message of one batch. */
@@ -49,6 +51,16 @@ export function arrowBatchMessage(fields: readonly Field[], batch: RecordBatch):
   const out = new Uint8Array(plan.bytes)
   writeBatch(out, new DataView(out.buffer), 0, plan)
   return out
+}
+
+/** The messages of a batch that is cut, so that a part of the log holds several whole ones: who reads it joins nothing. */
+export function arrowBatchMessages(fields: readonly Field[], batch: RecordBatch): Uint8Array[] {
+  const rows = Math.ceil(batch.rows / Math.ceil(batchBytes(batch) / cutBytes))
+  const messages: Uint8Array[] = []
+  for (let at = 0; at < batch.rows; at += rows) {
+    messages.push(arrowBatchMessage(fields, sliceBatch(batch, at, Math.min(at + rows, batch.rows))))
+  }
+  return messages
 }
 
 /** The last bytes of a stream. */

@@ -32,10 +32,11 @@ export interface BlockRef {
   readonly sequence: number
 }
 
-/** What became of one batch. */
+/** What became of one batch, or of a change of the dataset. */
 export type BatchStatus =
   | { readonly kind: 'committed' /** First and last offset. */; readonly start: number; readonly end: number }
   | { readonly kind: 'rejected' /** Kind of the error table. */; readonly error: string; readonly message: string }
+  | { readonly kind: 'changed' }
 
 /** What the receipt of a batch says of its request. */
 export interface BatchArrival {
@@ -45,9 +46,9 @@ export interface BatchArrival {
   readonly mediaType: string
 }
 
-/** Outcome of a batch, found by its id and its place in the log. */
+/** Outcome of a batch or a change, found by its id and its place in the log. */
 export interface BatchOutcome {
-  /** Batch id: base64url of 32 bytes. */
+  /** Of the batch or change: base64url of 32 bytes. */
   readonly id: string
   /** Position of the message that completed the batch (of a large batch: its last part). */
   readonly position: number
@@ -117,6 +118,8 @@ export interface CheckpointContent {
   /** Ids of this checkpoint; every 64th repeats those of the 63 before it, every 4,096th those of the 4,095 before. */
   readonly ids: readonly IdGroup[]
   readonly earlier: EarlierCheckpoints
+  /** The dataset is deleted: it can be restored before this time, milliseconds since 1970 UTC. */
+  readonly deletedUntilMs?: number
   /** Who wrote the slice: `slice-1, zstd 1.5.7`. */
   readonly sliceWriter: string
 }
@@ -161,6 +164,7 @@ export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
   const plain = {
     attempts: content.attempts.map(({ writer, n, count, positions }) => [writer, n, count, positions]),
     blocks: { schema: refArray(schemaBlock), source: refArray(sourceBlock), vocabulary: refArray(vocabularyBlock) },
+    ...(content.deletedUntilMs === undefined ? {} : { deletedUntilMs: content.deletedUntilMs }),
     earlier: { era: earlier.era, group: earlier.group, previous: earlier.previous },
     ids: content.ids.map((group) => [
       group.number,
@@ -187,6 +191,7 @@ function refArray(ref: BlockRef | undefined): readonly (string | number)[] | und
 
 function outcomeArray({ id, position, index, status, arrival }: BatchOutcome): readonly (string | number)[] {
   if (status.kind === 'rejected') return [id, position, index, status.error, status.message]
+  if (status.kind === 'changed') return [id, position, index]
   const place = [id, position, index, status.start, status.end]
   if (arrival === undefined) return place
   return [...place, arrival.receivedMs, arrival.acceptedMs, arrival.mediaType]
@@ -211,6 +216,19 @@ const rejected: Shape<BatchOutcome> = map(
   ([id, position, index, error, message]) => ({ id, position, index, status: { kind: 'rejected', error, message } }),
 )
 
+const changed: Shape<BatchOutcome> = map(tuple(text(), natural, natural), ([id, position, index]) => ({
+  id,
+  position,
+  index,
+  status: { kind: 'changed' },
+}))
+
+const outcome: Shape<BatchOutcome> = (value) => {
+  if (!Array.isArray(value)) return committed(value)
+  if (typeof value[3] === 'string') return rejected(value)
+  return value.length === 3 ? changed(value) : committed(value)
+}
+
 const idGroup: Shape<IdGroup> = map(tuple(natural, timeMs, list(text())), ([number, time, flat]) => {
   const ids: KnownId[] = []
   for (let i = 0; i < flat.length; i += 2) {
@@ -229,9 +247,7 @@ const checkpoint: Shape<CheckpointContent> = map(
       partition: natural,
       next: natural,
       moved: integer(-1),
-      outcomes: list((value) =>
-        Array.isArray(value) && typeof value[3] === 'string' ? rejected(value) : committed(value),
-      ),
+      outcomes: list(outcome),
       blocks: object(
         { schema: optional(blockRef), source: optional(blockRef), vocabulary: optional(blockRef) },
         { others: 'ignored' },
@@ -247,6 +263,7 @@ const checkpoint: Shape<CheckpointContent> = map(
       writers: list(map(tuple(text(), natural), ([writer, n]) => ({ writer, n }))),
       ids: list(idGroup),
       earlier: object({ previous: optional(hash), group: optional(hash), era: optional(hash) }, { others: 'ignored' }),
+      deletedUntilMs: optional(timeMs),
       sliceWriter: text(),
     },
     { others: 'ignored' },

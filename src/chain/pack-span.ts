@@ -1,4 +1,5 @@
-// How many commits a pack covers. Apart from the rest of the form, so that tests pack chains that are short.
+// How many commits a pack covers, and for how long what is packed lies loose too. Apart from the rest of the form, so that
+// tests pack chains that are short.
 
 /** A larger slice stays a file of its own: engines read it where it lies, and it costs no more files than its rows are worth. */
 export const packedSliceBytesMost = 4 * 1024 * 1024
@@ -12,3 +13,11 @@ export const packLevelMost = 2
 export function spanOf(level: number): number {
   return packSpan * packsJoined ** level
 }
+
+/** Loose copies of what a pack holds stay so long. Longer than any statement that still reads them, or copying of a store. */
+export const sweepAfterMs = 24 * 60 * 60 * 1000
+/**
+ * That no pack covers a commit is believed for so long: a small part of the time above, so that clocks which go wrong, and
+ * processes that stand still, do no harm.
+ */
+export const packsTrustedMs = 10 * 60 * 1000

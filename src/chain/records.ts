@@ -45,22 +45,85 @@ export interface NameRecord {
   /** Age at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
   readonly layout?: Layout
+  /** The alias at birth, where that is another: its hash is the partition. */
+  readonly born?: string
+  /** The alias before the last rename. As long as that is not noted there, both lead to the dataset. */
+  readonly from?: string
+  /** Sequence of the block that changed it last; absent as long as it is as the creation made it. */
+  readonly changed?: number
 }
 
-export const nameCodec: RecordCodec<NameRecord> = recordCodec(
-  'name record',
-  object({
-    id: datasetId,
-    alias: checked(text(), (alias) => {
-      const parts = alias.split('/')
-      return parts.length === 2 && parts.every(isName) ? undefined : 'is not account/dataset'
-    }),
-    log: text(),
-    partition: natural,
-    visibility: oneOf('public', 'private'),
-    freshnessMs: optional(natural),
-    layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
+const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+
+const nameShape = object({
+  id: datasetId,
+  alias: checked(text(), (alias) => {
+    const parts = alias.split('/')
+    return parts.length === 2 && parts.every(isName) ? undefined : 'is not account/dataset'
   }),
+  log: text(),
+  partition: natural,
+  visibility: oneOf('public', 'private'),
+  freshnessMs: optional(natural),
+  layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
+  born: optional(text()),
+  from: optional(text()),
+  changed: optional(natural),
+})
+
+export const nameCodec: RecordCodec<NameRecord> = recordCodec('name record', nameShape)
+
+/** `aliases/<account>/<dataset>/<generation>`: what became of a name; the highest generation holds. */
+export interface AliasRecord {
+  /** `moved`, `deleted`: the name is free, and was `name` of a dataset. */
+  readonly state: 'is' | 'moved' | 'deleted'
+  readonly name: NameRecord
+  /** The alias that its dataset took instead: of `moved`, and of that alone. */
+  readonly to?: string
+  /** Of the message that freed the name: a creation that was logged before it does not take it. */
+  readonly freedAt?: LogPlace
+}
+
+/** A message of a log. */
+export interface LogPlace {
+  readonly log: string
+  readonly partition: number
+  readonly position: number
+}
+
+export const aliasCodec: RecordCodec<AliasRecord> = recordCodec(
+  'alias record',
+  checked(
+    object({
+      state: oneOf('is', 'moved', 'deleted'),
+      name: nameShape,
+      to: optional(text()),
+      freedAt: optional(object({ log: text(), partition: natural, position: natural })),
+    }),
+    ({ state, to }) => ((state === 'moved') === (to !== undefined) ? undefined : 'to belongs to moved, and only there'),
+  ),
+)
+
+/** `deletions/<id>/<sequence of the block that says it>`: the highest sequence holds. */
+export type DeletionRecord =
+  | {
+      readonly state: 'deleted'
+      /** The name that it had. */
+      readonly name: NameRecord
+      /** RFC 3339, UTC. */
+      readonly at: string
+      /** Before this it can be restored; after it, it is removed. */
+      readonly until: string
+    }
+  | { readonly state: 'restored'; readonly alias: string }
+
+export type Deletion = Extract<DeletionRecord, { state: 'deleted' }>
+
+const deletion = object({ state: oneOf('deleted'), name: nameShape, at: time, until: time })
+const restoration = object({ state: oneOf('restored'), alias: text() })
+
+export const deletionCodec: RecordCodec<DeletionRecord> = recordCodec('deletion record', (value) =>
+  value instanceof Map && value.get('state') === 'restored' ? restoration(value) : deletion(value),
 )
 
 /** `datasets/<id>/commits/<sequence of the first new block>`: the linearisation point of a commit. */
@@ -137,7 +200,7 @@ export const rejectCodec: RecordCodec<RejectRecord> = recordCodec(
     dataset: optional(datasetId),
     reason: text(),
     by: text(),
-    at: text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    at: time,
   }),
 )
 
@@ -186,11 +249,17 @@ export interface LogRecord {
 /** Of what packs hold, loose copies may be missing. */
 export const sweptFormat = 2
 
+/**
+ * The log of names and commits of datasets that are followed from another node: there is none here, and `next` of such a
+ * commit counts the blocks of its chain.
+ */
+export const originLog = 'origin'
+
 export const logCodec: RecordCodec<LogRecord> = recordCodec(
   'log record',
   object({
     id: text(),
-    kind: oneOf('file', 'kafka', 'memory'),
+    kind: oneOf('file', 'kafka', 'memory', 'origin'),
     partitions: checked(natural, (count) => (count === 0 ? 'is 0' : undefined)),
     storeFormat: optional(
       checked(natural, (format) =>

@@ -2,10 +2,25 @@
 // become durable with `syncDirectory`, bytes with `datasync` or when `writeNew` resolves. Nothing here retries.
 
 import { randomBytes } from 'node:crypto'
-import { constants, fdatasync, ftruncate, read, readFile, write } from 'node:fs'
-import { link, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncate,
+  link,
+  open as openFd,
+  read,
+  readdir,
+  rename,
+  type Stats,
+  stat,
+  unlink,
+  write,
+} from 'node:fs'
+import { mkdir, open, statfs } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
-import { promisify } from 'node:util'
 import { assert } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -145,84 +160,65 @@ const openFlags = {
   create: constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC,
 } as const
 
-/** Half the work of the readFile of node:fs/promises, which matters to chains of thousands of small objects. */
-const readWhole = promisify(readFile)
 const joinBelowBytes = 256 * 1024
 
+/**
+ * A block is some thirty calls of these, and what a call costs is handing it to a thread: so descriptors, not FileHandles,
+ * callbacks, not promises of node:fs, and closed here and now, for there is nothing left to be written then.
+ */
 export const nodeFileSystem: FileSystem = {
   lock: lockDirectory,
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], 0o600)
-    // Callback functions over the descriptor: the promise ones cost twice the time of a small write.
     const { fd } = handle
     return {
-      read: (into, at) =>
-        transfer(into.length, (done, answer) => read(fd, into, done, into.length - done, at + done, answer)),
-      async write(bytes, at) {
-        const { length } = bytes
-        const written = await transfer(length, (done, answer) =>
-          write(fd, bytes, done, length - done, at + done, answer),
-        )
-        assert(written === length, 'a write makes progress')
-      },
+      read: (into, at) => readAt(fd, into, at),
+      write: (bytes, at) => writeAt(fd, bytes, at),
       truncate: (sizeBytes) => fromCallback((done) => ftruncate(fd, sizeBytes, done)),
       size: async () => (await handle.stat()).size,
       datasync: () => fromCallback((done) => fdatasync(fd, done)),
       close: () => handle.close(),
     }
   },
-  async writeNew(path, chunks, mode = 0o444) {
-    const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode)
-    try {
+  writeNew: (path, chunks, mode = 0o444) =>
+    withDescriptor(path, { flags: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode }, async (fd) => {
+      let at = 0
       for await (const piece of isList(chunks) ? joined(chunks) : chunks) {
-        for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten
+        await writeAt(fd, piece, at)
+        at += piece.length
       }
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-  },
-  async readFile(path) {
-    const bytes = await readWhole(path)
-    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  },
-  async readRange(path, [start, end], check) {
-    const file = await open(path, constants.O_RDONLY)
-    try {
-      const found = await file.stat()
+      await fromCallback((done) => fsync(fd, done))
+    }),
+  readFile: (path) =>
+    withDescriptor(path, { flags: constants.O_RDONLY }, async (fd) => {
+      const bytes = new Uint8Array(fstatSync(fd).size)
+      const length = await readAt(fd, bytes, 0)
+      return length === bytes.length ? bytes : bytes.subarray(0, length)
+    }),
+  readRange: (path, [start, end], check) =>
+    withDescriptor(path, { flags: constants.O_RDONLY }, async (fd) => {
+      const found = fstatSync(fd)
       if (!found.isFile()) return undefined
       check(found.size)
       const bytes = new Uint8Array(end - start)
-      for (let at = 0; at < bytes.length; ) {
-        const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at)
-        if (bytesRead === 0) throw new RangeError(`the object ended at byte ${start + at}`)
-        at += bytesRead
-      }
+      const length = await readAt(fd, bytes, start)
+      if (length < bytes.length) throw new RangeError(`the object ended at byte ${start + length}`)
       return bytes
-    } finally {
-      await file.close()
-    }
-  },
+    }),
   async stat(path) {
-    const found = await stat(path)
+    const found = await valueOf<Stats>((done) => stat(path, done))
     return { isFile: found.isFile(), size: found.size, modifiedMs: found.mtimeMs }
   },
-  list: (path) => readdir(path),
-  link,
-  rename,
-  unlink,
+  list: (path) => valueOf((done) => readdir(path, done)),
+  link: (from, to) => fromCallback((done) => link(from, to, done)),
+  rename: (from, to) => fromCallback((done) => rename(from, to, done)),
+  unlink: (path) => fromCallback((done) => unlink(path, done)),
   makeTree: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
   async makeDirectory(path) {
     await mkdir(path, 0o700)
   },
-  async syncDirectory(path) {
-    const directory = await open(path, constants.O_RDONLY)
-    try {
-      await directory.sync()
-    } finally {
-      await directory.close()
-    }
-  },
+  syncDirectory: (path) =>
+    withDescriptor(path, { flags: constants.O_RDONLY }, (fd) => fromCallback((done) => fsync(fd, done))),
   async freeSpace(path) {
     return freeSpaceOf(await statfs(path))
   },
@@ -258,11 +254,39 @@ function* joined(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
   if (pendingBytes > 0) yield Buffer.concat(pending)
 }
 
+/** What `work` gives of the descriptor of a file that is closed afterwards. */
+async function withDescriptor<T>(
+  path: string,
+  { flags, mode }: { readonly flags: number; readonly mode?: number },
+  work: (fd: number) => Promise<T>,
+): Promise<T> {
+  const fd = await valueOf<number>((done) => openFd(path, flags, mode, done))
+  try {
+    return await work(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function readAt(fd: number, into: Uint8Array, at: number): Promise<number> {
+  return transfer(into.length, (done, answer) => read(fd, into, done, into.length - done, at + done, answer))
+}
+
+async function writeAt(fd: number, bytes: Uint8Array, at: number): Promise<void> {
+  const { length } = bytes
+  const written = await transfer(length, (done, answer) => write(fd, bytes, done, length - done, at + done, answer))
+  assert(written === length, 'a write makes progress')
+}
+
 function fromCallback(call: (done: (error: Error | null) => void) => void): Promise<void> {
+  return valueOf<void>((done) => call((error) => done(error, undefined)))
+}
+
+function valueOf<T>(call: (done: (error: Error | null, value: T) => void) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    call((error) => {
+    call((error, value) => {
       if (error) reject(error)
-      else resolve()
+      else resolve(value)
     })
   })
 }

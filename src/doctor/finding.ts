@@ -1,6 +1,7 @@
 // What a check of `doctor` comes to, and how a check that fails unforeseen becomes one.
 
 import type { Config } from '../config.ts'
+import { placeOfStore } from '../open-storage.ts'
 import { type DataPaths, dataPaths } from '../store/layout.ts'
 
 export interface Finding {
@@ -36,7 +37,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Where a node with these options keeps its store and its secrets; `token` is the first admin token. */
-export function placesOf({ dataDir, storeDir, nodeKeyFile }: Config): Pick<DataPaths, 'store' | 'nodeKey' | 'token'> {
-  const { store, nodeKey, token } = dataPaths(dataDir, storeDir)
-  return { store, nodeKey: nodeKeyFile ?? nodeKey, token }
+export function placesOf(config: Config): Pick<DataPaths, 'store' | 'nodeKey' | 'token'> {
+  const { nodeKey, token } = dataPaths(config.dataDir)
+  return { store: placeOfStore(config), nodeKey: config.nodeKeyFile ?? nodeKey, token }
 }

@@ -7,13 +7,14 @@ import type { Config } from '../config.ts'
 import { lockOwner } from '../disk/directory-lock.ts'
 import { sound } from '../fsck/report.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
-import { openStore } from '../open-storage.ts'
+import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
+import { openConfiguredStore, openStore, placeOfStore } from '../open-storage.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import { loadBlock, ObjectFault } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { adoptionsFrom, listNames, newestLowWaterMark, readLog, readName } from '../store/records.ts'
+import { listNames, readName } from '../store/names.ts'
+import { adoptionsFrom, newestLowWaterMark, readLog } from '../store/records.ts'
 import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 /** Damaged datasets that are named; the others are counted. */
@@ -23,7 +24,8 @@ const adoptHint = 'Put the right log back; where it is lost for good: proofstrea
 
 /** Looks at log and store, and adds what it finds to `findings`. Returns whether a node has the directory now. */
 export async function checkState(config: Config, findings: Finding[]): Promise<boolean> {
-  const paths = dataPaths(config.dataDir, config.storeDir)
+  const paths = dataPaths(config.dataDir)
+  const place = placeOfStore(config)
   const writes = config.roles.some((role) => role !== 'replica')
   const hasFileLog = config.kafka === undefined && writes
   const owner = lockOwner(hasFileLog ? paths.log : paths.cache)
@@ -32,13 +34,28 @@ export async function checkState(config: Config, findings: Finding[]): Promise<b
   let log: LogInspection | undefined
   if (hasFileLog && isRunning) findings.push(ok('log', 'The node that runs here has it.'))
   else if (hasFileLog) log = await checkLog(paths.log, findings)
-  if (await isDirectory(paths.store)) await checkStore(paths.store, log, findings)
-  else if (writes) findings.push(ok('store', `${paths.store} is not there yet; the first start makes it.`))
+  if (config.bucket !== undefined) await checkBucket(config, writes ? 'write' : 'read', { log, findings })
+  else if (await isDirectory(place)) await checkStore(await openStore(place, 'read'), { log, findings })
+  else if (writes) findings.push(ok('store', `${place} is not there yet; the first start makes it.`))
   else {
     const hint = 'Name with --store the one that gateways and builders use.'
-    findings.push(fail('store', `${paths.store} is not there.`, hint))
+    findings.push(fail('store', `${place} is not there.`, hint))
   }
   return isRunning
+}
+
+/** Opens the store as a node does, which tries the bucket, and looks at what it holds. */
+async function checkBucket(config: Config, use: 'read' | 'write', against: Against): Promise<void> {
+  const { findings } = against
+  const place = placeOfStore(config)
+  try {
+    const store = await openConfiguredStore(config, use)
+    findings.push(ok('bucket', `${place} passes its trial for ${use === 'read' ? 'readers' : 'writers'}.`))
+    await checkStore(store, against)
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    findings.push(fail('bucket', error.message, error.details.hint ?? 'Check network, credentials and bucket.'))
+  }
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -74,8 +91,8 @@ function logFinding({ start, end, segments, tornBytes, hasFailed }: LogInspectio
   return ok('log', tornBytes === 0 ? held : held + torn)
 }
 
-async function checkStore(path: string, log: LogInspection | undefined, findings: Finding[]): Promise<void> {
-  const store = await openStore(path, 'read')
+/** Closes `store` when it ends. */
+async function checkStore(store: ObjectStore, { log, findings }: Against): Promise<void> {
   try {
     const names = await checkNames(store, findings)
     await checkLogs(store, names, { log, findings })

@@ -35,7 +35,7 @@ import {
   type Stability,
   type StreamEnd,
 } from './messages.ts'
-import { narrowingOf } from './narrowing.ts'
+import { columnsOf, narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { errorOfEngine } from './sql-errors.ts'
@@ -48,7 +48,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { stabilityOf, takesOrder } from './stability.ts'
+import { readsInAnyOrder, stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -112,8 +112,10 @@ export class DuckDbSession {
       const position = places?.get(name)
       return { name, ...(position && { position }) }
     })
-    const narrowing = tables.length === 1 && catalogue === undefined ? narrowingOf(node, aliases) : undefined
-    return { sql, tables, volatile, catalogue, listings, parameters: placed, narrowing }
+    const isOne = tables.length === 1 && catalogue === undefined
+    const narrowing = isOne ? narrowingOf(node, aliases) : undefined
+    const columns = isOne ? columnsOf(node, aliases) : undefined
+    return { sql, tables, volatile, catalogue, listings, parameters: placed, narrowing, columns }
   }
 
   /** What an analysed statement is over datasets of these columns. Throws NodeError. */
@@ -121,7 +123,8 @@ export class DuckDbSession {
     const statement = await this.#statement(sql)
     const { node, sql: text, gate } = statement
     const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
-    return { stability: stabilityIn(gate, meant, tables), takesOrder: takesOrder(node) }
+    const stability = stabilityIn(gate, meant, tables)
+    return { stability, takesOrder: takesOrder(node), anyOrder: readsInAnyOrder(meant, tables) }
   }
 
   /** Runs a job to its end. Throws NodeError. */

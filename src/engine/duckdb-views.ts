@@ -85,6 +85,7 @@ export class Views {
 
   async #body(table: HeldTable): Promise<{ readonly physical?: SliceColumns; readonly body: string }> {
     const fields = table.schema?.fields ?? systemFields(defaultVocabulary)
+    if (table.offsetsAlone !== undefined) return { body: offsetsBody(fields, table.offsetsAlone) }
     const paths = table.files()
     const [first] = paths
     if (first === undefined) return { body: `SELECT ${projections(fields, new Map())} WHERE false` }
@@ -186,6 +187,12 @@ function projection(field: Field, physical: SliceColumns): string {
   // Parquet has no timestamps in seconds: they lie there as plain integers.
   if (innerType(field.type).kind === 'Timestamp' && stored === 'BIGINT') return `to_timestamp(${name}) AS ${name}`
   return `CAST(${name} AS ${wanted}) AS ${name}`
+}
+
+/** Rows that have an offset and nothing else. */
+function offsetsBody([offset, ...others]: readonly Field[], rows: number): string {
+  const names = [`range AS ${identifier(offset?.name ?? '')}`, projections(others, new Map())]
+  return `SELECT ${names.join(', ')} FROM range(${rows})`
 }
 
 function projections(fields: readonly Field[], physical: SliceColumns): string {

@@ -29,9 +29,14 @@ export class SentLists {
     return this.#sent.get(list) ?? 0
   }
 
-  #plainTable({ files, parts, schema, leastOffset }: EngineTable): PlainTable {
+  #plainTable({ files, parts, schema, leastOffset, offsetsAlone }: EngineTable): PlainTable {
     const { list, to, only } = files
-    const table = { parts, schema, ...(leastOffset !== undefined && { leastOffset }) }
+    const table = {
+      parts,
+      schema,
+      ...(leastOffset !== undefined && { leastOffset }),
+      ...(offsetsAlone !== undefined && { offsetsAlone }),
+    }
     if (only !== undefined) {
       const paths = only.map((number) => files.path(number))
       return { ...table, list, files: { kind: 'some', numbers: only, paths } }
@@ -51,7 +56,7 @@ function pathsOf(files: EngineFiles, from: number, to: number): string[] {
 }
 
 /** A table in a child process. */
-export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset'> {
+export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset' | 'offsetsAlone'> {
   /** Differs when the files or their rows do. */
   readonly signature: string
   /** The list whose first files these are, all below a number. */
@@ -69,6 +74,9 @@ export class HeldLists {
     if (job.forget) this.#lists.clear()
     return job.tables.map(({ list, files, ...table }) => {
       const from = table.leastOffset ?? 0
+      if (table.offsetsAlone !== undefined) {
+        return { ...table, signature: `offsets below ${table.offsetsAlone}`, files: () => [] }
+      }
       if (files.kind === 'some') {
         return { ...table, signature: `${list} ${files.numbers.join()} from ${from}`, files: () => files.paths }
       }

@@ -28,6 +28,8 @@ export interface Judgement {
   readonly stability: Stability
   /** One order of its rows takes little beside finding them. */
   readonly takesOrder: boolean
+  /** Where it is exact: its answer is the same in whatever order rows are read. */
+  readonly anyOrder: boolean
 }
 
 /** A statement to be judged. */
@@ -112,6 +114,8 @@ export interface Analysis {
   readonly parameters: readonly ParameterName[]
   /** Absent where every row may matter. */
   readonly narrowing: Narrowing | undefined
+  /** The columns of its one dataset that it reads, in ASCII lower case; absent where that is not known. */
+  readonly columns: readonly string[] | undefined
 }
 
 /** Slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
@@ -143,6 +147,8 @@ export interface EngineTable {
   readonly schema: DataSchema | undefined
   /** Rows of the files below this offset do not matter. */
   readonly leastOffset?: number
+  /** In place of files: so many rows with their offsets from 0 on, and null in all other columns. */
+  readonly offsetsAlone?: number
 }
 
 export interface EngineJob {
@@ -162,6 +168,8 @@ export interface EngineJob {
   readonly ascii: boolean
   readonly skip: number
   readonly limit: number
+  /** Of the rows as text; the limit of that name where absent. */
+  readonly resultBytes?: number
   /** One for each of `analysis.parameters`; none by default. */
   readonly parameters?: readonly Parameter[]
   /** One for each of `analysis.listings`; none by default. */
@@ -257,7 +265,7 @@ export interface EngineOptions {
 }
 
 /** A table as it travels (engine/file-lists.ts). */
-export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset'> {
+export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset' | 'offsetsAlone'> {
   readonly list: string
   readonly files:
     | {

@@ -24,12 +24,8 @@ type Comparison = Narrowing['conditions'][number]
  * that it makes itself, in ASCII lower case.
  */
 export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Narrowing | undefined {
-  const from = child(node, 'from_table')
-  if (text(node, 'type') !== 'SELECT_NODE' || from === undefined || !isPlainTable(from)) return undefined
-  // One look at one dataset: what is left out of it is seen nowhere else.
-  if (list(child(node, 'cte_map'), 'map').length > 0 || present(node, 'sample')) return undefined
-  if ([...node].some(([name, member]) => name !== 'from_table' && holds(member, looksElsewhere))) return undefined
-  const look = new Look(from, aliases)
+  const look = onlyLook(node, aliases)
+  if (look === undefined) return undefined
   const where = child(node, 'where_clause')
   if (where !== undefined) {
     const conditions = look.conjuncts(where)
@@ -38,6 +34,36 @@ export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Nar
   }
   const first = firstRows(node, look)
   return first && { conditions: [], compared: [], first, inProofs: true }
+}
+
+/**
+ * The columns that the statement with this top node reads of its one dataset, in ASCII lower case; undefined where it reads
+ * more than one, or more than columns that are named (stars, columns by their places).
+ */
+export function columnsOf(node: JsonObject, aliases: ReadonlySet<string>): readonly string[] | undefined {
+  const look = onlyLook(node, aliases)
+  if (look === undefined) return undefined
+  const columns = new Set<string | undefined>()
+  const readsUnnamed = holds(node, (inner) => {
+    if (isClass(inner, 'COLUMN_REF')) columns.add(look.columnOf(inner))
+    return text(inner, 'class') !== '' && !namedClasses.has(text(inner, 'class'))
+  })
+  const named = [...columns].filter((column) => column !== undefined)
+  return readsUnnamed || named.length < columns.size ? undefined : named
+}
+
+/** Expressions that read no column but those that are named in them. */
+const namedClasses = new Set(
+  'BETWEEN CASE CAST COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION OPERATOR PARAMETER'.split(' '),
+)
+
+/** The look of a statement at one dataset: what is left out of that is seen nowhere else. Undefined for any other statement. */
+function onlyLook(node: JsonObject, aliases: ReadonlySet<string>): Look | undefined {
+  const from = child(node, 'from_table')
+  if (text(node, 'type') !== 'SELECT_NODE' || from === undefined || !isPlainTable(from)) return undefined
+  if (list(child(node, 'cte_map'), 'map').length > 0 || present(node, 'sample')) return undefined
+  if ([...node].some(([name, member]) => name !== 'from_table' && holds(member, looksElsewhere))) return undefined
+  return new Look(from, aliases)
 }
 
 /** A dataset under its columns' own names. */

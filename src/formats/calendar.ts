@@ -60,9 +60,17 @@ export function readDate(bytes: Uint8Array, at: number, end: number): number {
   const day = twoDigits(bytes, at + 8)
   if (century < 0 || yearOfCentury < 0 || month < 0 || day < 0) return notADate
   const year = century * 100 + yearOfCentury
+  const date = year * 10_000 + month * 100 + day
+  if (date === lastDate) return lastDays
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return noSuchDay
-  return daysFromCivil(year, month, day)
+  lastDate = date
+  lastDays = daysFromCivil(year, month, day)
+  return lastDays
 }
+
+// The date last read: rows that follow one another are of one day, as a rule.
+let lastDate = 19_700_101
+let lastDays = 0
 
 /** `hh:mm[:ss[.digits]]` at `from` into `scan` (seconds since midnight, `end`); leap seconds and 24:00 do not exist here. */
 export function readTimeOfDay(scan: TimeScan, bytes: Uint8Array, from: number, end: number): TimeFault {

@@ -166,7 +166,8 @@ export class ListCast {
   constructor(target: ColumnPlan, options: FormatOptions) {
     this.#target = target
     const field = { name: target.name, type: optional(innerType(target.field.type)) }
-    this.#options = { ...options, fields: [field], eventTimeType: timestampMs, unknownFields: 'reject' }
+    const { eventTime: _eventTime, flatten: _flatten, demandsEventTime: _demands, ...rest } = options
+    this.#options = { ...rest, fields: [field], eventTimeType: timestampMs, unknownFields: 'reject' }
     this.#start = utf8(`{${JSON.stringify(target.name)}:`)
   }
 

@@ -3,7 +3,8 @@
 import { assert } from '../lib/assert.ts'
 import { sameValue } from '../lib/compare.ts'
 import { foldAscii } from '../model/names.ts'
-import { type DataType, type Field, innerType, isOptional, type Vocabulary, unitsPerSecond } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, unitsPerSecond } from '../model/schema.ts'
+import type { FormatOptions } from './format.ts'
 
 /** How a value gets into a column: the switch of `typed-columns.ts`. */
 export const valueCode = {
@@ -53,9 +54,29 @@ export interface TablePlan {
   readonly prefixed: ReadonlySet<string>
   /** Columns of a CSV without header: indexes by position. */
   readonly positions: readonly number[]
-  /** JSON keys as last met, by their place in a record: bytes and column. A hint that any reader may overwrite. */
+  /** Members of a record. */
+  readonly root: MemberPlan
+}
+
+/** Members of a JSON record, or of an object inside whose members are columns too. */
+export interface MemberPlan {
+  /** What stands before the names of members in those of columns. */
+  readonly prefix: string
+  /**
+   * Keys as last met, by their place in the object: bytes, and column, or `firstInner` less the place in `inner`. A hint
+   * that any reader may overwrite.
+   */
   readonly keyBytes: Uint8Array[]
   readonly keyColumns: number[]
+  /** Objects inside of which there are columns. */
+  readonly inner: MemberPlan[]
+}
+
+/** From here downwards: objects whose members are columns. */
+export const firstInner = -16
+
+export function memberPlan(prefix: string): MemberPlan {
+  return { prefix, keyBytes: [], keyColumns: [], inner: [] }
 }
 
 export const propertyPrefix = 'property_'
@@ -135,18 +156,20 @@ function planColumn(field: Field): ColumnPlan {
   }
 }
 
-interface TableInput {
+/** How the input names what is no user column. */
+export type InputNames = Pick<FormatOptions, 'vocabulary' | 'eventTime'>
+
+interface TableInput extends InputNames, Pick<FormatOptions, 'flatten' | 'demandsEventTime'> {
   readonly fields: readonly Field[]
   readonly eventTimeType: DataType
-  readonly vocabulary: Vocabulary
 }
 
-function makePlan({ fields, eventTimeType, vocabulary }: TableInput): TablePlan {
+function makePlan(input: TableInput): TablePlan {
+  const { fields, eventTimeType, vocabulary } = input
   const eventTimeName = vocabulary.eventTimeColumn
   const eventTimeField: Field = { name: eventTimeName, type: { kind: 'Option', inner: innerType(eventTimeType) } }
-  const columns = [planColumn(eventTimeField)]
+  const columns = [{ ...planColumn(eventTimeField), required: input.demandsEventTime === true }]
   const byName = new Map<string, number>()
-  byName.set(foldAscii(eventTimeName), 0)
   const positions: number[] = []
   for (const field of fields) {
     const folded = foldAscii(field.name)
@@ -158,13 +181,29 @@ function makePlan({ fields, eventTimeType, vocabulary }: TableInput): TablePlan 
     byName.set(folded, columns.length)
     columns.push(planColumn(field))
   }
-  for (const name of systemNames(vocabulary)) byName.set(foldAscii(name), reservedName)
-  return { columns, byName, prefixed: noNames, positions, keyBytes: [], keyColumns: [] }
+  for (const name of systemNames(input)) byName.set(foldAscii(name), reservedName)
+  const bringsEventTime = eventTimeNameOf(input)
+  if (bringsEventTime !== undefined) byName.set(foldAscii(bringsEventTime), 0)
+  return { columns, byName, prefixed: noNames, positions, root: memberPlan('') }
 }
 
-/** The system columns that never stand in the input. */
-export function systemNames(vocabulary: Vocabulary): readonly string[] {
-  return [vocabulary.offsetColumn, vocabulary.operationTypeColumn, vocabulary.systemTimeColumn]
+/** The name under which the input brings event times; undefined where that is a path. */
+export function eventTimeNameOf({ vocabulary, eventTime }: InputNames): string | undefined {
+  if (eventTime === undefined) return vocabulary.eventTimeColumn
+  return eventTime.kind === 'name' ? eventTime.name : undefined
+}
+
+/** Names in the input that mean something whatever columns the dataset has. */
+export function inputNames(input: InputNames): readonly string[] {
+  const eventTime = eventTimeNameOf(input)
+  return eventTime === undefined ? systemNames(input) : [eventTime, ...systemNames(input)]
+}
+
+/** The system columns that never stand in the input: the event time among them where it comes under another name. */
+export function systemNames({ vocabulary, eventTime }: InputNames): readonly string[] {
+  const { offsetColumn, operationTypeColumn, systemTimeColumn, eventTimeColumn } = vocabulary
+  const names = [offsetColumn, operationTypeColumn, systemTimeColumn]
+  return eventTime === undefined ? names : [...names, eventTimeColumn]
 }
 
 const cache = new WeakMap<readonly Field[], { readonly input: TableInput; readonly plan: TablePlan }>()
@@ -173,13 +212,28 @@ const cache = new WeakMap<readonly Field[], { readonly input: TableInput; readon
 export function tablePlan(input: TableInput): TablePlan {
   const cached = cache.get(input.fields)
   if (cached !== undefined && isSame(cached.input, input)) return cached.plan
-  const { fields, eventTimeType, vocabulary } = input
   const plan = makePlan(input)
-  cache.set(fields, { input: { fields, eventTimeType, vocabulary }, plan })
+  const { fields, eventTimeType, vocabulary, eventTime, flatten = false, demandsEventTime = false } = input
+  const key = {
+    fields,
+    eventTimeType,
+    vocabulary,
+    flatten,
+    demandsEventTime,
+    ...(eventTime === undefined ? {} : { eventTime }),
+  }
+  cache.set(fields, { input: key, plan })
   return plan
 }
 
 function isSame(a: TableInput, b: TableInput): boolean {
   const isSameVocabulary = a.vocabulary === b.vocabulary || sameValue(a.vocabulary, b.vocabulary)
-  return isSameVocabulary && (a.eventTimeType === b.eventTimeType || sameValue(a.eventTimeType, b.eventTimeType))
+  if (
+    !isSameVocabulary ||
+    a.flatten !== (b.flatten ?? false) ||
+    a.demandsEventTime !== (b.demandsEventTime ?? false) ||
+    !sameValue(a.eventTime, b.eventTime)
+  )
+    return false
+  return a.eventTimeType === b.eventTimeType || sameValue(a.eventTimeType, b.eventTimeType)
 }

@@ -16,7 +16,7 @@ import {
   timestampMs,
 } from '../model/schema.ts'
 import { ColumnCast, zonelessReason } from './cast.ts'
-import { reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
+import { eventTimeNameOf, reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
 import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions } from './format.ts'
 import { checkColumnName, tooManyColumns } from './inference.ts'
@@ -68,9 +68,9 @@ export class ColumnarReader implements FileReader {
 
   // oxlint-disable-next-line require-await -- a port: other files are read for their columns
   async infer(options: InferOptions): Promise<Inferred> {
-    const { vocabulary, known = [], eventTimeType } = options
-    const knownNames = new Set([...known.map(({ name }) => name), ...systemNames(vocabulary)].map(foldAscii))
-    const eventTimeName = foldAscii(vocabulary.eventTimeColumn)
+    const { known = [], eventTimeType } = options
+    const knownNames = new Set([...known.map(({ name }) => name), ...systemNames(options)].map(foldAscii))
+    const eventTimeName = foldAscii(eventTimeNameOf(options) ?? '')
     const added: Field[] = []
     const valueless: string[] = []
     let eventTimePosition: number | undefined

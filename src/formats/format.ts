@@ -4,6 +4,7 @@
 
 import type { Limits } from '../lib/limits.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
+import type { FieldPlace } from './field-place.ts'
 
 /** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
 export type Format = StreamFormat | FileFormat
@@ -24,10 +25,16 @@ interface FormatNames {
 /** A format whose records are read one after the other. */
 export interface StreamFormat extends FormatNames {
   readonly kind: 'stream'
+  /** URL of the module that exports this object: a thread that reads a body loads that one alone. */
+  readonly module: string
   /** A small body, for documentation. */
   readonly example: string
   /** True when a record ends with its line, so that input without an end can be cut into batches. */
   readonly isLines: boolean
+  /** Where records may have objects inside: in any member, or among the properties of a feature. */
+  readonly nesting?: 'objects' | 'features'
+  /** True when a body may be an object that has the records in an array inside. */
+  readonly hasRecords?: boolean
   /** True when the first line may be a header, as the parameter `header` of the media type says. */
   readonly hasHeader?: boolean
   /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
@@ -80,6 +87,14 @@ export interface FormatOptions {
   readonly vocabulary: Vocabulary
   /** `UTC`: times without a zone are UTC; absent: they are faults. */
   readonly timeZone?: 'UTC'
+  /** Where records have their event time; absent: under the name of the event-time column. */
+  readonly eventTime?: FieldPlace
+  /** Objects in objects are columns of their own, their names joined by underscores. */
+  readonly flatten?: boolean
+  /** Where in the body the array of records is; `*` stands for each element of an array. Absent: the body is it. */
+  readonly records?: readonly string[]
+  /** True where a record without event time is a fault. */
+  readonly demandsEventTime?: boolean
   /** Numeric event times are epochs of this unit; absent: event times are text. */
   readonly eventTimeUnit?: EpochUnit
   /** Says whether the first record of a CSV body is a header; absent: docs/spec/http.md §6 decides. */

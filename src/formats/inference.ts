@@ -5,7 +5,7 @@ import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { badName, columnNameFault, type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
-import { reservedName, systemNames } from './column-plan.ts'
+import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
 import { exactNumber, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
@@ -118,18 +118,19 @@ export class Sample {
   private readonly options: InferOptions
   private readonly byName = new Map<string, number>()
   private readonly knownNames: ReadonlySet<string>
-  private readonly eventTimeName: string
-  private readonly eventTime: SampledColumn
+  readonly eventTime: SampledColumn
+  private readonly eventTimeName: string | undefined
   /** Columns that came before the event time; undefined until it comes. */
   private beforeEventTime: number | undefined
   private added = 0
 
   constructor(options: InferOptions) {
     this.options = options
-    this.eventTimeName = foldAscii(options.vocabulary.eventTimeColumn)
+    const name = eventTimeNameOf(options)
+    this.eventTimeName = name === undefined ? undefined : foldAscii(name)
     this.eventTime = newColumn(options.vocabulary.eventTimeColumn)
     this.knownNames = new Set(options.known?.map((field) => foldAscii(field.name)))
-    for (const name of systemNames(options.vocabulary)) this.byName.set(foldAscii(name), reservedName)
+    for (const name of systemNames(options)) this.byName.set(foldAscii(name), reservedName)
   }
 
   /** The column of that name, new or not; undefined for names that inference has nothing to say about. */

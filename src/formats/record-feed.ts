@@ -18,7 +18,7 @@ export interface Framer {
   end(bytes: Uint8Array, at: number): number
   /** Where `begin` or `end` stopped, after `brokenFrame`. */
   stopped: number
-  /** The record `bytes[from, to)` was read without asking for its end. Framers without this are always asked. */
+  /** The record `bytes[from, to)` was read without asking for its end: counts its lines. Framers without this are always asked. */
   passed?(bytes: Uint8Array, from: number, to: number): void
 }
 
@@ -153,7 +153,7 @@ export class RecordFeed {
     this.base += chunk.length
   }
 
-  /** Has the record at `start` read straight away: index after it, or `start`, where it is still open. */
+  /** Has the record at `start` read straight away: index after it and its end, or `start`, where it is still open. */
   private attempt(chunk: Uint8Array, start: number): number {
     const { framer, sink } = this
     if (framer.passed === undefined || sink.attempt === undefined) return start
@@ -161,7 +161,7 @@ export class RecordFeed {
     if (end < 0) return start
     framer.passed(chunk, start, end)
     this.open = false
-    return end
+    return end + framer.terminatorBytes
   }
 
   /** The open record ends at `end`; its last bytes are `chunk[at, end)`. */

@@ -147,7 +147,11 @@ export class TypedColumns {
         return undefined
       case valueCode.timestamp: {
         const fault = readInstant(this.time, bytes, start, end, this.utc)
-        return fault === undefined ? this.putInstant(column, builder) : this.badTime(column, fault)
+        if (fault === undefined) return this.putInstant(column, builder)
+        // Producers write epochs that a double could not hold as text.
+        const isEpoch = this.eventTimeUnit !== undefined && column === this.plan.columns[0]
+        const isNumber = isEpoch && scanNumber(this.decimal, bytes, start, end, false) && this.decimal.end === end
+        return isNumber ? this.putEpoch(column, builder, this.decimal, bytes) : this.badTime(column, fault)
       }
       case valueCode.date:
         return this.putDate(column, builder, bytes, start, end)

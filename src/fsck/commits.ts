@@ -8,7 +8,7 @@ import { decodeBlock } from '../odf/block.ts'
 import { type ChainPoint, readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, PackReader } from '../store/packs.ts'
+import { PackReader, usePacks } from '../store/packs.ts'
 import { readCommit } from '../store/records.ts'
 import { type AddProblem, sound } from './report.ts'
 
@@ -30,11 +30,12 @@ export interface CommitNames {
 
 export async function commitNames(store: ObjectStore, id: DatasetId): Promise<CommitNames> {
   const names = await store.list(commitsPrefix(id))
-  const packs = await listPacks(store, id)
   const reader = new PackReader(store)
-  const sequences: number[] = []
-  for (const pack of packs) for (const sequence of (await reader.summary(pack)).starts) sequences.push(sequence)
-  return { names, packed: { sequences, to: packs.at(-1)?.to ?? 0 } }
+  return usePacks(store, id, async (packs) => {
+    const sequences: number[] = []
+    for (const pack of packs) for (const sequence of (await reader.summary(pack)).starts) sequences.push(sequence)
+    return { names, packed: { sequences, to: packs.at(-1)?.to ?? 0 } }
+  })
 }
 
 /** The blocks that the commits cover, as far as they are sound. */

@@ -2,7 +2,7 @@
 // that a block names, the commits over them, the head's hint. A chain that breaks is not followed further.
 
 import { type CheckpointContent, decodeCheckpoint } from '../chain/checkpoint.ts'
-import { type LogPosition, logPositionOf } from '../chain/records.ts'
+import { type LogPosition, logPositionOf, originLog } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
@@ -20,10 +20,10 @@ import {
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { checkSliceRows } from '../work/check-slice.ts'
 import { commitNames, committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
 import { checkPacks } from './packs.ts'
 import { type AddProblem, type DatasetReport, type Problem, sound } from './report.ts'
-import { checkSliceRows } from './slice.ts'
 
 export interface DatasetCheck {
   readonly store: ObjectStore
@@ -69,6 +69,7 @@ async function walkChain(check: DatasetCheck, walk: ChainWalk): Promise<void> {
     walk.notes.push('it has no commits; its chain is taken as refs/head says')
     blocks = await linkedBlocks(store, id, walk.add)
   }
+  walk.isFollowed = blocks.at(-1)?.endsCommit?.log === originLog
   for (const [done, block] of blocks.entries()) {
     if (!(await walk.step(block))) break
     check.onBlock(done + 1, blocks.length)
@@ -90,6 +91,8 @@ class ChainWalk {
   private position: LogPosition | undefined
   /** The log of the last commit. */
   private log: string | undefined
+  /** The chain is followed from another node: what its blocks say of logs is of that node's. */
+  isFollowed = false
   private readonly reached = { blocks: new Set<Hash>(), data: new Set<Hash>(), checkpoints: new Set<Hash>() }
   private slices = 0
   private rows = 0
@@ -200,7 +203,8 @@ class ChainWalk {
       const { vocabulary, schema } = this.state
       const written = own === undefined ? {} : { own: { schema, blockTimeMs: instantMs(block.systemTime) } }
       const expected = { at, slice: newData, vocabulary, ...written }
-      const unread = bytes === undefined ? undefined : await checkSliceRows(bytes, expected, this.add)
+      const { faults, unread } = bytes === undefined ? { faults: [] } : await checkSliceRows(bytes, expected)
+      for (const { kind, message } of faults) this.add(kind, message)
       if (unread !== undefined) this.notes.push(unread)
     }
     if (newCheckpoint === undefined) {
@@ -222,7 +226,7 @@ class ChainWalk {
       if (position !== undefined && before?.log === position.log && before.next >= position.next) {
         this.add('ChainBroken', `${at}: its log position ${position.next} does not follow ${before.next}`)
       }
-      if (position !== undefined) {
+      if (position !== undefined && !this.isFollowed) {
         const { log: to, adopted = [] } = position
         const fault = leftFault(this.check.successors, { from: this.log ?? to, to, adopted })
         if (fault !== undefined) this.add('ChainBroken', `${at}: ${fault}`)
@@ -261,7 +265,7 @@ class ChainWalk {
 
   /** The last block of a commit reads the log as far as the commit says. */
   private checkCommit(at: string, { endsCommit }: CoveredBlock): void {
-    if (endsCommit === undefined || this.position === undefined) return
+    if (endsCommit === undefined || this.position === undefined || this.isFollowed) return
     const { log, partition, next } = this.position
     if (log !== endsCommit.log || partition !== endsCommit.partition || next !== endsCommit.next) {
       this.add('CommitsDisagree', `${at}: its commit is of another log position than the block`)

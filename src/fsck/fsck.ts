@@ -8,21 +8,16 @@ import {
   datasetOfFolder,
   datasetsPrefix,
   floorsPrefix,
+  generationsPrefix,
   logsPrefix,
   numberOfName,
   rejectsRoot,
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import {
-  adoptionsFrom,
-  listNames,
-  newestLowWaterMark,
-  readLog,
-  readName,
-  readRejects,
-  signerFault,
-} from '../store/records.ts'
+import { listChangedNames, listNames, readDeletion, readName } from '../store/names.ts'
+import { adoptionsFrom, listNumbers, newestLowWaterMark, readLog, readRejects, signerFault } from '../store/records.ts'
+import { isRemovalBegun } from '../store/remove-chain.ts'
 import type { Successors } from './commits.ts'
 import { checkDataset } from './dataset.ts'
 import {
@@ -72,6 +67,9 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const positions = new Map<DatasetId, LogPosition>()
   for (const id of ids) {
     const alias = names.get(id)?.alias
+    const deletion =
+      alias === undefined ? await sound(`the deletion of ${id}`, readDeletion(store, id), add) : undefined
+    if (deletion !== undefined && (await isRemovalBegun(store, id))) continue
     const named = { id, ...(alias === undefined ? {} : { alias }) }
     const place = { ...named, dataset: datasets.length, datasets: ids.size }
     const onBlock = (blocksDone: number, blocks: number): void => options.onProgress?.({ ...place, blocksDone, blocks })
@@ -82,7 +80,11 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
     if (alias !== undefined) datasets.push(report)
     // A folder that holds nothing is what a sweep leaves.
     else if (!report.ok || report.blocks > 0 || report.orphans > 0) {
-      datasets.push({ ...report, notes: [...report.notes, 'no name leads to it'] })
+      const note =
+        deletion === undefined
+          ? 'no name leads to it'
+          : `deleted as ${deletion.name.alias} at ${deletion.at}; it can be restored until ${deletion.until}`
+      datasets.push({ ...report, notes: [...report.notes, note] })
     }
   }
   await checkFloors(run, positions, ids)
@@ -131,13 +133,24 @@ async function readNames({ store, logs, add }: Run): Promise<ReadonlyMap<Dataset
     if (record === undefined) continue
     const { id, log, partition } = record
     const other = names.get(id)
-    if (other !== undefined) add('RecordDisagrees', `${alias} and ${other.alias} are names of one dataset`)
+    const isOlder = other !== undefined && (other.changed ?? 0) > (record.changed ?? 0)
+    const [older, newer] = isOlder ? [record, other] : [other, record]
+    // While it is renamed it has both names.
+    if (older !== undefined && newer.from !== older.alias) {
+      add('RecordDisagrees', `${newer.alias} and ${older.alias} are names of one dataset`)
+    }
     const partitions = logs.get(log)?.partitions
     if (partitions === undefined) add('RecordDisagrees', `the name ${alias} is of log ${log}, which is not declared`)
     else if (partition >= partitions) {
       add('RecordDisagrees', `the name ${alias} is of partition ${partition}; log ${log} has ${partitions}`)
     }
-    names.set(id, record)
+    names.set(id, newer)
+  }
+  for (const alias of await listChangedNames(store)) {
+    const numbers = await listNumbers(store, generationsPrefix(alias))
+    const isWhole = numbers.every((number, place) => number === place + 1)
+    if (!isWhole)
+      add('RecordDisagrees', `the name ${alias} has the generations ${numbers.join(', ')}, and others are missing`)
   }
   return names
 }

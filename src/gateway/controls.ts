@@ -7,6 +7,7 @@ import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
+import { presetNames, presets } from './presets.ts'
 import type { ContentEncoding } from './read-body.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
@@ -23,6 +24,8 @@ export interface IngestControls {
   readonly contentEncoding: ContentEncoding | undefined
   readonly contentDigests: readonly ContentDigest[]
   readonly waiting: Waiting
+  /** `Prefer: return=minimal`: the answer has no body. */
+  readonly isMinimal: boolean
   readonly idempotencyKey: string | undefined
   readonly create: boolean
   /** Asked for, with `create` alone. */
@@ -31,6 +34,14 @@ export interface IngestControls {
   readonly unknownFields: UnknownFields
   readonly integers: 'int64' | 'float64' | undefined
   readonly timeZone: 'UTC' | undefined
+  /** What is the key where no Idempotency-Key is sent: `body`, or the field that holds it. */
+  readonly dedupe: string | undefined
+  /** JSON pointer to the array of records. */
+  readonly records: string | undefined
+  /** Objects in objects are columns; undefined: nothing was said. */
+  readonly flatten: boolean | undefined
+  /** Name of the field that holds the event time, or JSON pointer to it. */
+  readonly eventTime: string | undefined
   readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
   /** Of a file with several layers, where its format has such. */
   readonly layer: string | undefined
@@ -53,17 +64,20 @@ export const maxWaitSeconds = 30
 const maxKeyChars = 255
 
 /** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. */
-export function readControls(headers: Headers, query: Query): IngestControls {
+export function readControls(headers: Headers, given: Query): IngestControls {
+  const query = withPreset(headers, given)
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
   const contentType = header(headers, 'content-type')
+  const preferences = preferencesOf(header(headers, 'prefer'))
   const ofFormat = parametersOf(contentType)
   return {
     contentType,
     contentLength: length === undefined ? undefined : Number(length),
     contentEncoding: contentEncoding(header(headers, 'content-encoding')),
     contentDigests: readContentDigest(header(headers, 'content-digest')),
-    waiting: waiting(header(headers, 'prefer')),
+    waiting: waiting(preferences),
+    isMinimal: preferences.find((preference) => preference.startsWith('return=')) === 'return=minimal',
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,
     visibility: visibility(query, create),
@@ -71,13 +85,17 @@ export function readControls(headers: Headers, query: Query): IngestControls {
     unknownFields: choice(query, 'unknownFields', ['reject', 'ignore', 'add']) ?? (create ? 'add' : 'reject'),
     integers: choice(query, 'integers', ['int64', 'float64']),
     timeZone: choice(query, 'timeZone', ['UTC']),
+    dedupe: dedupe(query, headers),
+    records: word(query, 'records'),
+    flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),
+    eventTime: word(query, 'eventTime'),
     eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
-    eventTimeMs: eventTime(header(headers, 'odf-event-time')),
+    eventTimeMs: fallbackTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
     traceparent: traceparentOf(headers),
     layer: ofFormat.includes('layer') ? word(query, 'layer') : undefined,
     charset: ofFormat.includes('charset') ? word(query, 'charset') : undefined,
-    ignoredParameters: foreignParameters(Object.keys(query), ofFormat),
+    ignoredParameters: foreignParameters(Object.keys(given), ofFormat),
   }
 }
 
@@ -119,6 +137,22 @@ function word(query: Query, name: string): string | undefined {
   })
 }
 
+/** The parameters with those that a preset stands for; what is given counts, an Idempotency-Key too. */
+function withPreset(headers: Headers, query: Query): Query {
+  const name = choice(query, 'preset', presetNames)
+  if (name === undefined) return query
+  const { dedupe, ...parameters } = presets[name].parameters
+  return { ...parameters, ...(headers['idempotency-key'] === undefined ? { dedupe } : {}), ...query }
+}
+
+function dedupe(query: Query, headers: Headers): string | undefined {
+  const asked = word(query, 'dedupe')
+  if (asked === undefined || headers['idempotency-key'] === undefined) return asked
+  throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
+    hint: 'Say one of both.',
+  })
+}
+
 function flag(query: Query, name: string): boolean {
   return choice(query, name, ['true', 'false']) === 'true'
 }
@@ -135,31 +169,43 @@ export function contentEncoding(text: string | undefined): ContentEncoding | und
   })
 }
 
+/** Preferences in lower case, without parameters, quotes and space around `=`. */
+function preferencesOf(prefer: string | undefined): readonly string[] {
+  const parts = prefer?.split(',') ?? []
+  return parts.map((part) => {
+    const preference = (part.split(';')[0] ?? '').trim().toLowerCase()
+    return preference.replace(/\s*=\s*("?)(.*)\1$/, '=$2')
+  })
+}
+
 /**
  * The first `wait` decides, then `respond-async`; `wait=0` asks not to wait. Malformed and unknown preferences are
  * ignored, as RFC 7240 says.
  */
-function waiting(prefer: string | undefined): Waiting {
-  if (prefer === undefined) return { kind: 'default' }
-  const preferences = prefer.split(',').map((part) => (part.split(';')[0] ?? '').trim().toLowerCase())
+function waiting(preferences: readonly string[]): Waiting {
   for (const preference of preferences) {
-    const seconds = /^wait\s*=\s*(?:(\d+)|"(\d+)")$/.exec(preference)
+    const seconds = /^wait=(\d+)$/.exec(preference)
     if (seconds === null) continue
-    const asked = Math.min(Number(seconds[1] ?? seconds[2]), maxWaitSeconds)
+    const asked = Math.min(Number(seconds[1]), maxWaitSeconds)
     return asked === 0 ? { kind: 'async' } : { kind: 'wait', seconds: asked }
   }
   return { kind: preferences.includes('respond-async') ? 'async' : 'default' }
 }
 
+/** Whether a text may be the key of a batch. */
+export function isKey(text: string): boolean {
+  return text.length <= maxKeyChars && /^[\x21-\x7e]+$/.test(text)
+}
+
 function idempotencyKey(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  if (text.length > 0 && text.length <= maxKeyChars && /^[\x21-\x7e]+$/.test(text)) return text
+  if (isKey(text)) return text
   throw new NodeError('InvalidParameter', 'The Idempotency-Key is malformed.', {
     hint: `Send 1 to ${maxKeyChars} visible ASCII characters, a UUID for instance.`,
   })
 }
 
-function eventTime(text: string | undefined): number | undefined {
+function fallbackTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = parseRfc3339Ms(text.trim().replace(' ', 'T'))
   if (ms !== undefined) return ms
@@ -177,7 +223,20 @@ function ifMatch(text: string | undefined): string | undefined {
   })
 }
 
-const names = ['create', 'visibility', 'dryRun', 'unknownFields', 'integers', 'timeZone', 'eventTimeUnit']
+const names = [
+  'create',
+  'visibility',
+  'dryRun',
+  'unknownFields',
+  'integers',
+  'timeZone',
+  'eventTime',
+  'eventTimeUnit',
+  'records',
+  'flatten',
+  'dedupe',
+  'preset',
+]
 /** By what they are in lower case. */
 const parameters = new Map(names.map((name) => [name.toLowerCase(), name]))
 

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
-import type { NameRecord } from '../chain/records.ts'
+import type { Deletion, NameRecord } from '../chain/records.ts'
 import { formatOf } from '../formats/registry.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sameValue } from '../lib/compare.ts'
@@ -23,25 +23,35 @@ import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
 import type { LargeBatch } from './large-batch.ts'
+import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
 import {
   answerOf,
   BlockPace,
   type Decision,
   decisionNow,
+  patienceOf,
+  patientFor,
   type PlacedBatch,
   preferenceApplied,
   Waiters,
-  waitSeconds,
 } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
-import { type BatchToPlace, KeyedBatches, placeBatch, type Placed, type PlaceDeps } from './place-batch.ts'
+import {
+  type BatchToPlace,
+  KeyedBatches,
+  placeBatch,
+  type Placed,
+  type PlaceDeps,
+  sequenceAsked,
+} from './place-batch.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import type { TypedBody } from './reading.ts'
 import { type Receipt, Receipts } from './receipts.ts'
-import { demandVisibility, noHead } from './refusals.ts'
+import { demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
 import { type Shape, type Target, targetOf } from './shape.ts'
+import { type ToldTimes, toldTimes } from './told-times.ts'
 
 export interface GatewayDeps {
   readonly catalog: Catalog
@@ -82,6 +92,11 @@ export interface DryRunAnswer {
   readonly dryRun: true
   readonly records: number
   readonly fields: readonly Field[]
+  readonly told: ToldTimes
+}
+
+interface TakenBatch extends PlacedBatch {
+  readonly told: ToldTimes
 }
 
 export interface IngestAnswer {
@@ -90,6 +105,7 @@ export interface IngestAnswer {
   readonly replayed: boolean
   /** Value of Preference-Applied, if a preference was honoured. */
   readonly preferenceApplied: string | undefined
+  readonly told: ToldTimes
 }
 
 export class Gateway {
@@ -143,12 +159,12 @@ export class Gateway {
     this.#refuse(request.chain)
     const { controls } = request
     if (request.chain !== undefined) demandVisibility(request.chain, controls.visibility)
-    const { contentLength, waiting } = controls
+    const { contentLength } = controls
     const { bodyBytes } = this.#deps.limits
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
     if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
     const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
-    let batch: PlacedBatch | DryRunAnswer
+    let batch: TakenBatch | DryRunAnswer
     try {
       const asking = this.#demandRoom()
       if (asking !== undefined) await asking
@@ -157,13 +173,15 @@ export class Gateway {
       // What waits for its block is in the log: it holds no memory here.
       admitted.leave()
     }
-    if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined }
+    if ('dryRun' in batch)
+      return { status: 200, body: batch, replayed: false, preferenceApplied: undefined, told: batch.told }
     const answer = await answerOf(this.#parts, batch)
     return {
       status: answer.receipt.status === 'accepted' ? 202 : 200,
       body: answer.receipt,
       replayed: answer.replayed,
-      preferenceApplied: preferenceApplied(waiting, answer),
+      preferenceApplied: preferenceApplied(controls, answer),
+      told: batch.told,
     }
   }
 
@@ -181,6 +199,36 @@ export class Gateway {
     return creation
   }
 
+  /** Changes a dataset: durable and shown by this process when it resolves. Throws as `changeDataset`. */
+  async change(chain: DatasetChain, change: Change): Promise<void> {
+    this.#refuse(chain)
+    await changeDataset(this.#parts, chain, change)
+  }
+
+  /**
+   * Deletes a dataset whose head is `ifMatch` (`*`: whatever it is): durable, and not found by this process when it resolves.
+   * Throws NodeError `HeadMoved` and as `deleteDataset`.
+   */
+  async delete(
+    chain: DatasetChain,
+    { ifMatch, graceMs }: { readonly ifMatch: string; readonly graceMs: number },
+  ): Promise<Deletion> {
+    this.#refuse(chain)
+    const after = ifMatch === '*' ? undefined : await sequenceAsked(this.#deps, { chain }, ifMatch)
+    return deleteDataset(this.#parts, chain, { after, graceMs })
+  }
+
+  /** Restores a deleted dataset under a name. Throws NodeError `DatasetDeleted` and as `restoreDataset`. */
+  async restore(deletion: Deletion, alias: string): Promise<DatasetChain> {
+    const { catalog, clock } = this.#deps
+    const { name, until } = deletion
+    if (clock.nowMs() >= Date.parse(until)) throw graceOver(deletion)
+    const chain = await catalog.chainOf(name)
+    this.#refuse(chain)
+    await restoreDataset(this.#parts, chain, alias)
+    return chain
+  }
+
   /**
    * The receipt of `id` as of now, and its dataset, if `isFor` says of sender and dataset that the caller may see it.
    * Throws NodeError `ReceiptNotFound`, HaltError `ChainBroken`.
@@ -190,7 +238,9 @@ export class Gateway {
     isFor: (sender: string | undefined, dataset: NameRecord) => boolean = () => true,
   ): Promise<{ receipt: Receipt; chain: DatasetChain }> {
     const note = this.#parts.receipts.open(id)
-    const name = note === undefined ? undefined : await this.#deps.catalog.nameOfId(note.dataset)
+    const { catalog } = this.#deps
+    // What was committed of a deleted dataset stays known as long as its chain is there.
+    const name = note && ((await catalog.nameOfId(note.dataset)) ?? (await catalog.deletionOf(note.dataset))?.name)
     if (note === undefined || name === undefined || !isFor(note.tokenId, name)) {
       throw new NodeError('ReceiptNotFound', 'There is no such receipt.', {
         hint: 'Receipt ids are those that ingest answers give.',
@@ -204,7 +254,7 @@ export class Gateway {
   }
 
   /** Reads a batch and finds it its place. */
-  async #take(request: IngestRequest, admitted: Admitted): Promise<PlacedBatch | DryRunAnswer> {
+  async #take(request: IngestRequest, admitted: Admitted): Promise<TakenBatch | DryRunAnswer> {
     const { controls, tokenId } = request
     const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
@@ -218,15 +268,19 @@ export class Gateway {
     admitted.spend(body.bytes)
     try {
       if (request.chain === undefined) demandRecords(body)
-      if (controls.dryRun) return { dryRun: true, records: body.rows, fields: body.shape.fields }
+      if (controls.dryRun) {
+        const told = toldTimes(controls, body, target.shape)
+        return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
+      }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
-      const seconds = waitSeconds(controls.waiting, chain.name.id, soon)
+      const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
-      const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: seconds > 0 }
+      const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: patience.mostMs > 0 }
       const placed = await placeTyped(this.#parts, batch, target)
-      return { ...placed, chain, csvHeader: placed.body.csvHeader, waitSeconds: seconds }
+      const told = toldTimes(controls, placed.body, target.shape)
+      return { ...placed, chain, csvHeader: placed.body.csvHeader, patience, told }
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded
@@ -288,13 +342,6 @@ export class Gateway {
   }
 }
 
-function demandSpace(hasRoom: boolean): void {
-  if (hasRoom) return
-  throw new NodeError('StorageFull', 'The volume of the store is full.', {
-    hint: 'An operator has to make room; nothing was stored.',
-  })
-}
-
 /** How often a body is read again: each time some other batch brought columns at the same moment. */
 const mostReadings = 5
 /** Rows that bring a schema call for a block at once; where none comes, the log decides without us. */
@@ -330,7 +377,7 @@ async function placeTyped(
     if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - startedMs) / 1000)
     if (placed.bringsSchema !== true) return { ...placed, body }
     const { batchId: id, position } = placed.note
-    const decision = await deps.waiters.wait(chain, { id, position }, decidedWithinMs)
+    const decision = await deps.waiters.wait(chain, { id, position }, patientFor(decidedWithinMs))
     if (readings === mostReadings || !isConflict(decision)) {
       return { ...placed, body, decided: decision === 'void' ? undefined : decision }
     }

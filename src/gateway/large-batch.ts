@@ -1,6 +1,7 @@
 // A large batch on its way to the log: one Arrow stream, cut into parts that are appended while it comes, and ended by the
 // last part, which says what the batch is, or by an abort (docs/spec/protocol.md §1, §10).
 
+import { freeBytes } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AbortHeader, BatchEntry, Part, RowsHeader } from '../log/messages.gen.ts'
 import { NodeError } from '../model/errors.ts'
@@ -9,6 +10,8 @@ import type { DataSchema } from '../model/schema.ts'
 
 /** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */
 export const partBytes = 508 * 1024
+/** Rows up to this size are held until all are read: most of what is refused leaves no trace in the log. */
+export const heldBytes = 4 * 1024 * 1024
 /**
  * Parts of one large batch in flight to the log: while one is made durable the next lies ready. More would only
  * keep other callers of the partition waiting.
@@ -71,10 +74,13 @@ export class LargeBatch {
   }
 
   /**
-   * Takes the next bytes of the stream, which must not be changed afterwards; resolves when there is room for more.
+   * Takes the next bytes of the stream, which are gone from the caller's hands; resolves when there is room for more.
    * Throws NodeError `RequestTimeout` for bytes that come 5 minutes after those before, and what `EventLog.append` throws.
    */
   async append(bytes: Uint8Array): Promise<void> {
+    // What fits into one part lies in one: whoever reads it joins nothing.
+    const isCut = this.#bytes + bytes.length > partBytes && bytes.length <= partBytes
+    if (isCut) await this.#sendPart(this.#take(), {})
     this.#pieces.push(bytes)
     this.#bytes += bytes.length
     // The last part is kept back: only the end says what the batch is.
@@ -143,6 +149,8 @@ export class LargeBatch {
       const trace = traceparent === undefined ? {} : { traceparent }
       return { kind: 'rows', ...identity, ...trace, dataset, schemaSequence, part, ...last }
     }, payload)
+    // The message is a copy.
+    for (const piece of payload) freeBytes(piece)
     // Its failure is met when its turn to be waited for comes.
     appending.catch(() => {})
     this.#inFlight.push(appending)

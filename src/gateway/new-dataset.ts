@@ -59,23 +59,9 @@ const sortColumnsMost = 8
 
 /** Reads the body; no body at all is an empty one. Throws NodeError `InvalidRequest`, `InvalidColumnName`. */
 export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsLimit: number): NewDataset {
-  const members = body ?? new Map<string, JsonValue>()
-  if (!(members instanceof Map)) throw invalid('The body is not a JSON object.')
-  for (const name of members.keys()) {
-    if (!bodyMembers.includes(name)) throw invalid(`'${name.slice(0, 80)}' is not a member of this body.`, bodyMembers)
-  }
-  const member = <T>(name: string, read: (value: JsonValue) => T): T | undefined => {
-    const value = members.get(name)
-    return value === undefined ? undefined : read(value)
-  }
+  const member = membersOf(body ?? new Map<string, JsonValue>(), bodyMembers)
   const vocab = member('vocab', (value) => vocabularyOf(value))
   const schema = member('schema', (value) => schemaOf(value, { ...defaultVocabulary, ...vocab }, columnsLimit))
-  const info = member('info', (value) => withoutKind(eventFromJson('SetInfo', value, 'info')))
-  const license = member('license', (value) => withoutKind(eventFromJson('SetLicense', value, 'license')))
-  const attachments = member(
-    'attachments',
-    (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
-  )
   const freshnessMs = member('freshness', freshnessOf)
   const layout = member('layout', (value) => layoutOf(value, { ...defaultVocabulary, ...vocab }, schema))
   return {
@@ -85,6 +71,34 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
     ...(layout === undefined ? {} : { layout }),
     ...(schema === undefined ? {} : { schema }),
     ...(vocab === undefined ? {} : { vocab }),
+    ...descriptionOf(member),
+  }
+}
+
+/** Reads a member of a body if it is there. */
+export type Member = <T>(name: string, read: (value: JsonValue) => T) => T | undefined
+
+/** The members of a body. Throws NodeError `InvalidRequest` where there are others than `known`. */
+export function membersOf(body: JsonValue | undefined, known: readonly string[]): Member {
+  if (!(body instanceof Map)) throw invalid('The body is not a JSON object.')
+  for (const name of body.keys()) {
+    if (!known.includes(name)) throw invalid(`'${name.slice(0, 80)}' is not a member of this body.`, known)
+  }
+  return (name, read) => {
+    const value = body.get(name)
+    return value === undefined ? undefined : read(value)
+  }
+}
+
+/** What a dataset says of itself. Throws NodeError `InvalidRequest`. */
+export function descriptionOf(member: Member): Pick<NewDataset, 'info' | 'license' | 'attachments'> {
+  const info = member('info', (value) => withoutKind(eventFromJson('SetInfo', value, 'info')))
+  const license = member('license', (value) => withoutKind(eventFromJson('SetLicense', value, 'license')))
+  const attachments = member(
+    'attachments',
+    (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
+  )
+  return {
     ...(info === undefined ? {} : { info }),
     ...(license === undefined ? {} : { license }),
     ...(attachments === undefined ? {} : { attachments }),
@@ -155,12 +169,12 @@ function vocabularyOf(value: JsonValue): CreateVocabulary {
   return names
 }
 
-function visibilityOf(value: JsonValue): 'public' | 'private' {
+export function visibilityOf(value: JsonValue): 'public' | 'private' {
   if (value === 'public' || value === 'private') return value
   throw invalid('visibility is neither public nor private.', ['public', 'private'])
 }
 
-function freshnessOf(value: JsonValue): number {
+export function freshnessOf(value: JsonValue): number {
   const ms = typeof value === 'string' ? durationMs(value) : undefined
   if (ms !== undefined && ms >= freshnessLeastMs && ms <= freshnessMostMs) return ms
   const [least, most] = [freshnessLeastMs, freshnessMostMs].map(durationText)
@@ -169,7 +183,7 @@ function freshnessOf(value: JsonValue): number {
   })
 }
 
-function layoutOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): Layout {
+export function layoutOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): Layout {
   const sortBy = value instanceof Map && value.size === 1 ? value.get('sortBy') : undefined
   if (!Array.isArray(sortBy) || sortBy.length === 0) throw invalid('layout is not {"sortBy": [column, …]}.')
   if (schema === undefined) {
@@ -198,7 +212,7 @@ function layoutOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema |
   return { sortBy: columns }
 }
 
-function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'kind'> {
+export function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'kind'> {
   const { kind: _, ...rest } = event
   return rest
 }

@@ -10,20 +10,25 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import type { Waiting } from './controls.ts'
+import type { IngestControls, Waiting } from './controls.ts'
 import type { KeyedBatches, Placed } from './place-batch.ts'
 import type { Receipt, ReceiptNote, Receipts } from './receipts.ts'
 import { keyReused, rejection } from './refusals.ts'
 
-const defaultWaitSeconds = 10
+const defaultWaitMs = 10_000
 /** A block due within this time is waited for by default. */
 const worthWaitingMs = 1000
 /** Nor are the blocks of more datasets than this waited for by default: a builder ends 100 a second. */
 const waitedForMost = 100
+/** So long after a block is due it is late, and waited for only while blocks of so few datasets are: as many are committed at once. */
+const lateMs = 500
+const waitedForLate = 8
+/** For so long after a late block nobody waits by default. */
+const behindMs = 1_000
 /** Datasets remembered; the pace of a forgotten one is "at once". */
 const maxDatasets = 10_000
-/** A commit that was not announced here is found in the store. */
-const lookMs = 1_000
+/** A commit that was not announced here is found in the store; whoever waits for a late block stops. */
+const lookMs = 500
 
 export interface OutcomeDeps {
   readonly outcomes: Outcomes
@@ -36,7 +41,13 @@ export interface PlacedBatch extends Placed {
   readonly chain: DatasetChain
   readonly replayed: boolean
   readonly csvHeader: CsvHeader | undefined
-  readonly waitSeconds: number
+  readonly patience: Patience
+}
+
+/** How long a caller waits: never longer than `mostMs`, and longer than `patientMs` only while few others wait. */
+export interface Patience {
+  readonly mostMs: number
+  readonly patientMs: number
 }
 
 export interface BatchAnswer {
@@ -48,21 +59,33 @@ export interface BatchAnswer {
 /** What the chain says of a batch: its outcome, or `void` where the fold passed it over for an earlier one of its key. */
 export type Decision = DecidedOutcome | 'void'
 
-/** Seconds to wait: by default for a block that is due, not for one that is paced or that many others come before. */
-export function waitSeconds(
+/** Of who waits until then, however many wait. */
+export function patientFor(ms: number): Patience {
+  return { mostMs: ms, patientMs: ms }
+}
+
+/** By default a block is waited for that is due: not one that is paced, or late, or that many others come before. */
+export function patienceOf(
   waiting: Waiting,
   dataset: DatasetId,
-  { pace, waiters }: { readonly pace: BlockPace; readonly waiters: Pick<Waiters, 'datasets'> },
-): number {
-  if (waiting.kind === 'wait') return waiting.seconds
-  if (waiting.kind === 'async') return 0
-  return waiters.datasets < waitedForMost && pace.isDueSoon(dataset) ? defaultWaitSeconds : 0
+  { pace, waiters }: { readonly pace: BlockPace; readonly waiters: Pick<Waiters, 'datasets' | 'isBehind'> },
+): Patience {
+  if (waiting.kind === 'wait') return patientFor(waiting.seconds * 1000)
+  const dueInMs = pace.dueInMs(dataset)
+  const isWorthIt =
+    waiting.kind === 'default' && dueInMs <= worthWaitingMs && waiters.datasets < waitedForMost && !waiters.isBehind
+  return isWorthIt ? { mostMs: defaultWaitMs, patientMs: dueInMs + lateMs } : patientFor(0)
 }
 
 /** Value of Preference-Applied: what was done about the caller's preference. */
-export function preferenceApplied(waiting: Waiting, { receipt }: BatchAnswer): string | undefined {
-  if (waiting.kind === 'wait') return `wait=${waiting.seconds}`
-  return waiting.kind === 'async' && receipt.status === 'accepted' ? 'respond-async' : undefined
+export function preferenceApplied(
+  { waiting, isMinimal }: Pick<IngestControls, 'waiting' | 'isMinimal'>,
+  { receipt }: BatchAnswer,
+): string | undefined {
+  const applied = isMinimal ? ['return=minimal'] : []
+  if (waiting.kind === 'wait') applied.unshift(`wait=${waiting.seconds}`)
+  else if (waiting.kind === 'async' && receipt.status === 'accepted') applied.unshift('respond-async')
+  return applied.length === 0 ? undefined : applied.join(', ')
 }
 
 /** Throws what a rejection in the log means: NodeErrors `SchemaConflict`, `HeadMoved`, `IdempotencyKeyReused`. */
@@ -84,10 +107,10 @@ export async function answerOf(deps: OutcomeDeps, batch: PlacedBatch): Promise<B
 async function decisionOn(deps: OutcomeDeps, batch: PlacedBatch): Promise<Decision | undefined> {
   const { note, chain } = batch
   // Nobody waits, and nothing is known before: then there is nothing to ask.
-  if (note.rows === 0 || (batch.waitSeconds === 0 && !batch.replayed)) return undefined
+  if (note.rows === 0 || (batch.patience.mostMs === 0 && !batch.replayed)) return undefined
   const place = { id: note.batchId, position: note.position }
-  if (batch.waitSeconds === 0) return deps.outcomes.at(chain, place)
-  return (await deps.waiters.wait(chain, place, batch.waitSeconds * 1000)) ?? committedElsewhere(deps, chain, note)
+  if (batch.patience.mostMs === 0) return deps.outcomes.at(chain, place)
+  return (await deps.waiters.wait(chain, place, batch.patience)) ?? committedElsewhere(deps, chain, note)
 }
 
 /** What is known of a batch now; undefined while it is only logged. */
@@ -142,9 +165,9 @@ export class BlockPace {
     })
   }
 
-  /** True when the next block of the dataset may come within a second. */
-  isDueSoon(dataset: DatasetId): boolean {
-    return (this.#earliestMs.get(dataset) ?? 0) - this.#clock.monotonicMs() <= worthWaitingMs
+  /** How long it takes at least until the next block of the dataset, in milliseconds. */
+  dueInMs(dataset: DatasetId): number {
+    return Math.max(0, (this.#earliestMs.get(dataset) ?? 0) - this.#clock.monotonicMs())
   }
 }
 
@@ -165,6 +188,8 @@ export class Waiters {
   readonly #deps: WaitersDeps
   readonly #waiting = new Map<DatasetId, Set<Waiter>>()
   readonly #unsubscribe: () => void
+  /** When somebody last stopped waiting for a late block, by the monotonic clock. */
+  #lateAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: WaitersDeps) {
     this.#deps = deps
@@ -174,6 +199,11 @@ export class Waiters {
   /** Datasets for whose blocks callers wait. */
   get datasets(): number {
     return this.#waiting.size
+  }
+
+  /** Blocks have been late within the last second. */
+  get isBehind(): boolean {
+    return this.#deps.clock.monotonicMs() - this.#lateAtMs < behindMs
   }
 
   /** Callers who wait. */
@@ -190,8 +220,8 @@ export class Waiters {
     this.#waiting.clear()
   }
 
-  /** The decision on a batch in the log, or undefined when `timeoutMs` passes first. */
-  async wait(chain: DatasetChain, batch: Waiter['batch'], timeoutMs: number): Promise<Decision | undefined> {
+  /** The decision on a batch in the log, or undefined when the caller's patience ends first. */
+  async wait(chain: DatasetChain, batch: Waiter['batch'], patience: Patience): Promise<Decision | undefined> {
     const { id } = chain.name
     const ended = new AbortController()
     let waiter: Waiter | undefined
@@ -199,26 +229,34 @@ export class Waiters {
       return await new Promise<Decision | undefined>((resolve) => {
         waiter = { batch, resolve }
         this.#waiting.set(id, (this.#waiting.get(id) ?? new Set<Waiter>()).add(waiter))
-        void this.#deps.clock.sleep(timeoutMs, ended.signal).then(() => resolve(undefined))
-        void this.#look(chain, ended.signal)
+        void this.#watch(chain, patience, ended.signal).then(() => resolve(undefined))
         // The block may be there already.
         if (chain.next > batch.position) this.#notify(chain)
       })
     } finally {
-      ended.abort()
+      ended.abort('answered')
       const waiters = this.#waiting.get(id)
       if (waiter !== undefined) waiters?.delete(waiter)
       if (waiters?.size === 0) this.#waiting.delete(id)
     }
   }
 
-  /** Asks for the chain once a second, which probes the store where others may commit unheard. */
-  async #look({ name }: DatasetChain, ended: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the patience ends. Until then it asks for the chain again and again, which probes the store where others
+   * may commit unheard.
+   */
+  async #watch({ name }: DatasetChain, { mostMs, patientMs }: Patience, ended: AbortSignal): Promise<void> {
     const { catalog, clock } = this.#deps
-    for (;;) {
-      await clock.sleep(lookMs, ended)
+    const beganMs = clock.monotonicMs()
+    for (let overMs = 0; overMs < mostMs; overMs = clock.monotonicMs() - beganMs) {
+      if (overMs >= patientMs && (this.datasets > waitedForLate || this.isBehind)) {
+        this.#lateAtMs = clock.monotonicMs()
+        return
+      }
+      const untilMs = overMs < patientMs ? Math.min(patientMs, mostMs) : mostMs
+      await clock.sleep(Math.min(lookMs, untilMs - overMs), ended)
       if (ended.aborted) return
-      await catalog.byAlias(name.alias).catch(() => undefined)
+      void catalog.chainOf(name).catch(() => undefined)
     }
   }
 

@@ -4,14 +4,15 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { normalHash } from '../ids/identifiers.ts'
-import { randomText, sha3256 } from '../ids/native-crypto.ts'
+import { normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
+import { randomText, sha256Hex, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
+import { utf8 } from '../lib/bytes.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { DataSchema } from '../model/schema.ts'
-import type { IngestControls } from './controls.ts'
+import { type IngestControls, isKey } from './controls.ts'
 import { partBytes, type Published } from './large-batch.ts'
 
 import type { Publisher, RowsToPublish } from './publish.ts'
@@ -91,8 +92,8 @@ export async function placeBatch(
   deps: PlaceDeps,
   batch: BatchToPlace,
 ): Promise<Placed & { readonly replayed: boolean }> {
-  const { chain, body, controls } = batch
-  const key = controls.idempotencyKey
+  const { chain, body } = batch
+  const key = keyOf(batch)
   if (body.rows === 0) return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
   if (key === undefined) return { ...(await append(deps, batch, randomText(batchIdBytes))), replayed: false }
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
@@ -128,6 +129,16 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
   return { note, decided: known.decided }
 }
 
+/** What a repeat of the batch is known by: the caller's key, or what its `dedupe` finds. */
+function keyOf({ controls, body }: Pick<BatchToPlace, 'controls' | 'body'>): string | undefined {
+  const { idempotencyKey, dedupe } = controls
+  if (idempotencyKey !== undefined || dedupe === undefined) return idempotencyKey
+  if (dedupe === 'body') return body.bodyHash
+  const { keyValue } = body
+  if (keyValue === undefined || isKey(keyValue)) return keyValue
+  return sha2HashOfHex(sha256Hex(utf8(keyValue)))
+}
+
 /** A batch without records is judged, but has nothing to store. */
 async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
   const { ifMatch } = batch.controls
@@ -141,6 +152,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
   const { chain, body, controls, tokenId } = batch
   const after = controls.ifMatch === undefined ? undefined : await sequenceAsked(deps, batch, controls.ifMatch)
   const schema = schemaToAsk(batch)
+  const key = keyOf(batch)
   const rows: RowsToPublish = {
     dataset: chain.name.id,
     partition: chain.name.partition,
@@ -151,7 +163,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
     batch: {
       id,
       ...(tokenId === undefined ? {} : { token: tokenId }),
-      ...(controls.idempotencyKey === undefined ? {} : { key: controls.idempotencyKey }),
+      ...(key === undefined ? {} : { key }),
       rows: body.rows,
       bodyHash: body.bodyHash,
       mediaType: batch.mediaType,
@@ -188,7 +200,11 @@ function schemaToAsk({ chain, body, controls }: BatchToPlace): DataSchema | unde
 }
 
 /** The sequence of the If-Match hash. Throws NodeError `HeadMoved` when it is unknown or rows or schema came after it. */
-async function sequenceAsked(deps: PlaceDeps, { chain }: BatchToPlace, ifMatch: string): Promise<number> {
+export async function sequenceAsked(
+  deps: Pick<PlaceDeps, 'catalog'>,
+  { chain }: Pick<BatchToPlace, 'chain'>,
+  ifMatch: string,
+): Promise<number> {
   const hash = sameHash(ifMatch)
   if (chain.head.hash !== hash) await deps.catalog.refresh(chain)
   const sequence = chain.sequenceOf(hash)
@@ -208,9 +224,10 @@ function sameHash(text: string): string {
 }
 
 function noteOf(
-  { chain, controls, body, tokenId, receivedMs, mediaType }: BatchToPlace,
+  batch: BatchToPlace,
   place: { id: string; position: number; index: number; acceptedMs: number },
 ): ReceiptNote {
+  const { chain, body, tokenId, receivedMs, mediaType } = batch
   return {
     dataset: chain.name.id,
     batchId: place.id,
@@ -224,6 +241,6 @@ function noteOf(
     acceptedMs: place.acceptedMs,
     mediaType,
     tokenId,
-    key: controls.idempotencyKey,
+    key: keyOf(batch),
   }
 }

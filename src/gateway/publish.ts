@@ -1,5 +1,5 @@
 // Writes to the log: small posts that arrive while an append is being made durable share one message per dataset
-// (self-clocked, no timer); a large batch is several parts; creations are messages of their own (docs/spec/protocol.md §1).
+// (self-clocked, no timer); a large batch is several parts; creations and changes are messages of their own (docs/spec/protocol.md §1).
 
 import { concatBatches } from '../arrow/columns.ts'
 import { encodeArrowStream } from '../arrow/ipc.ts'
@@ -8,7 +8,14 @@ import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Logger, silentLogger } from '../lib/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { BatchEntry, CreateHeader, MessageHeader } from '../log/messages.gen.ts'
+import type {
+  BatchEntry,
+  ChangeHeader,
+  CreateHeader,
+  DeleteHeader,
+  MessageHeader,
+  RestoreHeader,
+} from '../log/messages.gen.ts'
 import { encodeMessage } from '../log/messages.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { DataSchema, Field, RecordBatch } from '../model/schema.ts'
@@ -33,6 +40,9 @@ export interface RowsToPublish extends RowsOwner {
   readonly schema: DataSchema | undefined
   readonly batch: BatchEntry
 }
+
+type Unnumbered<T> = Omit<T, 'writer' | 'n' | 'at'>
+export type ChangeToPublish = Unnumbered<ChangeHeader> | Unnumbered<DeleteHeader> | Unnumbered<RestoreHeader>
 
 interface Waiting {
   readonly rows: RowsToPublish
@@ -66,6 +76,15 @@ export class Publisher {
     return this.#append(partition, (identity) => ({ kind: 'create', ...identity, ...header }))
   }
 
+  /** Publishes a change of a dataset. Durable when it resolves. Throws what `EventLog.append` throws. */
+  async change(partition: number, change: ChangeToPublish): Promise<number> {
+    return this.#append(partition, (identity) => {
+      const { kind, ...rest } = change
+      // `as`: the kind of the one and the members of the same.
+      return { kind, ...identity, ...rest } as ChangeHeader | DeleteHeader | RestoreHeader
+    })
+  }
+
   /** Publishes a batch of about `bytes`, sharing a message with others of its dataset. Durable when it resolves. */
   small(rows: RowsToPublish, columns: RecordBatch, bytes: number): Promise<Published> {
     const writer = this.#writer(rows.partition)
@@ -88,8 +107,8 @@ export class Publisher {
     payload: readonly Uint8Array[] = [],
   ): Promise<number> {
     const header = headerOf(this.#identity(this.#writer(partition)))
-    // An abort frees what the rows before it have taken.
-    const options = { useReserve: header.kind === 'abort' }
+    // An abort frees what the rows before it have taken, a deletion what its dataset takes.
+    const options = { useReserve: header.kind === 'abort' || header.kind === 'delete' }
     return this.#log.append(partition, [encodeMessage(header, ...payload)], options)
   }
 

@@ -2,9 +2,12 @@
 
 import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
+import { fieldPlaceOf, type Placing, pointerPath } from '../formats/field-place.ts'
+import { type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
 import type {
   CsvHeader,
   FileReader,
+  Format,
   FormatOptions,
   InferOptions,
   Inferred,
@@ -12,13 +15,15 @@ import type {
   StreamFormat,
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
+import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
-import type { RecordBatch } from '../model/schema.ts'
+import { foldAscii } from '../model/names.ts'
+import type { Field, Vocabulary } from '../model/schema.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
-import { type RowReader, rowReader } from './row-reader.ts'
+import { type ReadRows, type RowReader, rowReader } from './row-reader.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
-import { fillEventTime, type RowsSource, type TypedRows, typedRowsOf } from './typed-rows.ts'
+import { type RowsSource, type TypedRows, typedRowsOf } from './typed-rows.ts'
 
 export interface BodySource extends RowsSource {
   readonly stream: Readable
@@ -33,7 +38,7 @@ export interface BodySource extends RowsSource {
 }
 
 /** A body in which every record fits. */
-export interface TypedBody {
+export interface TypedBody extends SentFacts {
   readonly rows: number
   /** Event time (never null), then user columns. The caller discards them. */
   readonly typed: TypedRows
@@ -67,7 +72,6 @@ export interface BodyFacts {
 /** A body being read into rows. */
 export class Reading {
   readonly #reader: RowReader
-  readonly #source: BodySource
   readonly #shape: Shape
   readonly #typed: TypedRows
 
@@ -78,10 +82,12 @@ export class Reading {
     against: { shape: Shape; inferred?: Inferred; bytes?: number },
   ) {
     const { shape, inferred, bytes = source.controls.contentLength } = against
-    this.#source = source
     this.#shape = shape
     this.#typed = typedRowsOf(source, shape)
-    this.#reader = rowReader(format, readerOptions(source, shape, inferred), { threads: source.threads, bytes })
+    const { threads } = source
+    const sent = sentRowsOptions(source, shape)
+    const settings = { options: readerOptions(source, shape, inferred), sent, fields: shape.payloadFields }
+    this.#reader = rowReader(format, settings, { threads, bytes })
   }
 
   get fits(): boolean {
@@ -100,11 +106,12 @@ export class Reading {
   /** Takes the end of the body. */
   async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
     const finished = this.#reader.finish()
-    const { records, batches, csvHeader } = finished instanceof Promise ? await finished : finished
+    const { records, rows, csvHeader, undated, keyValue } = finished instanceof Promise ? await finished : finished
     this.#reader.end()
-    const adding = this.#add(batches)
+    const adding = this.#add(rows)
     if (adding !== undefined) await adding
-    return { rows: records, typed: this.#typed, csvHeader, shape: this.#shape, bodyHash, bytes }
+    const read = { csvHeader, undated, keyValue, shape: this.#shape }
+    return { rows: records, typed: this.#typed, ...read, bodyHash, bytes }
   }
 
   async discard(): Promise<void> {
@@ -112,9 +119,8 @@ export class Reading {
     await this.#typed.discard()
   }
 
-  #add(batches: readonly RecordBatch[]): Promise<unknown> | undefined {
-    if (batches.length === 0) return undefined
-    return this.#typed.add(batches.map((batch) => fillEventTime(batch, this.#source.fallbackMs)))
+  #add(rows: readonly ReadRows[]): Promise<unknown> | undefined {
+    return rows.length === 0 ? undefined : this.#typed.add(rows)
   }
 }
 
@@ -129,13 +135,14 @@ interface OpenFile {
 export async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
   const typed = typedRowsOf(source, shape, facts.bytes)
+  const sent = new SentRows(sentRowsOptions(source, shape))
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
       rows += batch.rows
-      await typed.add([fillEventTime(batch, source.fallbackMs)])
+      await typed.add([sent.take(batch)])
     }
-    return { rows, typed, csvHeader: undefined, shape, ...facts }
+    return { rows, typed, csvHeader: undefined, shape, ...sent.facts, ...facts }
   } catch (error) {
     await typed.discard()
     throw error
@@ -145,7 +152,7 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
 function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {
   const { vocabulary, fields, eventTimeType } = shape
   return {
-    ...formatOptions(source),
+    ...demandNoColumn(fields, formatOptions(source, vocabulary)),
     vocabulary,
     fields,
     eventTimeType,
@@ -158,7 +165,7 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
 export function inferOptions(source: BodySource, { vocabulary, shape }: Target): InferOptions {
   const { integers } = source.controls
   return {
-    ...formatOptions(source),
+    ...formatOptions(source, vocabulary),
     vocabulary,
     columns: source.limits.columns,
     ...(integers === undefined ? {} : { integers }),
@@ -185,13 +192,72 @@ function shapeWith(inferred: Inferred, { vocabulary, shape }: Target): Shape {
   return shapeOf(schema, shape?.schemaSequence ?? -1, vocabulary)
 }
 
-function formatOptions({ controls, limits, format }: BodySource): Omit<FormatOptions, 'vocabulary'> {
+/** Throws NodeError `InvalidParameter` where the field that brings the event time is a column of the dataset. */
+function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: readonly Field[], options: T): T {
+  const { eventTime } = options
+  if (eventTime?.kind !== 'name') return options
+  const column = fields.find(({ name }) => foldAscii(name) === foldAscii(eventTime.name))
+  if (column === undefined) return options
+  throw new NodeError('InvalidParameter', `The dataset has a column '${column.name}', which eventTime names too.`, {
+    hint: 'A field is either a column or the event time: leave eventTime out, or make another dataset.',
+  })
+}
+
+function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatOptions, 'vocabulary'> {
+  const { limits, format, controls } = source
   const { timeZone, eventTimeUnit } = controls
   return {
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
+    ...placesOf(controls, format.format, vocabulary),
     ...(timeZone === undefined ? {} : { timeZone }),
     ...(eventTimeUnit === undefined ? {} : { eventTimeUnit }),
     ...(format.csvHeader === undefined ? {} : { csvHeader: format.csvHeader }),
   }
+}
+
+/** Where in a body records and their values are. Throws NodeError `InvalidParameter` where its format has no such places. */
+function placesOf(
+  controls: IngestControls,
+  format: Format,
+  { eventTimeColumn }: Vocabulary,
+): Pick<FormatOptions, 'eventTime' | 'flatten' | 'records' | 'demandsEventTime'> {
+  const { eventTime, flatten, records, dedupe } = controls
+  const placing = placingOf(controls, format)
+  const place = eventTime === undefined ? undefined : fieldPlaceOf('eventTime', eventTime, placing)
+  const isColumn = place?.kind === 'name' && foldAscii(place.name) === foldAscii(eventTimeColumn)
+  return {
+    ...(place === undefined || isColumn ? {} : { eventTime: place }),
+    ...(flatten === true ? { flatten } : {}),
+    ...(dedupe === 'body' ? { demandsEventTime: true } : {}),
+    ...(records === undefined ? {} : { records: pointerPath('records', records) }),
+  }
+}
+
+function placingOf({ flatten, records }: IngestControls, format: Format): Placing {
+  const { title } = format
+  const { nesting, hasRecords } = format.kind === 'stream' ? format : { nesting: undefined, hasRecords: false }
+  if (flatten === true && nesting === undefined) throw counts('flatten', 'JSON, NDJSON and GeoJSON', title)
+  if (records !== undefined && hasRecords !== true) throw counts('records', 'JSON (application/json)', title)
+  return { title, flatten: flatten === true, ...(nesting === undefined ? {} : { nesting }) }
+}
+
+function sentRowsOptions({ controls, format, fallbackMs }: BodySource, shape: Shape): SentRowsOptions {
+  const { dedupe } = controls
+  if (dedupe === undefined || dedupe === 'body') return { fallbackMs }
+  const place = fieldPlaceOf('dedupe', dedupe, placingOf(controls, format.format))
+  const name = place.kind === 'name' ? foldAscii(place.name) : undefined
+  const { eventTime } = placesOf(controls, format.format, shape.vocabulary)
+  const isEventTime = eventTime?.kind === 'name' && foldAscii(eventTime.name) === name
+  const column = isEventTime ? 0 : shape.payloadFields.findIndex((field) => foldAscii(field.name) === name)
+  if (place.kind === 'name' && column !== 0) return { fallbackMs, key: { name: place.name, column } }
+  throw new NodeError('InvalidParameter', `The parameter dedupe is '${dedupe.slice(0, 80)}', which is no column.`, {
+    hint: column === 0 ? 'Say dedupe=body.' : 'Say flatten=true too: the members of objects inside are columns then.',
+  })
+}
+
+function counts(parameter: string, where: string, title: string): NodeError {
+  return new NodeError('InvalidParameter', `The parameter ${parameter} counts in ${where}; this is ${title}.`, {
+    hint: 'Leave it out.',
+  })
 }

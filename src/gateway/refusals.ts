@@ -1,5 +1,6 @@
 // The errors that the chain's state is the reason for: 409 and 412 of docs/spec/http.md §6. Pure.
 
+import type { Deletion } from '../chain/records.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { BatchStatus } from '../chain/checkpoint.ts'
 import { type ErrorKind, errorTable } from '../model/error-table.ts'
@@ -31,6 +32,29 @@ export function demandVisibility(chain: DatasetChain, asked: 'public' | 'private
   })
 }
 
+/** Throws NodeError `DatasetDeleted` while a dataset that was deleted can be restored. */
+export function demandKnown({ name, at, until }: Deletion, nowMs: number): void {
+  if (nowMs >= Date.parse(until)) return
+  throw new NodeError('DatasetDeleted', `The dataset '${name.alias}' was deleted at ${at}.`, {
+    hint: `It can be restored until ${until}: POST /datasets/${name.id}/restore.`,
+    extra: { deleted_at: at },
+  })
+}
+
+/** A deletion that can no longer be taken back. */
+export function graceOver({ name, at, until }: Deletion): NodeError {
+  return new NodeError('DatasetDeleted', `The dataset '${name.alias}' was deleted at ${at}.`, {
+    hint: `It could be restored until ${until}.`,
+    extra: { deleted_at: at },
+  })
+}
+
+export function nameTaken(alias: string): NodeError {
+  return new NodeError('DatasetExists', `There is a dataset '${alias}' already.`, {
+    hint: 'Choose another name: {"alias": "account/dataset"}.',
+  })
+}
+
 export function keyReused(key: string): NodeError {
   return new NodeError('IdempotencyKeyReused', `The Idempotency-Key '${key}' was used for another body.`, {
     hint: 'Use a new key for each batch; repeat a batch with its own key.',
@@ -56,5 +80,13 @@ export function takesNoRows(error: unknown): never {
     hint: 'An operator has to look at it: proofstream fsck lists all that is damaged.',
     retryAfterSeconds: 30,
     cause: error,
+  })
+}
+
+/** Throws NodeError `StorageFull`. */
+export function demandSpace(hasRoom: boolean): void {
+  if (hasRoom) return
+  throw new NodeError('StorageFull', 'The volume of the store is full.', {
+    hint: 'An operator has to make room; nothing was stored.',
   })
 }

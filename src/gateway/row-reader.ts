@@ -1,19 +1,28 @@
-// Who turns the bytes of a body into rows: this thread, or one that is free for a long body, so that posts and queries
+// Who turns the bytes of a body into rows for the log: this thread, or one that is free for a long body, so that posts and queries
 // beside it do not wait. Two blocks are under way at most; the rows are the same, and so is what is refused.
 
-import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../formats/format.ts'
+import type { ParsedBody, RecordReader, StreamFormat } from '../formats/format.ts'
+import { type SentFacts, SentRows } from '../formats/sent-rows.ts'
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { FromBodyRows, ToBodyRows } from '../work/tasks.ts'
+import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../work/tasks.ts'
 import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
+
+/** Rows with an event time each: columns of this thread, messages of another. */
+export type ReadRows = RecordBatch | RowMessages
+
+export interface WholeBody extends Omit<ParsedBody, 'batches'>, SentFacts {
+  /** The last ones. */
+  readonly rows: readonly ReadRows[]
+}
 
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
   readonly fits: boolean
   /** Takes the next bytes; the rows that have become complete, of these or of earlier ones: at once by this thread. */
-  push(chunk: Uint8Array): readonly RecordBatch[] | Promise<readonly RecordBatch[]>
-  finish(): ParsedBody | Promise<ParsedBody>
+  push(chunk: Uint8Array): readonly ReadRows[] | Promise<readonly ReadRows[]>
+  finish(): WholeBody | Promise<WholeBody>
   /** Lets go of a thread, however it went. Idempotent. */
   end(): void
 }
@@ -25,19 +34,22 @@ const noBytes = new Uint8Array(0)
 /** A reader of a body of so many bytes, as far as that is known. */
 export function rowReader(
   format: StreamFormat,
-  options: ReaderOptions,
+  against: Omit<BodySettings, 'format'>,
   by: { readonly threads: TaskThreads | undefined; readonly bytes: number | undefined },
 ): RowReader {
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
-  const [task] = by.threads?.begin('body', { format: format.name, options }, about) ?? []
-  return task === undefined ? new OwnReader(format.createReader(options)) : new ThreadReader(task)
+  const { name, module } = format
+  const [task] = by.threads?.begin('body', { format: { name, module }, ...against }, about) ?? []
+  return task === undefined ? new OwnReader(format, against) : new ThreadReader(task)
 }
 
 class OwnReader implements RowReader {
   readonly #reader: RecordReader
+  readonly #sent: SentRows
 
-  constructor(reader: RecordReader) {
-    this.#reader = reader
+  constructor(format: StreamFormat, { options, sent }: Omit<BodySettings, 'format'>) {
+    this.#reader = format.createReader(options)
+    this.#sent = new SentRows(sent)
   }
 
   get fits(): boolean {
@@ -46,15 +58,21 @@ class OwnReader implements RowReader {
 
   push(chunk: Uint8Array): readonly RecordBatch[] {
     this.#reader.push(chunk)
-    return this.#reader.take()
+    return this.#filled(this.#reader.take())
   }
 
-  finish(): ParsedBody {
-    return this.#reader.finish()
+  finish(): WholeBody {
+    const { batches, ...ended } = this.#reader.finish()
+    const rows = this.#filled(batches)
+    return { ...ended, ...this.#sent.facts, rows }
   }
 
   end(): void {
     // Holds nothing.
+  }
+
+  #filled(batches: readonly RecordBatch[]): RecordBatch[] {
+    return batches.map((batch) => this.#sent.take(batch))
   }
 }
 
@@ -72,8 +90,8 @@ class ThreadReader implements RowReader {
     this.#task = task
   }
 
-  async push(chunk: Uint8Array): Promise<readonly RecordBatch[]> {
-    const batches: RecordBatch[] = []
+  async push(chunk: Uint8Array): Promise<readonly RowMessages[]> {
+    const rows: RowMessages[] = []
     for (let rest = chunk; rest.length > 0; ) {
       if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(blockBytes)
       const piece = rest.subarray(0, blockBytes - this.#filled)
@@ -81,19 +99,19 @@ class ThreadReader implements RowReader {
       this.#filled += piece.length
       rest = rest.subarray(piece.length)
       if (this.#filled < blockBytes) break
-      if (this.#underWay.length === blocksUnderWay) batches.push(...(await this.#next()))
+      if (this.#underWay.length === blocksUnderWay) rows.push(...(await this.#next()))
       this.#send()
     }
-    return batches
+    return rows
   }
 
-  async finish(): Promise<ParsedBody> {
+  async finish(): Promise<WholeBody> {
     if (this.#filled > 0) this.#send()
-    const batches: RecordBatch[] = []
-    while (this.#underWay.length > 0) batches.push(...(await this.#next()))
+    const rows: RowMessages[] = []
+    while (this.#underWay.length > 0) rows.push(...(await this.#next()))
     const last = await this.#say({ kind: 'end' })
     this.fits &&= last.fits
-    return { records: 0, ...last.ended, batches: [...batches, ...last.batches] }
+    return { records: 0, undated: 0, keyValue: undefined, ...last.ended, rows: [...rows, ...last.rows] }
   }
 
   end(): void {
@@ -114,11 +132,11 @@ class ThreadReader implements RowReader {
     this.#filled = 0
   }
 
-  async #next(): Promise<readonly RecordBatch[]> {
+  async #next(): Promise<readonly RowMessages[]> {
     const answer = await this.#underWay.shift()
     this.fits &&= answer?.fits === true
     if (answer?.block?.length === blockBytes) this.#spare.push(answer.block)
-    return answer?.batches ?? []
+    return answer?.rows ?? []
   }
 }
 

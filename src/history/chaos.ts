@@ -239,6 +239,8 @@ export interface ServeSpec {
   readonly compileCache: string
   /** Options of `serve` by name, without dashes. */
   readonly options: Readonly<Record<string, string>>
+  /** The environment of the process; default: empty. */
+  readonly env?: Readonly<Record<string, string>>
   /** File with the admin token; default: the one in the data directory. */
   readonly tokenFile?: string
 }
@@ -265,7 +267,7 @@ export function startServed(spec: ServeSpec): ServedNode {
   const flags = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
   const child = spawn(process.execPath, [program, 'serve', ...flags], {
     cwd: spec.dataDir,
-    env: { NODE_COMPILE_CACHE: spec.compileCache },
+    env: { ...spec.env, NODE_COMPILE_CACHE: spec.compileCache },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const killNow = (): void => void child.kill('SIGKILL')

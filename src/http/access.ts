@@ -6,6 +6,7 @@ import {
   anonymousPrincipal,
   can,
   canSee,
+  datasetNotFound,
   demand,
   demandAdmin,
   demandToken,
@@ -16,8 +17,9 @@ import { tokenOf } from '../access/token.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../chain/records.ts'
+import type { DatasetId } from '../model/events.ts'
 import { type Alias, parseAlias } from '../model/names.ts'
-import { type MayRead, nameFor } from '../replica/pin.ts'
+import { type MayRead, nameFor, renamedFrom } from '../replica/pin.ts'
 import type { HttpContext } from './context.ts'
 
 /** The function that finds who asks, at once where it can. Throws NodeErrors `BadAuthorization`, `Unauthenticated`. */
@@ -26,10 +28,20 @@ export function callerFinder({
   anonymousRead,
 }: Pick<HttpContext, 'tokens' | 'anonymousRead'>): (request: FastifyRequest) => Principal | Promise<Principal> {
   const anonymous = anonymousPrincipal(anonymousRead)
-  return ({ headers }) => {
-    const token = tokenOf(headers.authorization)
+  return ({ headers, routeOptions }) => {
+    const isSigned = routeOptions.config.isObjectStore === true && headers.authorization?.startsWith(signedRequest)
+    const token = tokenOf(isSigned === true ? sessionOf(headers) : headers.authorization)
     return token === undefined ? anonymous : (tokens.known(token) ?? tokens.authenticate(token))
   }
+}
+
+/** S3 clients sign what they send (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html). */
+const signedRequest = 'AWS4-HMAC-SHA256 '
+
+/** The token that was given to an S3 client for its requests, as a header of its own would carry it. */
+function sessionOf(headers: FastifyRequest['headers']): string | undefined {
+  const session = headers['x-amz-security-token']
+  return session === undefined ? undefined : `Bearer ${String(session)}`
 }
 
 /**
@@ -41,6 +53,25 @@ export function admitCaller(request: FastifyRequest, principal: Principal): void
   const { right } = request.routeOptions.config
   if (right === 'admin') demandAdmin(principal)
   else if (right !== undefined) demandToken(principal, right)
+}
+
+/**
+ * The function that looks again whether who asked may read these datasets still. It throws NodeErrors `Unauthenticated`,
+ * and `DatasetNotFound` for one that is hidden from him by now, or gone.
+ */
+export function rightsOf(
+  context: Pick<HttpContext, 'tokens' | 'anonymousRead' | 'catalog'>,
+  request: FastifyRequest,
+  datasets: readonly { readonly id: DatasetId; readonly alias: string }[],
+): () => Promise<void> {
+  const find = callerFinder(context)
+  return async () => {
+    const principal = await find(request)
+    for (const { id, alias } of datasets) {
+      const name = await context.catalog.nameOfId(id)
+      if (name === undefined || !can(principal, 'read', name)) throw datasetNotFound(alias)
+    }
+  }
 }
 
 /** What the caller may read, for names inside SQL and proofs. */
@@ -58,15 +89,22 @@ export async function datasetOf(
 }
 
 /**
- * The name in the path, for a caller with the right. Throws as `demand`; NodeError `InvalidName`, `ReservedName`;
+ * The name in the path, for a caller with the right. Throws as `demand` and `demandNotRenamed`; NodeError `InvalidName`, `ReservedName`;
  * HaltError `ChainBroken` when its record is damaged.
  */
 export async function nameOf(catalog: Catalog, { params, principal }: Asked, right: Right): Promise<NameRecord> {
   demandToken(principal, right)
   const { text } = aliasOf({ params })
   const name = await nameFor(catalog, text, (dataset) => canSee(principal, dataset))
+  if (name === undefined) await demandNotRenamed(catalog, principal, text)
   demand(principal, right, text, name)
   return name
+}
+
+/** Throws NodeError `DatasetNotFound`, which routes answer 308, for a former name of a dataset that the caller can see. */
+export async function demandNotRenamed(catalog: Catalog, principal: Principal, alias: string): Promise<void> {
+  const renamed = await renamedFrom(catalog, alias, (dataset) => canSee(principal, dataset))
+  if (renamed !== undefined) throw renamed
 }
 
 type Asked = Pick<FastifyRequest, 'params' | 'principal'>

@@ -219,7 +219,10 @@ export function registerCompression(app: FastifyInstance): void {
 }
 
 function isText(reply: FastifyReply): boolean {
-  return /^(?:application\/(?:x-nd|[\w.-]+\+)?json|text\/)/.test(String(reply.getHeader('content-type') ?? ''))
+  // Events leave one by one: what an encoder keeps back comes late.
+  return /^(?:application\/(?:x-nd|[\w.-]+\+)?json|text\/(?!event-stream))/.test(
+    String(reply.getHeader('content-type') ?? ''),
+  )
 }
 
 /** br before gzip, unless the client says that it wants neither (RFC 9110 §12.5.3). */

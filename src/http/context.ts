@@ -13,9 +13,12 @@ import type { Role } from '../model/names.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
+import type { BlockEvents } from '../replica/block-events.ts'
+import type { Followers } from '../replica/followers.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/work-pool.ts'
+import type { Listeners } from './listeners.ts'
 import type { Readings } from './readings.ts'
 
 /** What the node says of its log. */
@@ -47,6 +50,8 @@ export interface HttpContext {
   readonly facts: NodeFacts
   /** Absent where the process has not this role. */
   readonly gateway: Gateway | undefined
+  /** Address of the node whose datasets this one follows. */
+  readonly origin: string | undefined
   /** Absent where the process has not this role. */
   readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
@@ -62,6 +67,8 @@ export interface HttpContext {
   readonly logger: Logger
   readonly anonymousRead: boolean
   readonly loopbackOnly: boolean
+  /** How long a deleted dataset can be restored, unless a request says otherwise. */
+  readonly deleteGraceMs: number
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
@@ -83,8 +90,18 @@ export type ReplicaContext = HttpContext & {
   readonly readings: Readings
   /** Room for an answer to a caller. */
   readonly answers: { open(caller: string): OpenRoom }
+  readonly listeners: Listeners
+  readonly followers: Followers
+  readonly events: BlockEvents
   /** Closes the connection when its client does not read. */
   readonly watchReader: (response: ServerResponse) => void
+}
+
+/** What pages are made from. */
+export interface PageContext {
+  readonly context: HttpContext
+  /** Absent where the process has not the role replica. */
+  readonly reading: ReplicaContext | undefined
 }
 
 declare module 'fastify' {
@@ -97,8 +114,14 @@ declare module 'fastify' {
     readonly right?: Right | 'admin'
     /** A POST that changes nothing and costs much: pages may send it, those of origins that are not allowed may not. */
     readonly runs?: boolean
+    /** Browsers get a page of it, and its errors as pages. */
+    readonly page?: boolean
+    /** It is a page where no other parameters are named; these say which bytes are wanted. */
+    readonly pageParameters?: readonly string[]
     /** Unknown query parameters are ignored. */
     readonly looseParameters?: boolean
+    /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
+    readonly isObjectStore?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */

@@ -9,7 +9,7 @@ import { must } from '../lib/assert.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { fileFormats } from '../outputs/formats.ts'
 import type { HttpContext } from './context.ts'
-import { type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
+import { answersInBoth, type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
 /** Scripts, styles and pictures of the page come from this node, and so does all it fetches. Styles are set by script. */
 const swaggerPolicy = [
@@ -83,7 +83,9 @@ function completeDocument(document: Json): Json {
     const methods = Object.entries(record(item)).map(([method, operation]) => {
       const key = `${method} ${path}`
       const text = must(routeTexts.operations[key], `texts/operations.json has ${key}`)
-      return [method, completed(record(operation), text, method === 'get' || isReadPost(key))] as const
+      const renames = /{dataset}|{collection}/.test(path) && method !== 'put' ? { 308: routeTexts.answerOfRenamed } : {}
+      const told = { ...text, answers: { ...text.answers, ...renames } }
+      return [method, completed(record(operation), told, method === 'get' || isReadPost(key))] as const
     })
     paths[path] = Object.fromEntries(methods)
   }
@@ -162,17 +164,29 @@ function errorResponses(text: OperationText, shared: readonly string[]): Json {
     const { status } = must(catalogue.get(kind), `the catalogue has ${kind}`)
     byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
   }
-  const responses = [...byStatus].map(([status, kinds]) => [String(status), errorResponse(status, kinds, shared)])
+  const isPage = answersInBoth(text)
+  const responses = [...byStatus].map(([status, kinds]) => [
+    String(status),
+    errorResponse(status, { kinds, shared, isPage }),
+  ])
   return Object.fromEntries(responses)
 }
 
-function errorResponse(status: number, kinds: readonly ErrorKind[], shared: readonly string[]): Json {
-  const content: Record<string, { schema: object; examples: Json }> = {}
+function errorResponse(
+  status: number,
+  {
+    kinds,
+    shared,
+    isPage,
+  }: { readonly kinds: readonly ErrorKind[]; readonly shared: readonly string[]; readonly isPage: boolean },
+): Json {
+  const content: Record<string, { schema: object; examples?: Json }> = {}
   for (const kind of kinds) {
     const type = must(catalogue.get(kind), 'known').example.mediaType.split(';')[0] ?? ''
-    content[type] ??= { schema: { $ref: '#/components/schemas/Problem' }, examples: {} }
-    content[type].examples[kind] = { $ref: `#/components/examples/${kind.replaceAll(':', '.')}` }
+    const media = (content[type] ??= { schema: { $ref: '#/components/schemas/Problem' } })
+    media.examples = { ...media.examples, [kind]: { $ref: `#/components/examples/${kind.replaceAll(':', '.')}` } }
   }
+  if (isPage) content['text/html'] = { schema: { type: 'string' } }
   const headers = [
     ...shared,
     'cache-control',
@@ -180,6 +194,7 @@ function errorResponse(status: number, kinds: readonly ErrorKind[], shared: read
     ...(status === 416 ? ['content-range'] : []),
     ...(status === 429 || status === 503 ? ['retry-after'] : []),
     ...(status >= 400 ? ['connection'] : []),
+    ...(isPage ? ['content-security-policy', 'referrer-policy'] : []),
   ]
   return {
     description: kinds.map((kind) => `\`${kind}\`: ${catalogue.get(kind)?.title}.`).join(' '),

@@ -1,62 +1,39 @@
-// Pages for browsers, made on the server: a template that escapes whatever is put into it, one frame around all pages, and
-// a policy under which none of them runs a script or fetches anything. Who asks for a page is judged here, too.
+// Pages on their way to browsers: who wants one, and the policy under which none of them runs a script that is not a file
+// of this node, fetches anything from elsewhere, or stands in a frame.
 
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-
-/** A piece of HTML, which `html` alone makes. */
-export class Html {
-  readonly text: string
-
-  constructor(parts: readonly string[], values: readonly HtmlValue[]) {
-    this.text = parts.map((part, i) => part + (i < values.length ? textOf(values[i]) : '')).join('')
-  }
-}
-
-type HtmlValue = string | number | undefined | Html | readonly Html[]
-
-/** HTML as it is written in the program, with values between: text is escaped, in content and in quoted attributes. */
-export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  return new Html(parts, values)
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function textOf(value: HtmlValue): string {
-  if (value === undefined) return ''
-  if (value instanceof Html) return value.text
-  if (typeof value === 'object') return value.map(textOf).join('\n')
-  return String(value).replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
-}
-
-const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;display:block;overflow-x:auto}th,td{border:1px solid #8886;padding:.2rem .6rem;text-align:left}
-pre{white-space:pre-wrap;overflow-wrap:anywhere}dt{font-weight:600}`
+import { layout, type Page } from '../console/layout.ts'
+import { addressOf } from './console-files.ts'
 
 const policy = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join('; ')
 
-/** Sends a page of its own address, title and body. */
-export function sendHtml(reply: FastifyReply, title: string, body: Html): FastifyReply {
-  const sheet = new Html([`<style>${style}</style>`], [])
-  const page = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>${sheet}</head>
-<body>
-${body}
-</body></html>
-`
-  return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page.text)
+/** Sends a page. What it shows depends on who asks, and nobody keeps it unasked. */
+export function sendHtml(reply: FastifyReply, page: Page): FastifyReply {
+  if (!reply.hasHeader('cache-control')) void reply.header('cache-control', 'private, no-cache')
+  return reply
+    .header('content-security-policy', policy)
+    .header('referrer-policy', 'same-origin')
+    .type('text/html; charset=utf-8')
+    .send(layout(page, addressOf))
+}
+
+/** Its answer is a page: the route has one, a browser asks, and no parameter says which bytes are wanted instead. */
+export function wantsPage(request: FastifyRequest): boolean {
+  const { page, pageParameters } = request.routeOptions.config
+  if (page !== true || !wantsHtml(request)) return false
+  const named = Object.keys(Object(request.method === 'POST' ? request.body : request.query))
+  return pageParameters === undefined || named.every((name) => pageParameters.includes(name))
 }
 
 /** A browser navigates: it says so, or it names HTML before any JSON (docs/spec/http.md §4). */

@@ -5,6 +5,7 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify
 import { isLoopback } from '../lib/loopback.ts'
 import { NodeError } from '../model/errors.ts'
 import type { HttpContext } from './context.ts'
+import { wantsPage } from './html.ts'
 import type { FindPath } from './request-target.ts'
 
 const exposedHeaders =
@@ -63,7 +64,7 @@ function answerPreflight(
     void reply
       .header('access-control-allow-origin', origin)
       .header('access-control-allow-methods', methods.sort().join(', '))
-      .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Range')
+      .header('access-control-allow-headers', 'Authorization, Content-Type, If-None-Match, Last-Event-ID, Range')
       .header('access-control-max-age', '600')
   }
   void reply.code(204).send()
@@ -77,6 +78,8 @@ function demandOwnPage(request: FastifyRequest, context: OriginContext): void {
   if (config.runs === true) {
     const isAllowed = origin !== undefined && isOriginAllowed(origin, context)
     if (site !== 'cross-site' || isAllowed) return
+    // Somebody follows a link: the page of this address runs nothing unasked.
+    if (method !== 'POST' && config.pageParameters !== undefined && wantsPage(request)) return
     throw foreign('Pages of this origin may not run queries here.')
   }
   if (url === undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return
@@ -92,7 +95,11 @@ function foreign(message: string): NodeError {
 }
 
 /** The name and port that the request was sent to, or a name that the operator gave the node (a proxy may change Host). */
-function isOwnOrigin(origin: string, host: string | undefined, context: OriginContext): boolean {
+export function isOwnOrigin(
+  origin: string,
+  host: string | undefined,
+  context: Pick<HttpContext, 'allowedHosts'>,
+): boolean {
   const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
   if (authority === undefined) return false
   return authority === host?.toLowerCase() || isListed(nameOf(authority), context)
@@ -100,8 +107,9 @@ function isOwnOrigin(origin: string, host: string | undefined, context: OriginCo
 
 /** Adds to Vary what the answer depends on. */
 export function addVary(reply: FastifyReply, name: string): void {
-  const held = reply.getHeader('vary')
-  void reply.header('vary', held === undefined ? name : `${String(held)}, ${name}`)
+  const held = String(reply.getHeader('vary') ?? '')
+  const names = held === '' ? [] : held.split(', ')
+  if (!names.includes(name)) void reply.header('vary', [...names, name].join(', '))
 }
 
 /** Throws NodeErrors `InvalidParameter` where the host is not clear, `MisdirectedRequest` where it is another. */
@@ -147,7 +155,7 @@ function nameOf(authority: string): string {
   return name
 }
 
-function isListed(name: string, { allowedHosts }: OriginContext): boolean {
+function isListed(name: string, { allowedHosts }: Pick<HttpContext, 'allowedHosts'>): boolean {
   return allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 

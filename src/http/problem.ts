@@ -6,10 +6,13 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { shell } from '../console/layout.ts'
+import { problemPage, type ShownProblem } from '../console/errors-page.ts'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext } from './context.ts'
+import { sendHtml, wantsHtml } from './html.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
@@ -24,7 +27,7 @@ const maxErrors = 100
 
 /** The problem of `error`; anything else but damage of a dataset becomes `Internal` without a word of its text. */
 export function problemOf(error: unknown, requestId: string): Problem {
-  const known = error instanceof NodeError ? error : (damage(error) ?? internal(error))
+  const known = error instanceof NodeError ? (unreachable(error) ?? error) : (damage(error) ?? internal(error))
   const { kind, message, details } = known
   const row = errorTable[kind]
   const retryAfter = details.retryAfterSeconds ?? (row.status === 429 || row.status === 503 ? 1 : undefined)
@@ -67,6 +70,15 @@ function damage(error: unknown): NodeError | undefined {
     hint: 'An operator runs `proofstream fsck`, which lists all that is damaged. Other datasets are not concerned.',
     extra: { reason: error.reason },
     cause: error,
+  })
+}
+
+/** What a bucket said names places inside, which are for the log of the node. */
+function unreachable({ kind, details }: NodeError): NodeError | undefined {
+  if (kind !== 'StoreUnavailable') return undefined
+  return new NodeError(kind, 'The store of this node cannot be reached; the log of the node says why.', {
+    hint: 'Repeat later.',
+    retryAfterSeconds: details.retryAfterSeconds ?? 5,
   })
 }
 
@@ -120,6 +132,9 @@ export function schemaError(fault: SchemaFault | undefined, where: string): Node
   })
 }
 
+/** The pattern of parameters that are switched. */
+export const trueOrFalse = '^(?:true|false)$'
+
 function reason(
   fault: SchemaFault | undefined,
   { place, subject, inParameters }: { place: { readonly one: string }; subject: string; inParameters: boolean },
@@ -135,6 +150,7 @@ function reason(
         ? `${subject} is given more than once.`
         : `${subject} is not of type ${String(params['type'])}.`
     case 'pattern':
+      if (params['pattern'] === trueOrFalse) return `${subject} is neither true nor false.`
       return `${subject} is not a whole number of at most 15 digits.`
     case 'maxLength':
       return `${subject} is longer than ${String(params['limit'])} characters.`
@@ -152,8 +168,10 @@ export function sendProblem(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): FastifyReply {
   const known = error instanceof NodeError ? error : frameworkError(error, request)
+  const location = known && placeNow(known, request)
+  if (location !== undefined) return sendMoved(context, location, { request, reply })
   const problem = problemOf(known ?? error, request.id)
-  if (problem.status === 500) {
+  if (problem.status === 500 || known?.kind === 'StoreUnavailable') {
     context.logger.error(
       {
         requestId: request.id,
@@ -166,15 +184,84 @@ export function sendProblem(
   }
   // Of the answer that was begun, nothing holds for an error.
   for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
+  const isPage = request.routeOptions.config.page === true && wantsHtml(request)
+  // Whoever comes without a token is shown where to give one, the same at every address.
+  if (isPage && problem.status === 401 && request.headers.authorization === undefined) return sendHtml(reply, shell)
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
-  const text = JSON.stringify(problem.body)
-  void reply
-    .code(problem.status)
-    .headers({ ...problem.headers, 'request-id': request.id })
-    .type(problem.mediaType)
+  const isOfCatalog = request.url.startsWith('/iceberg/v1/')
+  const text = JSON.stringify(isOfCatalog ? catalogError(problem) : problem.body)
+  void reply.code(problem.status).headers({ ...problem.headers, 'request-id': request.id })
+  if (isPage) return sendHtml(reply, problemPage(shownProblem(problem)))
+  void reply.type(problem.mediaType)
+  return sendAtOnce(context, text, { request, reply })
+}
+
+/** Sends an answer that does not wait for the rest of the body. */
+function sendAtOnce(
+  { clock }: Pick<HttpContext, 'clock'>,
+  text: string,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): FastifyReply {
   if (hasArrived(request.raw)) return reply.send(text)
   void reply.header('connection', 'close').header('content-length', Buffer.byteLength(text))
-  return reply.send(lingeringAnswer(text, request.raw, context.clock))
+  return reply.send(lingeringAnswer(text, request.raw, clock))
+}
+
+/** The same address with the name now of the dataset in its path; undefined where it has no name of a renamed one. */
+function placeNow({ details: { moved } }: NodeError, { url, params }: FastifyRequest): string | undefined {
+  if (moved === undefined) return undefined
+  const { account, dataset, collection } = Object(params)
+  const [path = '', ...query] = url.split('?')
+  const isCollection = collection === moved.from.replace('/', ':')
+  if (!isCollection && `${account}/${dataset}` !== moved.from) return undefined
+  const segments = path.split('/')
+  // `/ogc/collections/account:dataset` or `/account/dataset`.
+  const place = isCollection ? { at: 3, names: [moved.to.replace('/', ':')] } : { at: 1, names: moved.to.split('/') }
+  segments.splice(place.at, place.names.length, ...place.names)
+  return [segments.join('/'), ...query].join('?')
+}
+
+/** A former name of a dataset: where it is now, until the name is another's. */
+function sendMoved(
+  context: Pick<HttpContext, 'clock'>,
+  location: string,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): FastifyReply {
+  const headers = { location, 'cache-control': 'no-store', 'request-id': request.id }
+  void reply.code(308).headers(headers).type('text/plain; charset=utf-8')
+  return sendAtOnce(context, `The dataset has another name now: ${location}\n`, { request, reply })
+}
+
+/** Types of errors that clients of Iceberg's catalogs know, by status. */
+const catalogErrors: Readonly<Record<number, string>> = {
+  400: 'BadRequestException',
+  401: 'NotAuthorizedException',
+  403: 'ForbiddenException',
+  404: 'NoSuchTableException',
+  405: 'UnsupportedOperationException',
+  429: 'TooManyRequestsException',
+  503: 'ServiceUnavailableException',
+}
+
+/** The body with what such clients look for in its member `error`. */
+function catalogError({ status, body }: Problem): object {
+  const error = { code: status, type: catalogErrors[status] ?? 'RESTException', ...Object(body['error']) }
+  return { ...body, error }
+}
+
+function shownProblem({ status, body }: Problem): ShownProblem {
+  const text = (name: string): string => String(body[name])
+  const hint = body['hint'] === undefined ? undefined : text('hint')
+  const kind = String(Object(body['error'])['kind'])
+  return {
+    status,
+    title: text('title'),
+    kind,
+    detail: text('detail'),
+    hint,
+    type: text('type'),
+    instance: text('instance'),
+  }
 }
 
 /**

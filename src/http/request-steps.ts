@@ -19,6 +19,9 @@ interface Begun {
   readonly done: Done
 }
 
+/** Methods that datasets take at their own address. */
+const changing: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
+
 /** Register before the routes. */
 export function registerSteps(app: FastifyInstance, context: HttpContext): void {
   const { findPath, refuseUnknown } = registerPaths(app)
@@ -57,7 +60,12 @@ export function registerSteps(app: FastifyInstance, context: HttpContext): void 
   const goOn = (request: FastifyRequest, reply: FastifyReply, principal: Principal): void => {
     admitCaller(request, principal)
     demandWellEscaped(request.url)
-    if (request.is404 && request.method === 'QUERY') refuseUnknown(request, reply)
+    const isUnknown = request.is404 && request.method === 'QUERY'
+    // An address that others answer under one method is no dataset under another.
+    const isOfDatasets = changing.has(request.method) && request.routeOptions.url === '/:account/:dataset'
+    if (isUnknown || (isOfDatasets && findPath(request.url)?.methods.has(request.method) === false)) {
+      refuseUnknown(request, reply)
+    }
     bodies.begin(request.raw)
   }
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, () => begin(request, reply, done)))

@@ -5,19 +5,27 @@ import { randomUUID } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
+import { BlockEvents } from '../replica/block-events.ts'
+import { Followers } from '../replica/followers.ts'
 import { AnswerBudget, registerCompression } from './answer.ts'
 import { closeGently } from './connections.ts'
-import type { HttpContext } from './context.ts'
+import type { HttpContext, ReplicaContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { registerJsonBodies } from './json-body.ts'
+import { Listeners } from './listeners.ts'
+import { registerPages } from './pages.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { registerSteps } from './request-steps.ts'
 import { registerParameterRules } from './request-target.ts'
 import { registerAssets } from './routes/assets.ts'
+import { registerRerun } from './routes/rerun.ts'
+import { registerChanges } from './routes/changes.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
+import { registerEvents } from './routes/events.ts'
 import { registerExport } from './routes/export.ts'
+import { registerIceberg } from './routes/iceberg.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
@@ -85,38 +93,68 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 /** The routes of the roles that this process has; those of another role say which one answers them. */
 function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const { gateway, replica } = context
+  const reading = replica === undefined ? undefined : readingContext(app, context, replica)
+  registerPages(app, context, reading)
   registerNode(app, context)
   registerAssets(app)
+  registerRerun(app)
   if (gateway !== undefined) {
-    for (const register of [registerCreation, registerIngest, registerReceipts]) register(app, { ...context, gateway })
+    const own = { ...context, gateway }
+    for (const register of [registerCreation, registerChanges, registerIngest, registerReceipts]) register(app, own)
     registerTokens(app, context)
-  } else registerAbsent(app, 'gateway')
+  } else {
+    // Who reads private datasets of another node here has a token of this one.
+    if (context.origin !== undefined) registerTokens(app, context)
+    registerAbsent(app, 'gateway', context.origin)
+  }
   if (gateway !== undefined || replica !== undefined) {
-    for (const register of [registerDatasets, registerAbout, registerMetadata, registerObjects, registerBlocks])
-      register(app, context)
+    for (const register of [registerDatasets, registerAbout, registerMetadata, registerBlocks]) register(app, context)
+    registerObjects(app, context, reading)
   } else registerAbsent(app, 'catalog')
-  if (replica !== undefined) {
-    const answers = new AnswerBudget(context.limits)
-    const { metrics } = context
-    const kept = replica.answers
-    metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
-    metrics.gauge('answers_kept_bytes', 'Bytes of answers kept for those who ask the same.', () => kept.bytes)
-    metrics.counter('answers_reused_total', 'Answers that were there, or being found for another.', () => kept.reused)
-    const readings = new Readings(context.clock)
-    const own = { ...context, replica, answers, readings, watchReader: registerSlowReaders(app, context) }
-    for (const register of [registerQuery, registerVerify, registerTail, registerExport, registerOgc])
-      register(app, own)
+  if (reading !== undefined) {
+    for (const register of [registerQuery, registerVerify, registerTail, registerEvents, registerExport, registerOgc])
+      register(app, reading)
+    registerIceberg(app, reading)
   } else registerAbsent(app, 'replica')
+}
+
+/** What routes that answer from data are given. */
+function readingContext(
+  app: FastifyInstance,
+  context: HttpContext,
+  replica: ReplicaContext['replica'],
+): ReplicaContext {
+  const answers = new AnswerBudget(context.limits)
+  const { metrics } = context
+  const kept = replica.answers
+  metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
+  metrics.gauge('answers_kept_bytes', 'Bytes of answers kept for those who ask the same.', () => kept.bytes)
+  metrics.counter('answers_reused_total', 'Answers that were there, or being found for another.', () => kept.reused)
+  const listeners = new Listeners(context.limits)
+  metrics.gauge('listeners', 'Requests that wait for blocks.', () => listeners.held)
+  const followers = new Followers(context)
+  // Streams have no end of their own: the server would wait for them.
+  app.addHook('preClose', () => followers.close())
+  return {
+    ...context,
+    replica,
+    answers,
+    listeners,
+    followers,
+    events: new BlockEvents(replica, context.clock),
+    readings: new Readings(context.clock),
+    watchReader: registerSlowReaders(app, context),
+  }
 }
 
 const answeredBy = { gateway: 'gateway', replica: 'replica', catalog: 'gateway or replica' } as const
 
 /** Registers the routes of a role that this process has not: each throws NodeError `RouteNotFound`. */
-function registerAbsent(app: FastifyInstance, role: NonNullable<OperationText['role']>): void {
+function registerAbsent(app: FastifyInstance, role: NonNullable<OperationText['role']>, origin?: string): void {
   for (const [key, operation] of Object.entries(routeTexts.operations)) {
-    if (operation.role !== role) continue
     const [method = '', path = ''] = key.split(' ')
     const url = path.replace(/\{(\w+)\}/g, ':$1')
+    if (operation.role !== role || app.hasRoute({ method: method.toUpperCase(), url })) continue
     app.route({
       method: method.toUpperCase(),
       url,
@@ -124,7 +162,10 @@ function registerAbsent(app: FastifyInstance, role: NonNullable<OperationText['r
       // Before any body is read.
       onRequest: async () => {
         throw new NodeError('RouteNotFound', `This node does not answer ${method.toUpperCase()} ${url}.`, {
-          hint: `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`,
+          hint:
+            origin === undefined
+              ? `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`
+              : `This node follows ${origin}, and changes nothing: ask there.`,
         })
       },
       handler: () => undefined,

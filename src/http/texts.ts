@@ -1,11 +1,9 @@
-// What the node says of its errors and of its routes: the files of `texts/`, read once at start, and the pages that are
-// made of them. They hold words, examples and lists; what they name (kinds, routes, headers) is held against the code by
-// test/docs/texts.test.ts.
+// What the node says of its errors and of its routes: the files of `texts/`, read once at start. They hold words,
+// examples and lists; what they name (kinds, routes, headers) is held against the code by test/docs/texts.test.ts.
 
 import { readFileSync } from 'node:fs'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { type ErrorDetails, NodeError } from '../model/errors.ts'
-import { type Html, html } from './html.ts'
 import { problemOf } from './problem.ts'
 
 interface ErrorText {
@@ -55,6 +53,8 @@ interface RouteTexts {
   readonly tags: { readonly name: string; readonly description: string }[]
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** Of every route with a dataset in its path that has to exist. */
+  readonly answerOfRenamed: AnswerText
   /** Any route may give these. */
   readonly errorsOfAll: readonly ErrorKind[]
   readonly errorGroups: Readonly<Record<string, readonly string[]>>
@@ -74,6 +74,12 @@ export function errorsOf({ errors }: Pick<OperationText, 'errors'>): readonly Er
     const group = routeTexts.errorGroups[name]
     return group === undefined ? [name as ErrorKind] : errorsOf({ errors: group }) // no name of a group is one of a kind
   })
+}
+
+/** True where programs get JSON and browsers a page, of errors too. */
+export function answersInBoth({ answers }: Pick<OperationText, 'answers'>): boolean {
+  const media = answers['200']?.media ?? []
+  return media.length > 1 && media.includes('text/html')
 }
 
 function read(name: string): unknown {
@@ -112,24 +118,3 @@ export const errorCatalogue: readonly ErrorEntry[] = (Object.keys(errorTable) as
     example: { mediaType: problem.mediaType, body: problem.body },
   }
 })
-
-/** The page of one kind for a browser, as the inside of an HTML body. */
-export function errorPageHtml(entry: ErrorEntry): Html {
-  return html`<h1>${entry.kind}</h1>
-<p>${entry.title}. Status ${entry.status}${entry.retryable ? ', may succeed when repeated' : ''}.</p>
-<p>${entry.meaning}</p>
-<p>What to do: ${entry.fix}</p>
-<pre>${JSON.stringify(entry.example.body, undefined, 2)}</pre>
-<p><a href="/errors">All kinds</a></p>`
-}
-
-/** The list of all kinds for a browser, as the inside of an HTML body. */
-export function errorListHtml(): Html {
-  const items = errorCatalogue.map(
-    (entry) => html`<li><a href="${entry.page}">${entry.kind}</a> (${entry.status}): ${entry.title}</li>`,
-  )
-  return html`<h1>Errors</h1>
-<ul>
-${items}
-</ul>`
-}

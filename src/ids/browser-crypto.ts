@@ -11,6 +11,12 @@ export function sha3256Hex(bytes: Uint8Array): string {
   return toHex(sha3_256(bytes))
 }
 
+/** SHA3-256 over bytes that come in pieces; `digest` is called once, at the end. */
+export function createSha3256(): { update(bytes: Uint8Array): void; digest(): Uint8Array } {
+  const hash = sha3_256.create()
+  return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest() }
+}
+
 /**
  * The check of native-crypto.ts: cofactorless (RFC 8032, 5.1.7: S·B = R + k·A, both sides compared as bytes), S < L.
  * The library's own `verify` multiplies by the cofactor and so takes signatures that Node.js refuses.

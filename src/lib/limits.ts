@@ -63,7 +63,7 @@ export const limitTable = {
   sliceFileBytes: {
     value: 4096 * MiB,
     unit: 'bytes',
-    text: 'slices that were taken out of packs for statements, kept in the cache; those not used for longest go first',
+    text: 'slices taken out of packs, or out of a store elsewhere, for statements, kept in the cache; those not used for longest go first',
   },
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
@@ -77,6 +77,12 @@ export const limitTable = {
     text: 'answers kept for those who ask the same of the same blocks, beside answerBytes; 0 keeps none',
   },
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
+  listeners: { value: 1_000, unit: 'listeners', text: 'requests that wait for blocks: event streams, tails with wait' },
+  callerListenerShare: {
+    value: 50,
+    unit: 'percent',
+    text: 'of what other callers leave free of listeners, what one caller may hold',
+  },
   openIngestBytes: {
     value: 512 * MiB,
     unit: 'bytes',
@@ -111,6 +117,11 @@ export const limitTable = {
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
   bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
   bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },
+  storeAnswerMs: {
+    value: 10_000,
+    unit: 'ms',
+    text: 'one request to a bucket, and two seconds more for each MiB that goes or comes',
+  },
 } as const satisfies Record<string, LimitRow>
 
 export type LimitName = keyof typeof limitTable

@@ -5,23 +5,29 @@ import type { Logger } from '../lib/logger.ts'
 import type { CommitAnnouncement } from './messages.gen.ts'
 import { checkCommitAnnouncement } from './messages.ts'
 
+/** `blocks`: the bytes of the blocks that the message names, in their order, where it was made in this process. */
+export type AnnouncementListener = (message: CommitAnnouncement, blocks?: readonly Uint8Array[]) => void
+
 export interface Announcements {
-  /** Tells every listener. Not durable; resolves when handed over. */
-  announce(message: CommitAnnouncement): Promise<void>
+  /**
+   * Tells every listener; those of this process get `blocks` along, so that none has to read what was just written. Not
+   * durable; resolves when handed over.
+   */
+  announce(message: CommitAnnouncement, blocks?: readonly Uint8Array[]): Promise<void>
   /** Calls `listener` for each announcement from now on, in order, until the returned function is called. */
-  subscribe(listener: (message: CommitAnnouncement) => void): () => void
+  subscribe(listener: AnnouncementListener): () => void
 }
 
 /** Announcements for roles that share a process. A listener that throws is logged; the others still hear. */
 export function openLocalAnnouncements(logger: Logger): Announcements {
-  const listeners = new Set<{ readonly hear: (message: CommitAnnouncement) => void }>()
+  const listeners = new Set<{ readonly hear: AnnouncementListener }>()
   return {
-    async announce(message) {
+    async announce(message, blocks) {
       const fault = checkCommitAnnouncement(message)
       assert(fault === undefined, `announcement to make: ${fault}`)
       for (const { hear } of listeners) {
         try {
-          hear(message)
+          hear(message, blocks)
         } catch (error) {
           logger.error({ err: error, dataset: message.dataset }, 'a listener failed on a commit announcement')
         }

@@ -5,7 +5,8 @@ import type { DataSchema } from '../model/schema.ts'
 /**
  * Header of a message in the log (records, version 1). The frame around it: the bytes PRFSTRM1, u32 header length, header as JSON in UTF-8, payload, u32 CRC-32C of all before it; integers little-endian.
  */
-export type MessageHeader = CreateHeader | RowsHeader | AbortHeader | CutHeader
+export type MessageHeader =
+  CreateHeader | RowsHeader | AbortHeader | CutHeader | ChangeHeader | DeleteHeader | RestoreHeader
 
 /** Makes a dataset; in this version one with a freshness or a layout. Needs no cut; no payload. */
 export interface CreateHeader {
@@ -152,6 +153,72 @@ export interface CutEntry {
   readonly dataset: string
   /** Sequence of the next new block as its writer saw it. */
   readonly sequence: number
+}
+/**
+ * Changes what a dataset says of itself (each member as a whole) or how it is kept. The open block ends first; no payload.
+ */
+export interface ChangeHeader {
+  readonly kind: 'change'
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
+  readonly writer: string
+  /** One higher for each new message of a writer, the same in a resend. */
+  readonly n: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly at: string
+  readonly dataset: string
+  /** W3C trace context of the request that caused the message. */
+  readonly traceparent?: string
+  /** Names the outcome: base64url of 32 random bytes. */
+  readonly id: string
+  readonly info?: CreateInfo
+  readonly license?: CreateLicense
+  readonly attachments?: readonly CreateAttachment[]
+  readonly visibility?: 'public' | 'private'
+  /** As of a creation; 0: the builder's own pace from now on. */
+  readonly freshnessMs?: number
+  readonly layout?: CreateLayout
+  /** account/dataset that it has from now on, as written. */
+  readonly alias?: string
+}
+/**
+ * Deletes a dataset: what comes later for it is rejected, its name is free. The open block ends first; no payload.
+ */
+export interface DeleteHeader {
+  readonly kind: 'delete'
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
+  readonly writer: string
+  /** One higher for each new message of a writer, the same in a resend. */
+  readonly n: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly at: string
+  readonly dataset: string
+  /** W3C trace context of the request that caused the message. */
+  readonly traceparent?: string
+  /** Names the outcome: base64url of 32 random bytes. */
+  readonly id: string
+  /**
+   * If-Match: accepted only if no block with rows or schema has ended above this sequence and no rows are open.
+   */
+  readonly after?: number
+  /** How long after `at` it can be restored. */
+  readonly graceMs: number
+}
+/** Takes a deletion back, within its grace; no payload. */
+export interface RestoreHeader {
+  readonly kind: 'restore'
+  /** Random name of one process's writer for one partition: base64url of 16 bytes. */
+  readonly writer: string
+  /** One higher for each new message of a writer, the same in a resend. */
+  readonly n: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly at: string
+  readonly dataset: string
+  /** W3C trace context of the request that caused the message. */
+  readonly traceparent?: string
+  /** Names the outcome: base64url of 32 random bytes. */
+  readonly id: string
+  /** account/dataset that it has from now on, as written. */
+  readonly alias: string
 }
 
 /**

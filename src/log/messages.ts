@@ -1,6 +1,6 @@
 // Messages of the log ↔ bytes: `"PRFSTRM", version | u32 header length | header JSON | payload | u32 crc32c`, integers
-// little-endian; the checksum covers everything before it. Both logs store exactly these bytes. Rows that say something
-// of version 2 are written in it, all else in version 1. Below: the contracts of `streams/` at run time. This is the only
+// little-endian; the checksum covers everything before it. Both logs store exactly these bytes. What says something of
+// version 2 is written in it, all else in version 1. Below: the contracts of `streams/` at run time. This is the only
 // reader of those files; a schema is compiled at its first use.
 
 import { readFileSync } from 'node:fs'
@@ -88,10 +88,11 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
 type Version = 1 | 2
 
 /**
- * A creation is of version 2 where it has a freshness or a layout; rows are where a body's hash is not sha3-256, or what a
- * large batch is stands on its last part.
+ * Changes, deletions and what takes them back are of version 2; a creation is where it has a freshness or a layout; rows are where a body's hash is not
+ * sha3-256, or what a large batch is stands on its last part.
  */
 function versionOf(header: MessageHeader): Version {
+  if (!messageKinds[1].has(header.kind)) return 2
   if (header.kind === 'create') return header.freshnessMs === undefined && header.layout === undefined ? 1 : 2
   if (header.kind !== 'rows') return 1
   const { part, batches } = header
@@ -137,7 +138,7 @@ export type Check = (value: unknown) => string | undefined
 /** Kinds of message that each stream version has. */
 const messageKinds: Readonly<Record<Version, ReadonlySet<string>>> = {
   1: new Set<MessageHeader['kind']>(['create', 'rows', 'abort', 'cut']),
-  2: new Set<MessageHeader['kind']>(['create', 'rows']),
+  2: new Set<MessageHeader['kind']>(['create', 'rows', 'change', 'delete', 'restore']),
 }
 
 /** Why `value` is not a `MessageHeader` of records of a version, or undefined. */

@@ -33,6 +33,7 @@ export const errorTable = {
     title: 'The proof is of a statement that cannot be reproduced',
   },
   'VerificationInconclusive::EngineUnavailable': { status: 400, title: 'The proof names another engine version' },
+  'VerificationInconclusive::DatasetDeleted': { status: 400, title: 'A dataset of the proof was deleted' },
   Unauthenticated: { status: 401, title: 'A valid token is needed' },
   Forbidden: { status: 403, title: 'The token lacks the right' },
   DatasetNotFound: { status: 404, title: 'No such dataset' },
@@ -47,6 +48,7 @@ export const errorTable = {
   IdempotencyKeyReused: { status: 409, title: 'The idempotency key was used for another body' },
   SchemaConflict: { status: 409, title: 'The schema changed before these records had their turn' },
   OtherLog: { status: 409, title: 'The dataset belongs to another log' },
+  DatasetDeleted: { status: 410, title: 'The dataset was deleted' },
   HeadMoved: { status: 412, title: 'The dataset has moved on' },
   BodyTooLarge: { status: 413, title: 'The body is too large' },
   ResultTooLarge: { status: 413, title: 'The result is too large' },
@@ -67,6 +69,7 @@ export const errorTable = {
   Saturated: { status: 503, title: 'The node is saturated' },
   Draining: { status: 503, title: 'The node is shutting down' },
   LogUnavailable: { status: 503, title: 'The log cannot be written' },
+  StoreUnavailable: { status: 503, title: 'The store cannot be reached' },
   QueryTimeout: { status: 504, title: 'The query took too long' },
   StorageFull: { status: 507, title: 'The storage is full' },
 } as const satisfies Record<string, KindRow>

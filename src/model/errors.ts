@@ -58,6 +58,8 @@ export interface ErrorDetails {
   /** More members of the body, in snake_case for `/verify` kinds. */
   readonly extra?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
+  /** The dataset `from` has the name `to` now: routes that have `from` in their path answer 308. */
+  readonly moved?: { readonly from: string; readonly to: string }
   readonly cause?: unknown
 }
 

@@ -7,6 +7,14 @@ import type { Instant } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { Histogram } from './histogram.ts'
 
+export interface GaugeReading {
+  /** Without the prefix. */
+  readonly name: string
+  readonly about: string
+  /** By label, of which most have none. */
+  readonly values: readonly { readonly of: string; readonly value: number }[]
+}
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requestSeconds = new Histogram({
@@ -85,6 +93,19 @@ export class Metrics {
     })
   }
 
+  /** What the gauges of this node say now, those of its runtime excepted. */
+  async readGauges(): Promise<readonly GaugeReading[]> {
+    const metrics = await this.#registry.getMetricsAsJSON()
+    const own = metrics.filter(
+      ({ name, type }) => String(type) === 'gauge' && !/^proofstream_(?:process|nodejs)_/.test(name),
+    )
+    return own.map(({ name, help, values }) => ({
+      name: name.slice('proofstream_'.length),
+      about: help,
+      values: values.map(({ labels, value }) => ({ of: Object.values(labels).join(' '), value })),
+    }))
+  }
+
   /** The same for a counter; `read` gives its whole count. */
   counter(name: string, help: string, read: () => number): void {
     const counter = new Counter({
@@ -98,10 +119,32 @@ export class Metrics {
     })
   }
 
+  /** Adds the requests to the store; returns what counts them. */
+  countStoreRequests(): (operation: string, requests: number) => void {
+    const counter = new Counter({
+      name: 'proofstream_store_requests_total',
+      help: 'Requests to the store by operation.',
+      labelNames: ['operation'],
+      registers: [this.#registry],
+    })
+    return (operation, requests) => counter.inc({ operation }, requests)
+  }
+
   /** Adds how far the builder of this process is behind in each partition that it has. */
   watchLag(lags: () => readonly { readonly partition: number; readonly lag: number | undefined }[]): void {
     const help = 'Messages between the floor and the end of the log, for each partition that this process builds.'
     this.#gauges('builder_lag_messages', help, 'partition', () => lags().map(({ partition, lag }) => [partition, lag]))
+  }
+
+  /** Adds how far each copy of a dataset of another node is behind, by its label. */
+  watchFollowed(
+    copies: () => readonly (readonly [string, { readonly blocks: number; readonly seconds: number }])[],
+  ): void {
+    const blocks =
+      'Blocks that a followed dataset has at its origin, as far as is known, and not here; the most of a label.'
+    this.#gauges('follow_lag_blocks', blocks, 'dataset', () => copies().map(([of, lag]) => [of, lag.blocks]))
+    const seconds = 'Time since the copy was last known to be all that the origin has; the longest of a label.'
+    this.#gauges('follow_lag_seconds', seconds, 'dataset', () => copies().map(([of, lag]) => [of, lag.seconds]))
   }
 
   /** Adds how long the oldest row that is in no block has waited, by the log's own clock. */
@@ -235,6 +278,39 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
   metrics.gauge('catalog_bytes', 'Memory that is taken by what is remembered of chains.', () => catalog.bytes)
   metrics.gauge('newest_block_timestamp_seconds', 'Time of the newest block known here; 0 before any.', () => {
     return newestMs / 1000
+  })
+}
+
+/** What a replica of another node tells of itself. */
+export interface MeasuredFollow {
+  readonly receivedBytes: number
+  status(): readonly {
+    readonly name: { readonly alias: string; readonly visibility: 'public' | 'private' }
+    readonly lag: { readonly blocks: number; readonly seconds: number }
+    readonly progress: { readonly kind: 'following' | 'waiting' | 'halted' }
+  }[]
+}
+
+/** Private datasets are not named: they are one label. */
+export function measureFollow(metrics: Metrics, follow: MeasuredFollow): void {
+  const count = (kind?: string): number =>
+    follow.status().filter(({ progress }) => kind === undefined || progress.kind === kind).length
+  metrics.gauge('follow_datasets', 'Datasets of the origin that are followed.', () => count())
+  metrics.gauge('follow_waiting_datasets', 'Those that could not be fetched or stored and are tried again.', () =>
+    count('waiting'),
+  )
+  metrics.gauge('follow_halted_datasets', 'Those of which the origin tells another chain than was copied.', () =>
+    count('halted'),
+  )
+  metrics.counter('follow_received_bytes_total', 'Bytes that were fetched from the origin.', () => follow.receivedBytes)
+  metrics.watchFollowed(() => {
+    const lags = new Map<string, { blocks: number; seconds: number }>()
+    for (const { name, lag } of follow.status()) {
+      const label = name.visibility === 'public' ? name.alias : '(private)'
+      const most = lags.get(label) ?? lag
+      lags.set(label, { blocks: Math.max(most.blocks, lag.blocks), seconds: Math.max(most.seconds, lag.seconds) })
+    }
+    return [...lags]
   })
 }
 

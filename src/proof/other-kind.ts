@@ -20,6 +20,7 @@ const kinds: readonly (readonly [first: readonly number[], what: string])[] = [
   [bytesOf('ARROW1'), 'an Arrow file: rows without a proof'],
   [bytesOf('%PDF'), 'a PDF document'],
   [[0x89, ...bytesOf('PNG')], 'a picture'],
+  [bytesOf('manifest.json\0'), 'a bundle, which holds one: proofstream verify --bundle'],
   [bytesOf('<'), 'a page in HTML or XML'],
 ]
 

@@ -1,32 +1,44 @@
 // Binds a statement: gate → names → datasets at blocks → the files that it needs, merged ones where it may read them. Then
 // runs it over those; query.ts and files.ts say what becomes of the rows.
 
-import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Analysis, Asking, EngineTable, Listing } from '../engine/messages.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
+import { foldAscii } from '../model/names.ts'
 import { matchParameters } from '../model/parameters.ts'
 import type { PinnedDataset, QueryRequest } from '../model/query.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
 import { listingsFor, statementOf } from './catalog-statements.ts'
-import { FileList } from './file-list.ts'
+import { FileList, numbersOf } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
 import type { MergedMaker } from './merged-maker.ts'
 import { rangeSlices } from './merged-ranges.ts'
-import { askingOf, type Binding, type Caller, datasetsOfPins, pinNames, pinnedList, Reader } from './pin.ts'
+import {
+  askingOf,
+  type Binding,
+  type Caller,
+  type Chains,
+  datasetsOfPins,
+  pinNames,
+  pinnedList,
+  Reader,
+} from './pin.ts'
+import type { Wanted } from './row-terms.ts'
 import type { SliceTimes } from './slice-times.ts'
-import { chooseFiles, countRowGroups, numbersOf, runsOf, viewFiles } from './view-files.ts'
+import { chooseFiles, countRowGroups, fewestRows, runsOf, viewFiles } from './view-files.ts'
 
 /** So many files take a tenth of a statement's memory before a row is read. */
 const manyFiles = 5_000
+/** Of more files a statement that may read merged ones waits for those. */
+const openedMost = 32_768
 
 export interface BindDeps {
-  readonly catalog: Catalog
+  readonly catalog: Chains
   readonly store: ObjectStore
   /** Slices as files for the engine. */
   readonly files: SliceFiles
@@ -34,15 +46,15 @@ export interface BindDeps {
   /** Checks slices before they are read. */
   readonly objects: Objects
   readonly times: SliceTimes
-  readonly merged: MergedFiles
-  readonly maker: MergedMaker
+  readonly merged: Pick<MergedFiles, 'of' | 'sortedOf' | 'doubt'>
+  readonly maker: Pick<MergedMaker, 'wanted' | 'catchUp'>
   readonly limits: Limits
 }
 
 /** What a statement runs over. */
 export interface Runnable {
   readonly tables: readonly EngineTable[]
-  /** Where merged files are read: the same tables without them. */
+  /** Where merged files are read, or offsets alone: the same tables over slices. */
   readonly overSlices: (() => Promise<readonly EngineTable[]>) | undefined
   /** What the tables are made of. */
   readonly views: readonly DatasetView[]
@@ -63,8 +75,9 @@ export interface BoundQuery extends Runnable {
 export interface Scan {
   readonly files: number
   readonly filesRead: number
-  /** Of those that are read. */
+  /** Of those that are read; sorted copies are merged files as well. */
   readonly mergedRead: number
+  readonly sortedRead: number
   readonly rows: number
   readonly rowsRead: number
   readonly rowGroups: number
@@ -90,14 +103,38 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
   const bindings = await pinNames(reader, analysis.tables, datasets)
   const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
-  const ordered = await mayMerge(deps, { analysis, views, bindings, request }, askingOf(deps.catalog, caller))
-  const scan = { files: 0, filesRead: 0, mergedRead: 0, rows: 0, rowsRead: 0, rowGroups: 0, rowGroupsRead: 0 }
-  let readsMerged = false
+  const reading = await readingOf(deps, { analysis, views, bindings, request }, askingOf(deps.catalog, caller))
+  const ordered = reading !== 'slices'
+  const scan = {
+    files: 0,
+    filesRead: 0,
+    mergedRead: 0,
+    sortedRead: 0,
+    rows: 0,
+    rowsRead: 0,
+    rowGroups: 0,
+    rowGroupsRead: 0,
+  }
+  let readsOthers = false
   const tables: EngineTable[] = []
   for (const { parts, view } of bindings) {
-    const files = new FileList(view, ordered ? await deps.merged.of(view) : [])
-    readsMerged ||= files.holdsMerged
-    tables.push({ parts, ...(await tableOf(deps, files, { narrowing: analysis.narrowing, request, scan })) })
+    const asked = wantedOf(analysis.narrowing, request)
+    const listFiles = async (): Promise<FileList> => {
+      const merged = reading === 'slices' ? [] : await deps.merged.of(view)
+      const isAny = reading === 'any order'
+      return new FileList(view, isAny ? await fewestRows(deps.merged, merged, { view, wanted: asked }) : merged)
+    }
+    const fewer = async (): Promise<FileList> => {
+      await awaitMerged(deps, view, caller)
+      readsOthers = true
+      return await listFiles()
+    }
+    const files = await listFiles()
+    // mutant: offsets stand for rows of which other columns are read
+    const isOffsets = reading !== 'slices' && files.length >= rangeSlices && readsOffsetsAlone(analysis, view)
+    readsOthers ||= files.holdsMerged || isOffsets
+    const asking = { narrowing: analysis.narrowing, request, scan, isOffsets, ...(reading !== 'slices' && { fewer }) }
+    tables.push({ parts, ...(await tableOf(deps, files, asking)) })
   }
   const overSlices = async (): Promise<EngineTable[]> => {
     const plain: EngineTable[] = []
@@ -112,14 +149,17 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
     arePinned: datasets !== undefined,
     listingRows: deps.limits.listingRows,
   })
-  return { analysis, tables, ordered, overSlices: readsMerged ? overSlices : undefined, views, pinned, listings, scan }
+  return { analysis, tables, ordered, overSlices: readsOthers ? overSlices : undefined, views, pinned, listings, scan }
 }
 
+/** Which files a statement may read: slices, merged files too, which have the order of slices, or sorted copies as well. */
+type Reading = 'slices' | 'merged files' | 'any order'
+
 /**
- * Whether a statement over long datasets may read merged files: its rows alone decide its answer, and their order is one. By
- * the chains alone, so that the same question has the same answer whether the files are there or not.
+ * Statements over long datasets may read merged files where their rows alone decide their answer, and the order of those is
+ * one. By the chains alone, so that the same question has the same answer whether the files are there or not.
  */
-async function mayMerge(
+async function readingOf(
   { engine, maker }: BindDeps,
   asked: {
     readonly analysis: Analysis
@@ -128,47 +168,84 @@ async function mayMerge(
     readonly request: Bindable
   },
   by: Asking,
-): Promise<boolean> {
+): Promise<Reading> {
   const { analysis, views, bindings, request } = asked
   const long = views.filter(({ slices }) => slices.length >= rangeSlices)
-  if (long.length === 0) return false
+  if (long.length === 0) return 'slices'
   const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
   const parameters = request.parameters?.values ?? []
-  const { stability, takesOrder } = await engine.judge({ sql: analysis.sql, tables, parameters }, by)
+  const { stability, takesOrder, anyOrder } = await engine.judge({ sql: analysis.sql, tables, parameters }, by)
   // mutant: a pinned statement reads merged files
-  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return false
+  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return 'slices'
   for (const view of long) maker.wanted(view)
-  return true
+  return anyOrder ? 'any order' : 'merged files'
+}
+
+/** Rows have their offsets by the chain: so many files need not be opened to count them. */
+function readsOffsetsAlone({ columns }: Analysis, { schema, vocabulary }: DatasetView): boolean {
+  return schema !== undefined && columns?.every((name) => name === foldAscii(vocabulary.offsetColumn)) === true
+}
+
+/** Waits until few slices of the view are in no merged file, or none can be made of them. Throws NodeError `QueryTimeout`. */
+async function awaitMerged({ maker, limits }: BindDeps, view: DatasetView, { signal }: Caller): Promise<void> {
+  const { queryMs } = limits
+  const inTime = AbortSignal.timeout(queryMs)
+  if (await maker.catchUp(view, openedMost, AbortSignal.any([signal, inTime]))) return
+  throw new NodeError('QueryTimeout', `The dataset has ${view.slices.length} small blocks, which are being merged.`, {
+    limit: { name: 'queryMs', value: queryMs, unit: 'ms' },
+    hint: 'Ask again in some minutes, or narrow the statement by offset or event_time.',
+    retryAfterSeconds: 30,
+  })
 }
 
 /** What binding a table is told, and what it adds to the scan, where anybody asks. */
 interface TableRequest {
   readonly narrowing: Analysis['narrowing']
   readonly request: Bindable
+  /** Nothing of the rows but their offsets is read. */
+  readonly isOffsets?: boolean
+  /** Gives the files once there are merged ones. Throws NodeError `QueryTimeout`. */
+  readonly fewer?: () => Promise<FileList>
   readonly scan?: { -readonly [K in keyof Scan]: Scan[K] }
+}
+
+function wantedOf(narrowing: Analysis['narrowing'], { skip, limit, parameters }: Bindable): Wanted | undefined {
+  return narrowing && { narrowing, parameters: parameters?.values ?? [], skip, limit }
 }
 
 /** The data behind a name: files that were checked. */
 async function tableOf(
   deps: BindDeps,
   files: FileList,
-  { narrowing, request, scan }: TableRequest,
+  { fewer, ...asked }: TableRequest,
 ): Promise<Omit<EngineTable, 'parts'>> {
   const { view } = files
-  const { skip, limit, parameters, isProven = false } = request
+  const { narrowing, request, scan, isOffsets = false } = asked
+  if (isOffsets) {
+    if (request.explain === true && scan !== undefined) {
+      scan.files += files.length
+      scan.rows += view.rows
+    }
+    const none = { list: view.id, to: 0, path: String }
+    return { dataset: view.id, files: none, schema: view.schema, offsetsAlone: view.rows }
+  }
+  const { isProven = false } = request
   // mutant: a proof is of fewer rows than decide its answer
   const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
-  const wanted = isAllowed ? { narrowing, parameters: parameters?.values ?? [], skip, limit } : undefined
+  const wanted = isAllowed ? wantedOf(narrowing, request) : undefined
   const chosen = wanted && (await chooseFiles(deps.times, files, wanted))
+  const opened = chosen?.numbers.length ?? files.length
+  if (opened > openedMost && fewer !== undefined) return await tableOf(deps, await fewer(), asked)
   const numbers = chosen?.numbers.map((number) => files.placeOf(number)).filter(({ merged }) => merged === undefined)
   const runs = numbers === undefined ? files.looseRuns() : runsOf(numbers.map(({ from }) => from))
   for (const run of runs) await deps.objects.checkSlices(view, run)
   if (request.explain === true && scan !== undefined) {
-    const groups = await countRowGroups(deps.times, files, { wanted, chosen })
+    const groups = await countRowGroups(deps.times, files, { wanted: wantedOf(narrowing, request), chosen })
     const read = (chosen?.numbers ?? numbersOf({ from: 0, to: files.length })).map((number) => files.at(number))
     scan.files += files.length
     scan.filesRead += read.length
     scan.mergedRead += read.filter(({ merged }) => merged !== undefined).length
+    scan.sortedRead += read.filter(({ merged }) => merged?.order === 'layout').length
     scan.rows += view.rows
     scan.rowsRead += read.reduce((sum, { start, end }) => sum + end + 1 - start, 0)
     scan.rowGroups += groups.all

@@ -14,10 +14,17 @@ export interface SliceRun {
   readonly to: number
 }
 
+/** The numbers of a run. */
+export function numbersOf({ from, to }: SliceRun): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
+}
+
 /** A file with the rows of slices `[from, to)`, which was checked. */
 export interface MergedFile extends SliceRun {
   readonly path: string
   readonly groups: readonly GroupTimes[]
+  /** Its rows, and those of its row groups, come in the order of offsets, or in that of the columns of the layout. */
+  readonly order: 'offsets' | 'layout'
 }
 
 /** A file of a view: slice `from` alone, or a merged file. */

@@ -1,6 +1,7 @@
-// The merged files of a replica, under cache/merged/<dataset>/: found again at a start, checked before a process first reads
-// one, bounded in bytes, the dataset that was not asked for longest dropped first. A file's name holds what it is of (a
-// range of slices, the SHA-256 over their hashes) and the SHA-256 of its bytes, so there is nothing beside it to go wrong.
+// The merged files of a replica and their sorted copies, under cache/merged/<dataset>/: found again at a start, checked before
+// a process first reads one, bounded in bytes, copies dropped first, and the dataset that was not asked for longest. A file's
+// name holds what it is of (a range of slices, the SHA-256 over their hashes, for a copy with the columns it is sorted by) and
+// the SHA-256 of its bytes, so there is nothing beside it to go wrong.
 // merged-maker.ts makes them; losing one costs time, never an answer.
 
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -17,15 +18,15 @@ import { type GroupTimes, groupTimes } from '../parquet/time-range.ts'
 import { datasetFolder, datasetOfFolder } from '../store/layout.ts'
 import type { MergedBytes } from '../work/merge.ts'
 import type { MergedFile, SliceRun } from './file-list.ts'
+import { sortColumnsOf } from './merged-ranges.ts'
 
 const pieceBytes = 1024 * 1024
-const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\.parquet$/
+const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})(\.sorted)?\.parquet$/
 
 /** A file that is there. */
-interface Held extends SliceRun {
-  readonly path: string
+interface Held extends SliceRun, Pick<MergedFile, 'order' | 'path'> {
   readonly sizeBytes: number
-  /** SHA-256 over the hashes of its slices, and of its bytes. */
+  /** SHA-256 over the hashes of its slices, with its columns where it is sorted, and of its bytes. */
   readonly slices: string
   readonly hash: string
   /** Its row groups; undefined where it does not fit. Begun when it is first wanted. */
@@ -82,13 +83,13 @@ export class MergedFiles {
     for (const folder of (await ifThere(readdir(dir))) ?? []) {
       const id = datasetOfFolder(folder)
       for (const name of id === undefined ? [] : await readdir(join(dir, folder))) {
-        const [, from, to, slices, hash] = namePattern.exec(name) ?? []
+        const [, from, to, slices, hash, isSorted] = namePattern.exec(name) ?? []
+        const order = isSorted === undefined ? 'offsets' : 'layout'
         const path = join(dir, folder, name)
         const run = { from: Number(from), to: Number(to) }
-        const isThere =
-          id !== undefined && this.#held.get(id)?.some((one) => one.from === run.from && one.to === run.to)
+        const isThere = id !== undefined && this.has(id, run, order)
         if (id === undefined || slices === undefined || hash === undefined || isThere) await rm(path, { force: true })
-        else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size })
+        else this.#add(id, { ...run, slices, hash, path, order, sizeBytes: (await stat(path)).size })
       }
       if (id === undefined) await rm(join(dir, folder), { recursive: true, force: true })
     }
@@ -108,20 +109,43 @@ export class MergedFiles {
     if (held === undefined) return []
     this.#held.delete(view.id)
     this.#held.set(view.id, held)
-    const found: MergedFile[] = []
-    for (const file of this.partsOf(view.id, { from: 0, to: view.slices.length })) {
-      const { from, to, path } = file
-      file.check ??= this.#check(view, file)
-      const groups = await file.check
-      if (groups !== undefined) found.push({ from, to, path, groups })
-    }
-    return found
+    return await this.#checked(view, this.partsOf(view.id, { from: 0, to: view.slices.length }))
   }
 
-  /** The widest files within a range, in order, apart, and not yet checked. */
+  /** The sorted copies of slices of the view, all checked. */
+  async sortedOf(view: DatasetView): Promise<MergedFile[]> {
+    const copies = this.#held.get(view.id)?.filter(({ order, to }) => order === 'layout' && to <= view.slices.length)
+    return await this.#checked(view, copies ?? [])
+  }
+
+  /** Whether there is a file of exactly these slices, not yet checked. */
+  has(id: DatasetId, { from, to }: SliceRun, order: MergedFile['order']): boolean {
+    return this.#held.get(id)?.some((one) => one.from === from && one.to === to && one.order === order) ?? false
+  }
+
+  /** The widest files in the order of offsets within a range, in order, apart, and not yet checked. */
   partsOf(id: DatasetId, run: SliceRun): Held[] {
-    const within = (this.#held.get(id) ?? []).filter(({ from, to }) => from >= run.from && to <= run.to)
+    const within = (this.#held.get(id) ?? []).filter(
+      ({ from, to, order }) => order === 'offsets' && from >= run.from && to <= run.to,
+    )
     return within.filter((one) => !within.some((other) => isWithin(one, other)))
+  }
+
+  /** How many slices of the view lie in no file. */
+  slicesBeside({ id, slices }: DatasetView): number {
+    const files = this.partsOf(id, { from: 0, to: slices.length })
+    return files.reduce((left, { from, to }) => left - (to - from), slices.length)
+  }
+
+  async #checked(view: DatasetView, files: readonly Held[]): Promise<MergedFile[]> {
+    const found: MergedFile[] = []
+    for (const file of files) {
+      const { from, to, path, order } = file
+      file.check ??= this.#check(view, file)
+      const groups = await file.check
+      if (groups !== undefined) found.push({ from, to, path, groups, order })
+    }
+    return found
   }
 
   /** Whether files of the dataset were removed since this was asked last. */
@@ -134,31 +158,50 @@ export class MergedFiles {
     for (const file of this.#held.get(id) ?? []) delete file.check
   }
 
-  /** Makes room for a file of a dataset; false where only files that were asked for later could make any. */
-  async makeRoom(id: DatasetId, bytes: number): Promise<boolean> {
+  /** Makes room for a file of a dataset; false where only files of more use could make any. */
+  async makeRoom(id: DatasetId, bytes: number, order: MergedFile['order'] = 'offsets'): Promise<boolean> {
     const { dir, mostBytes } = this.#options
     if (bytes > mostBytes) return false
     await mkdir(dir, { recursive: true, mode: 0o700 })
     for (;;) {
       if (this.#bytes + bytes <= mostBytes && (await hasCacheRoom(dir, bytes))) return true
-      const [oldest] = this.#held
-      if (oldest === undefined || oldest[0] === id || !this.#held.has(id)) return false
-      this.#options.logger.info({ dataset: oldest[0] }, 'merged files made room for those of another dataset')
-      for (const file of oldest[1]) {
+      const [other, files] = this.#leastUseful(id, order) ?? []
+      if (other === undefined || files === undefined) return false
+      this.#options.logger.info({ dataset: other, for: id }, 'merged files made room for others')
+      for (const file of files) {
         this.#dropped++
-        await this.#remove(oldest[0], file)
+        await this.#remove(other, file)
       }
     }
   }
 
-  /** Keeps the merged rows of slices of a view, for which room was made. Throws what the file system throws. */
-  async keep(view: DatasetView, run: SliceRun, { file, hash }: MergedBytes): Promise<void> {
+  /** Sorted copies first, then the files of the dataset that was asked for longest ago, which is not this one. */
+  #leastUseful(id: DatasetId, order: MergedFile['order']): readonly [DatasetId, readonly Held[]] | undefined {
+    if (!this.#held.has(id)) return undefined
+    for (const [other, files] of this.#held) {
+      // Copies take no room from those that were asked for later.
+      if (other === id && order === 'layout') return undefined
+      const copies = files.filter((one) => one.order === 'layout')
+      if (copies.length > 0) return [other, copies]
+    }
+    const [oldest] = this.#held
+    return order === 'layout' || oldest?.[0] === id ? undefined : oldest
+  }
+
+  /** Keeps the rows of slices of a view, for which room was made. Throws what the file system throws. */
+  async keep(
+    view: DatasetView,
+    run: SliceRun,
+    { file, hash }: MergedBytes,
+    order: MergedFile['order'] = 'offsets',
+  ): Promise<void> {
     const { id } = view
     const folder = join(this.#options.dir, datasetFolder(id))
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const slices = slicesDigest(view, run)
+    const slices = slicesDigest(view, { ...run, order })
     const part = join(folder, 'part')
-    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}.parquet`)
+    const kind = order === 'layout' ? '.sorted' : ''
+    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}${kind}.parquet`)
     try {
       await writeFile(part, file, { mode: 0o600 })
       await rename(part, path)
@@ -167,7 +210,7 @@ export class MergedFiles {
       throw error
     }
     const replaced = (this.#held.get(id) ?? []).filter((one) => isWithin(one, run))
-    this.#add(id, { ...run, path, slices, hash, sizeBytes: file.length })
+    this.#add(id, { ...run, path, slices, hash, order, sizeBytes: file.length })
     for (const one of replaced) void this.#retire(id, one)
   }
 
@@ -209,7 +252,8 @@ export class MergedFiles {
     try {
       const end = await readWhole(file)
       if (file.slices !== slicesDigest(view, file)) throw new DecodeError('merged file', 'is of other slices')
-      return groupTimes(end, view.vocabulary.eventTimeColumn)
+      const [key] = sortColumnsOf(view)
+      return groupTimes(end, view.vocabulary.eventTimeColumn, key?.name)
     } catch (error) {
       if (!(error instanceof DecodeError) && errorCode(error) === undefined) throw error
       this.#refused++
@@ -224,9 +268,10 @@ function isWithin(one: SliceRun, other: SliceRun): boolean {
   return other.from <= one.from && one.to <= other.to && other.to - other.from > one.to - one.from
 }
 
-function slicesDigest({ slices }: DatasetView, { from, to }: SliceRun): string {
-  const hashes = slices.slice(from, to).map(({ hash }) => hash)
-  return toHex(sha256(utf8(hashes.join('\n'))))
+function slicesDigest(view: DatasetView, { from, to, order }: SliceRun & Pick<MergedFile, 'order'>): string {
+  const of: string[] = view.slices.slice(from, to).map(({ hash }) => hash)
+  if (order === 'layout') of.push(JSON.stringify(sortColumnsOf(view).map(({ name }) => name)))
+  return toHex(sha256(utf8(of.join('\n'))))
 }
 
 /** The end of a file, which holds its footer. Throws DecodeError for other bytes than its name says. */

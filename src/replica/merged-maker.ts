@@ -1,33 +1,41 @@
-// Makes merged files behind the readers: of datasets that have grown by a range of slices, or that a statement found without
-// their files. One file at a time, most of the time none: a thread merges and checks (work/merge.ts), the main thread only
-// fetches what is merged (docs/decisions/merged-files.md).
+// Makes merged files behind the readers, and then sorted copies of them: of datasets that have grown by a range of slices, or
+// that a statement found without their files. One file at a time, most of the time none: a thread merges or sorts, and checks
+// (work/merge.ts, work/sort.ts), the main thread only fetches what it is made of (docs/decisions/merged-files.md).
 
 import { readFile } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
+import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { errorCode } from '../disk/files.ts'
 import { must } from '../lib/assert.ts'
 import { type Clock, nextTurn } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { DecodeError } from '../model/errors.ts'
+import { DecodeError, NodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { type Field, sameType } from '../model/schema.ts'
-import { dataKey } from '../store/layout.ts'
 import { loadBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import type { MergeOrder } from '../work/merge.ts'
+import { sortedGroupRows, type SortOrder } from '../work/sort.ts'
 import type { WorkPool } from '../work/work-pool.ts'
-import type { SliceRun } from './file-list.ts'
+import { type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
-import { rangeSlices, rangesOf, type RangeWindow, windowOf } from './merged-ranges.ts'
+import { rangeSlices, rangesOf, type RangeWindow, sortColumnsOf, windowOf } from './merged-ranges.ts'
 
 /** After each file, of the time that making it took. */
 const restTimes = 2
 const leastRestMs = 100
+/** Blocks, and slices, that are fetched at once. */
+const parallelBlocks = 32
+const heldSlices = 256
+/** Row groups of the smallest sorted copy. */
+const sortedGroupsLeast = 4
 
 interface MakerDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
+  readonly files: Pick<SliceFiles, 'reading'>
   readonly merged: MergedFiles
   /** One thread that nothing else waits for. */
   readonly work: WorkPool
@@ -50,6 +58,9 @@ export class MergedMaker {
   readonly #stop = new AbortController()
   readonly #unsubscribe: () => void
   #running: Promise<void> | undefined
+  /** How many statements wait for files: nobody rests then. */
+  #hurried = 0
+  #rest = new AbortController()
   #made = 0
   #refused = 0
 
@@ -72,6 +83,24 @@ export class MergedMaker {
     const planned = this.#planned.get(id)
     if (planned !== undefined && this.#deps.merged.takeLost(id)) planned.windows = 0
     this.#look(id, slices.length)
+  }
+
+  /**
+   * Makes files without a rest until at most `slicesMost` slices of the view lie in none, or no more can be made: true.
+   * False when `signal` aborts before.
+   */
+  async catchUp(view: DatasetView, slicesMost: number, signal: AbortSignal): Promise<boolean> {
+    this.#hurried++
+    this.#rest.abort()
+    try {
+      while (this.#running !== undefined && this.#deps.merged.slicesBeside(view) > slicesMost) {
+        if (signal.aborted) return false
+        await this.#deps.clock.sleep(leastRestMs, signal)
+      }
+      return true
+    } finally {
+      this.#hurried--
+    }
   }
 
   /** Resolves when nothing is being made. */
@@ -103,7 +132,7 @@ export class MergedMaker {
 
   /** Makes what a dataset lacks, the newest first. Throws what store and file system throw. */
   async #makeAll(id: DatasetId): Promise<void> {
-    const { catalog, merged, clock } = this.#deps
+    const { catalog, clock } = this.#deps
     const chain = await catalog.byId(id)
     if (chain === undefined) return
     const view = viewOf(chain)
@@ -111,37 +140,54 @@ export class MergedMaker {
     this.#planned.set(id, planned)
     const windows = await windowsOf(view)
     planned.windows = windows.length
-    const isRefused = ({ from, to }: SliceRun): boolean => planned.refused.has(`${from}-${to}`)
     for (;;) {
-      const missing = rangesOf(windows, isRefused).findLast((run) => {
-        const [first] = merged.partsOf(id, run)
-        return first?.from !== run.from || first.to !== run.to
-      })
+      const missing = this.#missing(view, windows, planned.refused)
       if (missing === undefined || this.#stop.signal.aborted) return
       const beganMs = clock.monotonicMs()
       const outcome = await this.#make(chain, view, missing)
       if (outcome === 'no room') return
-      if (outcome === 'refused') planned.refused.add(`${missing.from}-${missing.to}`)
-      await clock.sleep(Math.max(leastRestMs, restTimes * (clock.monotonicMs() - beganMs)), this.#stop.signal)
+      if (outcome === 'refused') planned.refused.add(nameOf(missing))
+      if (this.#hurried > 0) continue
+      this.#rest = new AbortController()
+      const ends = AbortSignal.any([this.#stop.signal, this.#rest.signal])
+      await clock.sleep(Math.max(leastRestMs, restTimes * (clock.monotonicMs() - beganMs)), ends)
     }
   }
 
-  async #make(chain: DatasetChain, view: DatasetView, run: SliceRun): Promise<'made' | 'refused' | 'no room'> {
+  /** The newest range without its file; where all have one, the newest without its sorted copy. */
+  #missing(view: DatasetView, windows: readonly RangeWindow[], refused: ReadonlySet<string>): WantedFile | undefined {
+    const ranges = rangesOf(windows, (run) => refused.has(nameOf({ ...run, order: 'offsets' })))
+    const lacking = ranges
+      .flatMap((run) => filesOf(view, run))
+      .filter((file) => !this.#deps.merged.has(view.id, file, file.order) && !refused.has(nameOf(file)))
+    return lacking.findLast(({ order }) => order === 'offsets') ?? lacking.at(-1)
+  }
+
+  async #make(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<'made' | 'refused' | 'no room'> {
     const { merged, work, logger } = this.#deps
+    const { signal } = this.#stop
     try {
-      // Merged rows take less than their slices do.
+      // Merged rows take less than their slices do; sorted ones may take more.
       const bytes = view.slices.slice(run.from, run.to).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-      if (!(await merged.makeRoom(view.id, bytes))) return 'no room'
+      if (!(await merged.makeRoom(view.id, bytes, run.order))) return 'no room'
       const { order, pieces } = await this.#fetch(chain, view, run)
-      const file = await work.run('merge', pieces, { settings: order, signal: this.#stop.signal })
-      await merged.keep(view, run, file)
+      const file =
+        run.order === 'offsets'
+          ? await work.run('merge', pieces, { settings: order, signal })
+          : await work.run('sort', pieces, { settings: { ...sortingOf(view, run), ...order }, signal })
+      if (!(await merged.makeRoom(view.id, file.file.length, run.order))) return 'no room'
+      await merged.keep(view, run, file, run.order)
       this.#made++
       return 'made'
     } catch (error) {
       // The disk's fault is not the slices'.
       if (this.#stop.signal.aborted || errorCode(error) !== undefined) throw error
+      if (error instanceof NodeError && error.kind === 'Saturated') return 'no room'
       this.#refused++
-      logger.warn({ err: error, dataset: view.id, ...run }, 'slices could not be merged and are read as they are')
+      logger.warn(
+        { err: error, dataset: view.id, ...run },
+        'no file could be made of slices, which are read without it',
+      )
       return 'refused'
     }
   }
@@ -152,18 +198,18 @@ export class MergedMaker {
     view: DatasetView,
     run: SliceRun,
   ): Promise<{ readonly order: MergeOrder; readonly pieces: readonly Uint8Array[] }> {
-    const { store, merged } = this.#deps
+    const { merged } = this.#deps
     const schemas: (readonly Field[])[] = []
     const slices: MergeOrder['slices'][number][] = []
-    for (const { sequence, start, end } of view.slices.slice(run.from, run.to)) {
-      const fields = must(chain.aspectsAt(sequence).schema, 'slices have a schema').fields
-      if (schemas.at(-1) !== fields) schemas.push(fields)
-      const { hash } = must(chain.blocks.at(sequence), 'the block is in the chain')
-      slices.push({
-        rows: end + 1 - start,
-        logicalHash: await this.#logicalHash(view, hash),
-        schema: schemas.length - 1,
-      })
+    for (let from = run.from; from < run.to; from += parallelBlocks) {
+      const some = view.slices.slice(from, Math.min(from + parallelBlocks, run.to))
+      const hashes = await Promise.all(some.map(({ sequence }) => this.#logicalHash(chain, view, sequence)))
+      for (const [i, logicalHash] of hashes.entries()) {
+        const { sequence, start, end } = sliceAt(view, from + i)
+        const fields = must(chain.aspectsAt(sequence).schema, 'slices have a schema').fields
+        if (schemas.at(-1) !== fields) schemas.push(fields)
+        slices.push({ rows: end + 1 - start, logicalHash, schema: schemas.length - 1 })
+      }
     }
     checkGrowth(schemas)
     const schemaOf = (number: number): number => must(slices[number - run.from], 'a slice of the range').schema
@@ -172,21 +218,59 @@ export class MergedMaker {
     const files = merged.partsOf(view.id, run)
     for (let at = run.from; at < run.to; ) {
       const file = files.find(({ from }) => from === at)
-      const { hash } = must(view.slices.at(at), 'a slice of the range')
-      const bytes = file === undefined ? await store.get(dataKey(view.id, hash)) : await readFile(file.path)
-      if (bytes === undefined) throw new DecodeError('merged file', `slice ${hash} is missing`)
-      const schema = schemaOf((file?.to ?? at + 1) - 1)
-      parts.push({ sizeBytes: bytes.length, hash: file === undefined ? hash : undefined, schema })
-      pieces.push(bytes)
-      at = file?.to ?? at + 1
+      const to = file?.to ?? Math.min(at + heldSlices, files.find(({ from }) => from > at)?.from ?? run.to, run.to)
+      const found = file === undefined ? await this.#slices(view, { from: at, to }) : [await readFile(file.path)]
+      for (const bytes of found) {
+        const hash = file === undefined ? sliceAt(view, at).hash : undefined
+        at = file?.to ?? at + 1
+        parts.push({ sizeBytes: bytes.length, hash, schema: schemaOf(at - 1) })
+        pieces.push(bytes)
+      }
     }
     return { order: { parts, slices, schemas }, pieces }
   }
 
-  async #logicalHash(view: DatasetView, block: Hash): Promise<Hash> {
-    const { event } = await loadBlock(this.#deps.store, view, block)
+  /** The bytes of slices, which the thread that merges them checks. */
+  async #slices({ id, slices }: DatasetView, run: SliceRun): Promise<Uint8Array[]> {
+    const at = (number: number): SliceRef => must(slices.at(number), 'a slice of the range')
+    const numbers = numbersOf(run)
+    const { read, close } = await this.#deps.files.reading({ id, numbers, at }, this.#stop.signal)
+    try {
+      return await Promise.all(numbers.map((number) => read(number)))
+    } finally {
+      close()
+    }
+  }
+
+  async #logicalHash(chain: DatasetChain, view: DatasetView, sequence: number): Promise<Hash> {
+    const { hash } = must(chain.blocks.at(sequence), 'the block is in the chain')
+    const { event } = await loadBlock(this.#deps.store, view, hash)
     return must(event.kind === 'AddData' ? event.newData : undefined, 'the block brought a slice').logicalHash
   }
+}
+
+/** A file that is to be made. */
+type WantedFile = SliceRun & Pick<MergedFile, 'order'>
+
+function nameOf({ from, to, order }: WantedFile): string {
+  return `${from}-${to} by ${order}`
+}
+
+/** The files of a range: of fewer rows the bounds of a sorted copy would choose little. */
+function filesOf(view: DatasetView, run: SliceRun): WantedFile[] {
+  const rows = sliceAt(view, run.to - 1).end + 1 - sliceAt(view, run.from).start
+  const isSorted = sortColumnsOf(view).length > 0 && rows >= sortedGroupsLeast * sortedGroupRows
+  const merged = { ...run, order: 'offsets' as const }
+  return isSorted ? [{ ...run, order: 'layout' }, merged] : [merged]
+}
+
+function sortingOf(view: DatasetView, { from }: SliceRun): Pick<SortOrder, 'sortBy' | 'offsetColumn' | 'firstOffset'> {
+  const sortBy = sortColumnsOf(view).map(({ name }) => name)
+  return { sortBy, offsetColumn: view.vocabulary.offsetColumn, firstOffset: sliceAt(view, from).start }
+}
+
+function sliceAt({ slices }: DatasetView, number: number): SliceRef {
+  return must(slices.at(number), 'a slice of the range')
 }
 
 /** All windows of 256 slices that are full. */

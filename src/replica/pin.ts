@@ -9,6 +9,9 @@ import { HaltError, NodeError, type TextPosition } from '../model/errors.ts'
 import { foldAscii, isName } from '../model/names.ts'
 import type { DatasetPin, NamePin, PinnedDataset } from '../model/query.ts'
 
+/** What a replica asks of a catalog. */
+export type Chains = Pick<Catalog, 'nameOf' | 'nameOfId' | 'heldName' | 'names' | 'renamed' | 'chainOf' | 'refresh'>
+
 /** Says whether the caller may read a dataset. A dataset that may not be read is missing. */
 export type MayRead = (dataset: { readonly alias: string; readonly visibility: 'public' | 'private' }) => boolean
 
@@ -26,7 +29,7 @@ export interface Caller {
 }
 
 /** The caller in the engine's terms. A dataset whose name is no longer known may not be read. */
-export function askingOf(catalog: Catalog, { key, mayRead, signal, room, begins }: Caller): Asking {
+export function askingOf(catalog: Chains, { key, mayRead, signal, room, begins }: Caller): Asking {
   const mayReadId = (dataset: string): boolean => {
     const name = catalog.heldName(dataset)
     return name !== undefined && mayRead(name)
@@ -49,10 +52,10 @@ export interface Binding {
 
 /** Finds datasets for a caller; what he may not read is not there. */
 export class Reader {
-  readonly catalog: Catalog
+  readonly catalog: Chains
   readonly mayRead: MayRead
 
-  constructor(catalog: Catalog, mayRead: MayRead) {
+  constructor(catalog: Chains, mayRead: MayRead) {
     this.catalog = catalog
     this.mayRead = mayRead
   }
@@ -70,14 +73,17 @@ export class Reader {
   /** As `find`, or NodeError `DatasetNotFound`. */
   async need(alias: string): Promise<DatasetChain> {
     const chain = await this.find(alias)
-    if (chain === undefined) throw datasetNotFound(alias)
+    if (chain === undefined) throw await this.missing(alias)
     return chain
   }
 
+  /** The error for a name that `find` does not know; it says how the dataset is called now. */
+  async missing(alias: string, position?: TextPosition): Promise<NodeError> {
+    return (await renamedFrom(this.catalog, alias, this.mayRead, position)) ?? datasetNotFound(alias, position)
+  }
+
   async #nameOf(text: string): Promise<NameRecord | undefined> {
-    const [account, dataset, more] = text.split('/')
-    if (account === undefined || dataset === undefined || more !== undefined) return undefined
-    if (!isName(account) || !isName(dataset)) return undefined
+    if (!isAlias(text)) return undefined
     return nameFor(this.catalog, text, this.mayRead)
   }
 }
@@ -86,13 +92,42 @@ export class Reader {
  * The name record of `alias`, or undefined. Throws HaltError `ChainBroken` when it is damaged, but only for a caller
  * whose `right` covers the alias whatever its visibility was.
  */
-export async function nameFor(catalog: Catalog, alias: string, right: MayRead): Promise<NameRecord | undefined> {
+export async function nameFor(catalog: Chains, alias: string, right: MayRead): Promise<NameRecord | undefined> {
   try {
     return await catalog.nameOf(alias)
   } catch (error) {
     if (error instanceof HaltError && !right({ alias, visibility: 'private' })) return undefined
     throw error
   }
+}
+
+function isAlias(text: string): boolean {
+  const parts = text.split('/')
+  return parts.length === 2 && parts.every(isName)
+}
+
+/**
+ * The error for the name of a dataset that has another now, for a caller whose `right` covers it by that; undefined where
+ * there is no such dataset. Throws as `nameFor`.
+ */
+export async function renamedFrom(
+  catalog: Chains,
+  alias: string,
+  right: MayRead,
+  position?: TextPosition,
+): Promise<NodeError | undefined> {
+  if (!isAlias(alias)) return undefined
+  const name = await catalog.renamed(alias).catch((error: unknown) => {
+    if (error instanceof HaltError && !right({ alias, visibility: 'private' })) return undefined
+    throw error
+  })
+  if (name === undefined || !right(name)) return undefined
+  return new NodeError('DatasetNotFound', `The dataset '${alias}' has another name now.`, {
+    hint: `It is '${name.alias}' now.`,
+    candidates: [name.alias],
+    moved: { from: alias, to: name.alias },
+    ...(position === undefined ? {} : { position }),
+  })
 }
 
 export function datasetNotFound(alias: string, position?: TextPosition): NodeError {
@@ -132,7 +167,8 @@ export async function pinNames(
     if (bindings.has(key)) continue
     const pin = pins?.find((candidate) => foldAscii(candidate.alias) === foldAscii(alias))
     const chain = pins !== undefined && pin === undefined ? undefined : await reader.find(pin?.id ?? alias)
-    if (chain === undefined) throw datasetNotFound(alias, name.position)
+    if (chain === undefined)
+      throw pins === undefined ? await reader.missing(alias, name.position) : datasetNotFound(alias, name.position)
     const view = pin?.blockHash === undefined ? headOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
     bindings.set(key, {
       parts: name.parts,
@@ -184,6 +220,8 @@ export async function checkPinAliases(reader: Reader, pins: readonly DatasetPin[
     if (!alias.includes('/') && !foldAscii(alias).startsWith('did:')) continue
     const chain = await reader.find(id)
     if (chain === undefined || [chain.name.alias, id].some((own) => foldAscii(own) === foldAscii(alias))) continue
+    // A former name of it, as an older answer has it.
+    if (isAlias(alias) && (await reader.catalog.renamed(alias))?.id === id) continue
     throw new NodeError('InvalidRequest', `datasets gives the name '${alias.slice(0, 210)}' to another dataset.`, {
       hint: 'Use the name of the dataset itself, or one without a slash.',
       candidates: [chain.name.alias],
@@ -192,7 +230,7 @@ export async function checkPinAliases(reader: Reader, pins: readonly DatasetPin[
 }
 
 /** The dataset at a block by hash; looks in the store once before it says `BlockNotFound`. */
-export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<DatasetView> {
+export async function viewAt(catalog: Chains, chain: DatasetChain, hash: string): Promise<DatasetView> {
   const sequence = await sequenceAt(catalog, chain, hash)
   if (sequence !== undefined) return viewOf(chain, sequence)
   throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${hash.slice(0, 100)}'.`, {
@@ -201,7 +239,7 @@ export async function viewAt(catalog: Catalog, chain: DatasetChain, hash: string
 }
 
 /** Sequence number of a block by hash, or undefined; looks in the store once. */
-export async function sequenceAt(catalog: Catalog, chain: DatasetChain, hash: string): Promise<number | undefined> {
+export async function sequenceAt(catalog: Chains, chain: DatasetChain, hash: string): Promise<number | undefined> {
   if (chain.sequenceOf(hash) === undefined) await catalog.refresh(chain)
   return chain.sequenceOf(hash)
 }

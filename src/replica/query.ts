@@ -30,6 +30,8 @@ export interface OpenQuery {
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
   readonly scan: Scan
+  /** Which blocks it is asked of. */
+  readonly pinned: readonly PinnedDataset[]
   answer(): Promise<QueryAnswer>
 }
 
@@ -44,9 +46,9 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller: by })
-  const { scan } = bound
+  const { scan, pinned } = bound
   if (volatile !== undefined || catalogue !== undefined) {
-    return { tag: undefined, isOfCaller: catalogue !== undefined, scan, answer: async () => await find(caller) }
+    return { tag: undefined, isOfCaller: catalogue !== undefined, scan, pinned, answer: async () => await find(caller) }
   }
   // mutant: an answer is reused at another head
   const key = answerKey(deps.engine.dialect, asked)
@@ -54,6 +56,7 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
     tag: tagOf(key),
     isOfCaller: false,
     scan,
+    pinned,
     answer: async () => await (request.explain === true ? find(caller) : deps.answers.of(key, caller, find)),
   }
 }
@@ -98,7 +101,7 @@ interface Execution {
 
 /** Runs a bound statement; the output is one JSON object, in parts, as it is hashed. */
 export async function execute(
-  deps: ReplicaDeps,
+  deps: BindDeps,
   request: QueryRequest,
   { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
 ): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {

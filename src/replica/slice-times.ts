@@ -8,13 +8,13 @@ import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { must } from '../lib/assert.ts'
 import type { DatasetId } from '../model/events.ts'
 import { footerBytes, type GroupTimes, groupTimes } from '../parquet/time-range.ts'
-import { dataKey } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceRun } from './file-list.ts'
+import type { SliceFiles, SliceReading } from '../store/slice-files.ts'
+import { numbersOf, type SliceRun } from './file-list.ts'
 
 /** Slices of which this is remembered: 24 bytes each. */
 const slicesMost = 2_000_000
-/** Slices that are read at once. */
+/** Slices that are held, and those of them that are read at once. */
+const heldSlices = 1_024
 const parallelReads = 16
 /** Of the end of a file: most footers are shorter. */
 const endBytes = 16 * 1024
@@ -46,14 +46,25 @@ export function factsOfGroups(groups: readonly GroupTimes[]): SliceFacts {
   return { min, max, groups: groups.length }
 }
 
+/** The end of a file of `sizeBytes` with its whole footer. */
+export async function endOfFile(
+  sizeBytes: number,
+  read: (start: number, end: number) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  const last = (bytes: number): Promise<Uint8Array> => read(Math.max(0, sizeBytes - bytes), sizeBytes)
+  const end = await last(endBytes)
+  const bytes = footerBytes(end)
+  return bytes <= end.length ? end : last(bytes)
+}
+
 export class SliceTimes {
-  readonly #store: ObjectStore
+  readonly #files: Pick<SliceFiles, 'reading'>
   readonly #objects: Objects
   /** Least recently used first. */
   readonly #held = new Map<DatasetId, Times>()
 
-  constructor(store: ObjectStore, objects: Objects) {
-    this.#store = store
+  constructor(files: Pick<SliceFiles, 'reading'>, objects: Objects) {
+    this.#files = files
     this.#objects = objects
   }
 
@@ -79,15 +90,19 @@ export class SliceTimes {
     }
   }
 
-  /** The row groups of a slice that was checked. */
-  async groupsOf({ id, vocabulary }: DatasetView, { hash, sizeBytes }: SliceRef): Promise<readonly GroupTimes[]> {
-    const read = async (from: number): Promise<Uint8Array> => {
-      const bytes = await this.#store.getRange(dataKey(id, hash), Math.max(0, sizeBytes - from), sizeBytes)
-      return must(bytes, 'a slice that was checked is there')
+  /** The row groups of a slice, by its number, that was checked. */
+  async groupsOf(view: DatasetView, number: number): Promise<readonly GroupTimes[]> {
+    const reading = await this.#reading(view, { from: number, to: number + 1 })
+    try {
+      return await groupsIn(reading, view, number)
+    } finally {
+      reading.close()
     }
-    const end = await read(endBytes)
-    const bytes = footerBytes(end)
-    return groupTimes(bytes <= end.length ? end : await read(bytes), vocabulary.eventTimeColumn)
+  }
+
+  #reading({ id, slices }: DatasetView, run: SliceRun): Promise<SliceReading> {
+    const at = (number: number): SliceRef => must(slices.at(number), 'a slice of the view')
+    return this.#files.reading({ id, numbers: numbersOf(run), at })
   }
 
   async #read(view: DatasetView, times: Times, run: SliceRun): Promise<void> {
@@ -99,18 +114,29 @@ export class SliceTimes {
     }
     const isKnown = (number: number): boolean => times.numbers[perSlice * number + perSlice - 1] !== 0
     for (let from = run.from; from < run.to; ) {
-      if (isKnown(from)) {
-        from++
-        continue
+      if (isKnown(from)) from++
+      else {
+        const to = Math.min(from + heldSlices, run.to)
+        await this.#readFooters(view, times, { from, to })
+        from = to
       }
-      const to = Math.min(from + parallelReads, run.to)
-      await this.#objects.checkSlices(view, { from, to })
-      const read = await Promise.all(slices.slice(from, to).map(async (slice) => await this.groupsOf(view, slice)))
-      for (const [at, groups] of read.entries()) {
-        const { min, max } = factsOfGroups(groups)
-        times.numbers.set([min, max, groups.length], perSlice * (from + at))
+    }
+  }
+
+  async #readFooters(view: DatasetView, times: Times, run: SliceRun): Promise<void> {
+    const reading = await this.#reading(view, run)
+    try {
+      for (let from = run.from; from < run.to; from += parallelReads) {
+        const some = { from, to: Math.min(from + parallelReads, run.to) }
+        await this.#objects.checkSlices(view, some)
+        const read = await Promise.all(numbersOf(some).map((number) => groupsIn(reading, view, number)))
+        for (const [at, groups] of read.entries()) {
+          const { min, max } = factsOfGroups(groups)
+          times.numbers.set([min, max, groups.length], perSlice * (from + at))
+        }
       }
-      from = to
+    } finally {
+      reading.close()
     }
   }
 
@@ -123,4 +149,14 @@ export class SliceTimes {
       slices -= slicesOf(times)
     }
   }
+}
+
+async function groupsIn(
+  { read }: SliceReading,
+  { slices, vocabulary }: DatasetView,
+  number: number,
+): Promise<readonly GroupTimes[]> {
+  const { sizeBytes } = must(slices.at(number), 'a slice of the view')
+  const end = await endOfFile(sizeBytes, (start, to) => read(number, [start, to]))
+  return groupTimes(end, vocabulary.eventTimeColumn)
 }

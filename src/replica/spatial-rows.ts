@@ -3,18 +3,18 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
+import type { SliceRef } from '../catalog/packed-blocks.ts'
 import type { Bounds } from '../geo/geometry.ts'
 import { eachPoint, indexBytes, rowsNear } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import type { Hash } from '../model/events.ts'
-import { dataKey } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { SliceFiles } from '../store/slice-files.ts'
 import type { SliceIndex } from '../work/jobs.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 
 export interface SpatialDeps {
-  readonly store: ObjectStore
+  readonly files: Pick<SliceFiles, 'reading'>
   /** Checks slices before they are read. */
   readonly objects: Objects
   readonly work: WorkPool
@@ -145,15 +145,15 @@ export class SpatialRows {
     signal.throwIfAborted()
     const next = view.slices.at(number + 1)
     // The next one is made meanwhile, in another thread; what is wrong with it is told when its turn comes.
-    if (next !== undefined) this.#held(view, next.hash, column).catch(() => undefined)
-    return await this.#held(view, must(view.slices.at(number), 'a slice of the view').hash, column)
+    if (next !== undefined) this.#held(view, next, column).catch(() => undefined)
+    return await this.#held(view, must(view.slices.at(number), 'a slice of the view'), column)
   }
 
   /** The index of a slice, made unless it is kept. */
-  async #held(view: DatasetView, hash: Hash, column: string): Promise<SliceIndex> {
-    const key = keyOf(view, hash, column)
+  async #held(view: DatasetView, slice: SliceRef, column: string): Promise<SliceIndex> {
+    const key = keyOf(view, slice.hash, column)
     const known = this.#indexes.get(key)
-    const index = known ?? this.#make(view, hash, column)
+    const index = known ?? this.#make(view, slice, column)
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
     if (known !== undefined) return await known
@@ -172,9 +172,10 @@ export class SpatialRows {
     }
   }
 
-  async #make({ id, vocabulary }: DatasetView, hash: Hash, column: string): Promise<SliceIndex> {
-    const bytes = must(await this.#deps.store.get(dataKey(id, hash)), 'a slice of the chain')
+  async #make({ id, vocabulary }: DatasetView, slice: SliceRef, column: string): Promise<SliceIndex> {
+    const { read, close } = await this.#deps.files.reading({ id, numbers: [0], at: () => slice })
     const settings = { geometry: column, time: vocabulary.eventTimeColumn }
+    const bytes = await read(0).finally(close)
     return await this.#deps.work.run('spatialIndex', [bytes], { settings })
   }
 

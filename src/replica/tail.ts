@@ -1,16 +1,16 @@
 // The newest rows of a dataset, ascending by offset, read from just the slices that hold them.
 
 import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
-import type { EngineTable } from '../engine/messages.ts'
+import type { Asking, EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
-import { FileList, type SliceRun } from './file-list.ts'
+import { FileList, numbersOf, type SliceRun } from './file-list.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
-import { numbersOf, viewFiles } from './view-files.ts'
+import { viewFiles } from './view-files.ts'
 
 interface TailRequest {
   readonly alias: string
@@ -71,7 +71,29 @@ async function answerTail(
   { skip, limit, dataFormat, schemaFormat }: TailRequest,
   { view, caller }: { readonly view: DatasetView; readonly caller: Caller },
 ): Promise<Omit<QueryAnswer, 'stability'>> {
-  const { start, end, run, skipped } = tailWindow(view, { skip, limit })
+  const truncated = tailWindow(view, { skip, limit }).start > 0
+  const data = await tailRows(deps, view, { skip, limit, dataFormat, asking: askingOf(deps.catalog, caller) })
+  const fields = view.schema ?? { fields: systemFields(view.vocabulary) }
+  const schema = schemaFormat && schemaBytes(fields, schemaFormat)
+  const body = outputOf({ data, dataFormat, schema, schemaFormat, truncated })
+  return { body, mediaType: mediaTypeOf(dataFormat), truncated }
+}
+
+/** Rows `[rows - skip - limit, rows - skip)` of a dataset as JSON text. Throws as `Engine.run`; HaltError `ChainBroken`. */
+export async function tailRows(
+  deps: Pick<ReplicaDeps, 'engine' | 'objects' | 'files'>,
+  view: DatasetView,
+  rows: {
+    readonly skip: number
+    readonly limit: number
+    readonly dataFormat: string
+    readonly asking: Asking
+    /** Of the text; the limit of that name where absent. */
+    readonly resultBytes?: number
+  },
+): Promise<Uint8Array> {
+  const { asking, resultBytes, dataFormat } = rows
+  const { start, end, run, skipped } = tailWindow(view, rows)
   await deps.objects.checkSlices(view, run)
   const job = {
     tables: [tailTable(deps.files, view, run)],
@@ -82,12 +104,8 @@ async function answerTail(
     ascii: false,
     skip: skipped,
     limit: end - start,
+    ...(resultBytes !== undefined && { resultBytes }),
   }
-  const running = deps.engine.runOwn(tailStatement, job, askingOf(deps.catalog, caller))
-  const { data } = await running.catch((error: unknown) => deps.objects.blame(error, [view]))
-  const fields = view.schema ?? { fields: systemFields(view.vocabulary) }
-  const schema = schemaFormat && schemaBytes(fields, schemaFormat)
-  const truncated = start > 0
-  const body = outputOf({ data, dataFormat, schema, schemaFormat, truncated })
-  return { body, mediaType: mediaTypeOf(dataFormat), truncated }
+  const running = deps.engine.runOwn(tailStatement, job, asking)
+  return (await running.catch((error: unknown) => deps.objects.blame(error, [view]))).data
 }

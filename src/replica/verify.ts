@@ -1,31 +1,33 @@
 // /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
+import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import { notProvable } from '../engine/gate.ts'
 import type { Stability } from '../engine/messages.ts'
+import { datasetIdPattern } from '../ids/identifiers.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
-import type { Instant } from '../model/events.ts'
+import type { Hash, Instant } from '../model/events.ts'
 import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type DatasetPin, type QueryRequest } from '../model/query.ts'
 import { type ExplainedLine, explain } from '../proof/explain.ts'
 import type { ReadProof } from '../proof/read-proof.ts'
 import type { SignedAnswer } from '../proof/signed-answer.ts'
 import type { WorkPool } from '../work/work-pool.ts'
-import { bindQuery } from './bind.ts'
+import { type BindDeps, bindQuery } from './bind.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
 
 export interface VerifyDeps extends ReplicaDeps {
+  readonly catalog: ReplicaDeps['catalog'] & Pick<Catalog, 'deletionOf'>
   readonly trustedSigners: readonly string[]
   readonly work: WorkPool
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
 }
 
-export interface VerifyAnswer {
-  readonly ok: true
-  readonly signer: { readonly did: string; readonly relation: 'self' | 'known' | 'unknown' }
+/** What running the question of a proof again has shown: the same rows. */
+export interface Rerun {
   readonly engine: {
     readonly name: string
     readonly version: string
@@ -38,6 +40,11 @@ export interface VerifyAnswer {
     readonly extent: 'whole' | 'cut'
     readonly datasets: readonly (DatasetPin & { readonly blockTime: Instant })[]
   }
+}
+
+export interface VerifyAnswer extends Rerun {
+  readonly ok: true
+  readonly signer: { readonly did: string; readonly relation: 'self' | 'known' | 'unknown' }
   /** All of it in sentences. */
   readonly explanation: readonly ExplainedLine[]
 }
@@ -47,6 +54,40 @@ export interface VerifyAnswer {
  */
 export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Caller): Promise<VerifyAnswer> {
   const { request, signer: did } = proof
+  const hashOf = async (output: readonly Uint8Array[]): Promise<Hash> =>
+    await deps.work.run('hash', output, { settings: undefined, signal: caller.signal })
+  const { engine, answer } = await runAgain(deps, { proof, hashOf }, caller).catch(async (error: unknown) => {
+    if (!(error instanceof NodeError) || error.kind !== 'VerificationFailed::DatasetNotFound') throw error
+    throw (await deletedOf(deps, request, caller)) ?? error
+  })
+  const isSelf = did === deps.nodeKey.did || (await deps.signers()).includes(did)
+  const relation = isSelf ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
+  return {
+    ok: true,
+    signer: { did, relation },
+    engine,
+    answer,
+    explanation: explain({
+      answer: { ...asked(request), ...answer },
+      signer: did,
+      relation,
+      stability: engine.stability,
+      blockTimes: new Map(answer.datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
+      isReproduced: true,
+    }),
+  }
+}
+
+/**
+ * Runs the question of a proof again over the blocks that it names. Throws the NodeErrors of docs/spec/http.md §5 from the
+ * dialect on; returns only when the same output came.
+ */
+export async function runAgain(
+  deps: BindDeps,
+  { proof, hashOf }: { readonly proof: ReadProof; readonly hashOf: (output: readonly Uint8Array[]) => Promise<Hash> },
+  caller: Caller,
+): Promise<Rerun> {
+  const { request } = proof
   const { name, version, dialect } = deps.engine
   const isOurs = isOwnDialect(request.queryDialect, dialect)
   const inconclusive = (what: string, cause?: unknown): NodeError =>
@@ -65,7 +106,7 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
     if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
     throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
   })
-  const actual = await deps.work.run('hash', output, { settings: undefined, signal: caller.signal })
+  const actual = await hashOf(output)
   if (actual !== proof.outputHash) {
     if (!isOurs) throw inconclusive('got another output')
     throw new NodeError(
@@ -74,22 +115,9 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
       { extra: { expected_hash: proof.outputHash, actual_hash: actual } },
     )
   }
-  const isSelf = did === deps.nodeKey.did || (await deps.signers()).includes(did)
-  const relation = isSelf ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
-  const answer = { rows, extent: truncated ? 'cut' : 'whole', datasets } as const
   return {
-    ok: true,
-    signer: { did, relation },
     engine: { name, version, dialect, stability },
-    answer,
-    explanation: explain({
-      answer: { ...asked(request), ...answer },
-      signer: did,
-      relation,
-      stability,
-      blockTimes: new Map(datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
-      isReproduced: true,
-    }),
+    answer: { rows, extent: truncated ? 'cut' : 'whole', datasets },
   }
 }
 
@@ -142,13 +170,9 @@ function checkLimit(limit: number, most: number): void {
 }
 
 /** Every pin names a dataset and a block that the caller may read; else the kinds of a failed verification. */
-async function checkPins(
-  deps: ReplicaDeps,
-  request: QueryRequest,
-  caller: Caller,
-): Promise<VerifyAnswer['answer']['datasets']> {
+async function checkPins(deps: BindDeps, request: QueryRequest, caller: Caller): Promise<Rerun['answer']['datasets']> {
   const reader = new Reader(deps.catalog, caller.mayRead)
-  const found: VerifyAnswer['answer']['datasets'][number][] = []
+  const found: Rerun['answer']['datasets'][number][] = []
   for (const { id, alias, blockHash } of request.datasets ?? []) {
     if (blockHash === undefined) {
       throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${alias}' is not pinned to a block.`, {
@@ -175,8 +199,30 @@ async function checkPins(
   return found
 }
 
+/** What a proof over a dataset that was deleted here is told, to who could read it; undefined where none was. */
+async function deletedOf(
+  { catalog }: Pick<VerifyDeps, 'catalog'>,
+  { datasets = [] }: QueryRequest,
+  { mayRead }: Caller,
+): Promise<NodeError | undefined> {
+  for (const { id } of datasets) {
+    const deletion = datasetIdPattern.test(id) ? await catalog.deletionOf(id) : undefined
+    if (deletion === undefined || !mayRead(deletion.name)) continue
+    const { at, name } = deletion
+    return new NodeError(
+      'VerificationInconclusive::DatasetDeleted',
+      `The dataset '${name.alias}' was deleted at ${at}, so the query cannot be run again here.`,
+      {
+        extra: { dataset_id: id, deleted_at: at },
+        hint: 'Hashes and signature are good. Verify on a node that holds the dataset, or with a bundle of the proof.',
+      },
+    )
+  }
+  return undefined
+}
+
 async function executeAgain(
-  deps: ReplicaDeps,
+  deps: BindDeps,
   { request, schemaFormatText }: ReadProof,
   caller: Caller,
 ): ReturnType<typeof execute> {

@@ -4,13 +4,13 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
-import type { EngineFiles, EngineTable, Given, Narrowing, OpenedFiles } from '../engine/messages.ts'
+import type { EngineFiles, EngineTable, OpenedFiles } from '../engine/messages.ts'
 import { must } from '../lib/assert.ts'
-import { foldAscii } from '../model/names.ts'
-import type { Parameter } from '../model/parameters.ts'
-import { type DataType, innerType } from '../model/schema.ts'
+import type { GroupTimes } from '../parquet/time-range.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
-import type { FileList, SliceRun } from './file-list.ts'
+import { type FileList, type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
+import type { MergedFiles } from './merged-files.ts'
+import { columnKind, type Interval, mayHold, type Terms, termsOf, type Wanted } from './row-terms.ts'
 import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
 
 /** The files of a view in offset order, or those of them that `only` numbers. */
@@ -31,11 +31,6 @@ export function viewFiles(slices: SliceFiles, files: FileList, only?: readonly n
   return { ...of, list: id, path: () => must<string>(undefined, 'the files of a view are opened first'), open }
 }
 
-/** The numbers of a run. */
-export function numbersOf({ from, to }: SliceRun): number[] {
-  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
-}
-
 /** Numbers as the runs that they make, ascending. */
 export function runsOf(numbers: readonly number[]): SliceRun[] {
   const runs: { from: number; to: number }[] = []
@@ -45,15 +40,6 @@ export function runsOf(numbers: readonly number[]): SliceRun[] {
     else runs.push({ from: number, to: number + 1 })
   }
   return runs
-}
-
-/** What a statement asks of the rows of one dataset. */
-export interface Wanted {
-  readonly narrowing: Narrowing
-  readonly parameters: readonly Parameter[]
-  /** Rows of its answer that are left out at the start, and those that are taken; all where there is no limit. */
-  readonly skip: number
-  readonly limit: number | undefined
 }
 
 /** Files of a view, ascending, at least one; of their rows, those below `leastOffset` do not matter. */
@@ -87,122 +73,6 @@ function withSchema(files: FileList, numbers: readonly number[]): readonly numbe
   return isComplete ? numbers : [...numbers, files.length - 1]
 }
 
-/** What rows must be like, closed at both ends, and how many are needed. */
-interface Terms {
-  readonly offsets: Interval
-  readonly times: Interval
-  readonly rows: number
-}
-
-type Interval = readonly [least: number, most: number]
-
-const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-
-/** Undefined where a comparison might fail, or nothing is known. */
-function termsOf(
-  { schema, vocabulary }: DatasetView,
-  { narrowing, parameters, skip, limit }: Wanted,
-): Terms | undefined {
-  const valueOf = (given: Given): Given | undefined => (given.kind === 'parameter' ? givenBy(parameters, given) : given)
-  const types = new Map(schema?.fields.map(({ name, type }) => [foldAscii(name), innerType(type)]))
-  const isSafe = narrowing.compared.every(({ column, value }) => cannotFail(types.get(column), valueOf(value)))
-  if (!isSafe) return undefined
-  const intervals = { offsets: everything, times: everything }
-  for (const { column, is, value } of narrowing.conditions) {
-    const given = valueOf(value)
-    const name = columnKind(vocabulary, column)
-    const bounds = name === undefined || given === undefined ? undefined : valueBounds(name, given)
-    if (name === undefined || bounds === undefined) continue
-    intervals[name] = narrower(intervals[name], is, bounds)
-  }
-  const rows =
-    countOf(narrowing.first?.skip, valueOf, 0) +
-    Math.min(
-      countOf(narrowing.first?.limit, valueOf, Number.POSITIVE_INFINITY),
-      // One more tells whether rows were left out.
-      limit === undefined ? Number.POSITIVE_INFINITY : skip + limit + 1,
-    )
-  return { ...intervals, rows }
-}
-
-function columnKind(
-  vocabulary: DatasetView['vocabulary'],
-  column: string | undefined,
-): keyof Omit<Terms, 'rows'> | undefined {
-  if (column === undefined || column === foldAscii(vocabulary.offsetColumn)) return 'offsets'
-  return column === foldAscii(vocabulary.eventTimeColumn) ? 'times' : undefined
-}
-
-function givenBy(parameters: readonly Parameter[], { text }: Given): Given | undefined {
-  const parameter = parameters.find(({ name }) => foldAscii(name) === text)
-  if (parameter === undefined || parameter.type === 'NULL') return undefined
-  const kind = parameterKinds[parameter.type]
-  return { kind, text: parameter.text }
-}
-
-const parameterKinds = {
-  BIGINT: 'number',
-  HUGEINT: 'number',
-  DOUBLE: 'number',
-  VARCHAR: 'text',
-  BOOLEAN: 'boolean',
-} as const
-
-/** NaN for what is no number of rows, which then are all needed. */
-function countOf(given: Given | undefined, valueOf: (given: Given) => Given | undefined, absent: number): number {
-  if (given === undefined) return absent
-  const value = valueOf(given)
-  return value?.kind === 'number' && /^\d+$/.test(value.text) ? Number(value.text) : Number.NaN
-}
-
-const numberKinds = /^(?:U?Int(?:8|16|32|64)|Float(?:16|32|64))$/
-
-/** True where no value of the column can fail to be held against the constant. */
-function cannotFail(type: DataType | undefined, value: Given | undefined): boolean {
-  if (type === undefined || value === undefined) return false
-  const isTime = type.kind === 'Timestamp' && type.unit !== 'Nanosecond' && type.unit !== 'Second'
-  switch (value.kind) {
-    case 'number':
-      return numberKinds.test(type.kind)
-    case 'boolean':
-      return type.kind === 'Bool'
-    case 'text':
-      if (type.kind === 'String') return true
-      return timeBounds(value.text) !== undefined && (isTime || (type.kind === 'Date' && isDay(value.text)))
-    case 'day':
-      return isDay(value.text) && (isTime || type.kind === 'Date')
-    case 'time':
-      return isTime && timeBounds(value.text) !== undefined
-    case 'parameter':
-      return false
-  }
-}
-
-/** The least and the greatest number that a constant may stand for, in the unit of the column. */
-function valueBounds(name: 'offsets' | 'times', { kind, text }: Given): Interval | undefined {
-  if (name === 'times') return kind === 'number' ? undefined : timeBounds(text)
-  return kind === 'number' && /^-?\d+$/.test(text) ? [Number(text), Number(text)] : undefined
-}
-
-function narrower([least, most]: Interval, is: string, [low, high]: Interval): Interval {
-  return [is.startsWith('<') ? least : Math.max(least, low), is.startsWith('>') ? most : Math.min(most, high)]
-}
-
-function isDay(text: string): boolean {
-  return text.length === 10 && timeBounds(text) !== undefined
-}
-
-const timePattern = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:Z|\+00(?::00)?)?)?$/
-
-/** Milliseconds since 1970 of a time in UTC, whole ones around it where it is finer; undefined for other texts. */
-function timeBounds(text: string): Interval | undefined {
-  const [, day, time = '00:00:00', fraction = ''] = timePattern.exec(text) ?? []
-  const ms = Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`)
-  if (!(ms >= Date.parse('0001-01-01T00:00:00Z')) || new Date(ms).toISOString().slice(0, 19) !== `${day}T${time}`)
-    return undefined
-  return [ms, fraction.length > 3 ? ms + 1 : ms]
-}
-
 /** Footers cut finer units off: a millisecond on either side. */
 const footerMs = 1
 
@@ -212,12 +82,53 @@ async function matching(times: Pick<SliceTimes, 'of'>, files: FileList, terms: T
   const to = most < 0 ? 0 : Math.min(files.length, numberFrom(files, most) + 1)
   const numbers = numbersOf({ from, to })
   const [earliest, latest] = terms.times
-  if (earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY) return numbers
-  const factsOf = await factsOfFiles(times, files)
-  if (factsOf === undefined) return numbers
+  const isAnyTime = earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY
+  if (isAnyTime && terms.key === undefined) return numbers
+  const factsOf = isAnyTime ? undefined : await factsOfFiles(times, files)
   return numbers.filter((number) => {
-    const { min, max } = factsOf(number)
-    return max + footerMs >= earliest && min - footerMs <= latest
+    const { merged } = files.placeOf(number)
+    if (merged !== undefined) return groupsOf(files.view, merged, terms).length > 0
+    return factsOf === undefined || isWithin(factsOf(number), terms.times)
+  })
+}
+
+/** Row groups of a file that can hold a row which is needed. */
+function groupsOf(view: DatasetView, { from, to, groups, order }: MergedFile, terms: Terms): GroupTimes[] {
+  const [least, most] = terms.offsets
+  let start = must(view.slices.at(from), 'a slice of the view').start
+  const end = must(view.slices.at(to - 1), 'a slice of the view').end
+  return groups.filter((group) => {
+    const isAfter = (order === 'layout' ? end + 1 : start + group.rows) > least
+    const isIn =
+      isAfter &&
+      start <= most &&
+      isWithin(group, terms.times) &&
+      (terms.key === undefined || mayHold(group.key, terms.key))
+    if (order === 'offsets') start += group.rows
+    return isIn
+  })
+}
+
+function isWithin({ min, max }: Pick<GroupTimes, 'min' | 'max'>, [earliest, latest]: Interval): boolean {
+  return max + footerMs >= earliest && min - footerMs <= latest
+}
+
+/**
+ * The merged files of a view, or in place of each its sorted copy, where fewer rows lie in those of its row groups that can
+ * hold a row which is needed. For statements whose answer is the same in whatever order rows are read.
+ */
+export async function fewestRows(
+  copies: Pick<MergedFiles, 'sortedOf'>,
+  merged: readonly MergedFile[],
+  { view, wanted }: { readonly view: DatasetView; readonly wanted: Wanted | undefined },
+): Promise<readonly MergedFile[]> {
+  const terms = wanted && termsOf(view, wanted)
+  if (terms?.key === undefined) return merged
+  const rowsOf = (file: MergedFile): number => groupsOf(view, file, terms).reduce((sum, { rows }) => sum + rows, 0)
+  const sorted = new Map((await copies.sortedOf(view)).map((file) => [file.from, file]))
+  return merged.map((file) => {
+    const copy = sorted.get(file.from)
+    return copy?.to === file.to && rowsOf(copy) < rowsOf(file) ? copy : file
   })
 }
 
@@ -296,21 +207,16 @@ export async function countRowGroups(
   const { view } = files
   const factsOf = await factsOfFiles(times, files)
   const all = numbersOf({ from: 0, to: files.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
-  const terms = wanted && chosen && termsOf(view, wanted)
-  if (terms === undefined || chosen === undefined) return { all, read: all }
-  const [least, most] = [Math.max(terms.offsets[0], chosen.leastOffset ?? 0), terms.offsets[1]]
+  const found = wanted && termsOf(view, wanted)
+  // Where every file is read, only a key tells their row groups apart.
+  if (found === undefined || (chosen === undefined && found.key === undefined)) return { all, read: all }
+  const least = Math.max(found.offsets[0], chosen?.leastOffset ?? 0)
+  const terms: Terms = { ...found, offsets: [least, found.offsets[1]] }
   let read = 0
-  for (const number of chosen.numbers) {
-    const { merged, from, start } = files.at(number)
-    const groups =
-      merged?.groups ?? (await times.groupsOf(view, must(view.slices.at(from), 'the slice is in the view')))
-    let at = start
-    for (const { rows, min, max } of groups) {
-      const isIn =
-        at + rows > least && at <= most && max + footerMs >= terms.times[0] && min - footerMs <= terms.times[1]
-      if (isIn) read++
-      at += rows
-    }
+  for (const number of chosen?.numbers ?? numbersOf({ from: 0, to: files.length })) {
+    const { merged, from, to } = files.placeOf(number)
+    const file = merged ?? { from, to, path: '', order: 'offsets', groups: await times.groupsOf(view, from) }
+    read += groupsOf(view, file, terms).length
   }
   return { all, read }
 }

@@ -1,19 +1,30 @@
-// A task of a thread: it reads the rows of a body.
+// A task of a thread: it reads the rows of a body, and makes messages for the log of them.
 
-import type { RecordReader } from '../formats/format.ts'
-import { formatNamed } from '../formats/registry.ts'
+import { batchBytes } from '../arrow/columns.ts'
+import { arrowBatchMessages } from '../arrow/ipc.ts'
+import type { RecordReader, StreamFormat } from '../formats/format.ts'
+import { SentRows } from '../formats/sent-rows.ts'
 import { must } from '../lib/assert.ts'
-import type { BodySettings, FromBodyRows, ToBodyRows } from './tasks.ts'
+import type { RecordBatch } from '../model/schema.ts'
+import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from './tasks.ts'
+
+/** Loads a format and nothing else. */
+export async function loadFormat({ name, module }: BodySettings['format']): Promise<StreamFormat> {
+  const exported: object = await import(module)
+  const isWanted = (one: object): one is StreamFormat => 'name' in one && one.name === name && 'createReader' in one
+  return must(Object.values(exported).find(isWanted), 'the module exports the format')
+}
 
 /** What a thread holds of a body: its reader. */
 export class BodyTask {
   readonly #reader: RecordReader
+  readonly #settings: BodySettings
+  readonly #sent: SentRows
 
-  constructor({ format: name, options }: BodySettings) {
-    const format = formatNamed(name)
-    this.#reader = must(format.kind === 'stream' ? format : undefined, 'a format that is a stream').createReader(
-      options,
-    )
+  constructor(format: StreamFormat, settings: BodySettings) {
+    this.#reader = format.createReader(settings.options)
+    this.#settings = settings
+    this.#sent = new SentRows(settings.sent)
   }
 
   /** Throws as the reader: it is used up then. */
@@ -21,9 +32,18 @@ export class BodyTask {
     const reader = this.#reader
     if (message.kind === 'bytes') {
       reader.push(message.bytes)
-      return { batches: reader.take(), fits: reader.fits, block: message.bytes }
+      return { rows: this.#messagesOf(reader.take()), fits: reader.fits, block: message.bytes }
     }
     const { batches, ...ended } = reader.finish()
-    return { batches, fits: reader.fits, ended }
+    const rows = this.#messagesOf(batches)
+    return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.facts } }
+  }
+
+  #messagesOf(batches: readonly RecordBatch[]): RowMessages[] {
+    const { fields } = this.#settings
+    return batches.map((batch) => {
+      const filled = this.#sent.take(batch)
+      return { rows: batch.rows, bytes: batchBytes(filled), messages: arrowBatchMessages(fields, filled) }
+    })
   }
 }

@@ -1,10 +1,11 @@
 // A task of a thread: it hashes and encodes the columns of a slice that it is sent.
 
+import { freeColumn } from '../arrow/columns.ts'
 import { ColumnHash } from '../arrow/logical-hash.ts'
 import { must } from '../lib/assert.ts'
 import type { Field } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
-import { type ColumnChunk, encodeColumn } from '../parquet/write-slice.ts'
+import { codecs, type ColumnChunk, encodeColumn } from '../parquet/write-slice.ts'
 import type { Compress, FromSliceColumns, ToSliceColumns } from './tasks.ts'
 
 /**
@@ -38,6 +39,8 @@ export class ColumnTask {
       let step = steps.next()
       while (step.done !== true) step = steps.next()
       chunks.set(place, step.value)
+      // Pages that are not compressed may be views of the column.
+      if (step.value.codec !== codecs.uncompressed) freeColumn(column)
     }
     return { kind: 'chunks', chunks }
   }

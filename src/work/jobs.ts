@@ -16,7 +16,9 @@ import { JsonNumber, type JsonValue } from '../model/json.ts'
 import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
+import { checkSliceRows, type ExpectedSlice, type SliceCheck } from './check-slice.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
+import { type SortOrder, sortRows } from './sort.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -50,8 +52,12 @@ const jobs = {
   tile: (bytes: Uint8Array, tile: TileAddress): Uint8Array => tileOfRows(bytes, tile),
   /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
   spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
+  /** What is wrong with a slice as its block describes it. */
+  slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> => checkSliceRows(bytes, expected),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
+  /** The rows of a merged file by some of its columns, checked. Throws DecodeError. */
+  sort: (bytes: Uint8Array, order: SortOrder): Promise<MergedBytes> => sortRows(bytes, order),
 } as const
 
 export type JobKind = keyof typeof jobs

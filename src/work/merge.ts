@@ -37,7 +37,8 @@ export interface MergedBytes {
 }
 
 const what = 'merged file'
-const decompress = (page: Uint8Array, length: number): Uint8Array =>
+/** Of pages of merged files, ours alone. */
+export const decompress = (page: Uint8Array, length: number): Uint8Array =>
   zstdDecompressSync(page, { maxOutputLength: length })
 
 /** Merges and checks. Throws DecodeError for bytes, columns or rows that are not what the order says. */
@@ -68,7 +69,8 @@ export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise
   return { file, hash: toHex(sha256(file)) }
 }
 
-function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
+/** Throws DecodeError for other columns. */
+export function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
   const isSame = found.length === expected.length && found.every((field, at) => isField(field, expected[at]))
   if (!isSame) throw new DecodeError(what, 'a slice has other columns than the schema of its block')
 }

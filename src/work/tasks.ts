@@ -1,8 +1,9 @@
 // What tasks are: how each begins, what is said to it, and what it answers; pure work of values. Its code is loaded where
 // it begins, so that a thread starts in a few milliseconds.
 
-import type { ParsedBody, ReaderOptions } from '../formats/format.ts'
-import type { Column, Field, RecordBatch } from '../model/schema.ts'
+import type { ParsedBody, ReaderOptions, StreamFormat } from '../formats/format.ts'
+import type { SentFacts, SentRowsOptions } from '../formats/sent-rows.ts'
+import type { Column, Field } from '../model/schema.ts'
 import type { ColumnChunk } from '../parquet/write-slice.ts'
 
 export interface Tasks {
@@ -35,8 +36,8 @@ export async function beginTask(beginning: Beginning, compress: Compress): Promi
     const { ColumnTask } = await import('./column-task.ts')
     return new ColumnTask(beginning.settings, compress) as TaskWork
   }
-  const { BodyTask } = await import('./body-task.ts')
-  return new BodyTask(beginning.settings) as TaskWork
+  const { BodyTask, loadFormat } = await import('./body-task.ts')
+  return new BodyTask(await loadFormat(beginning.settings.format), beginning.settings) as TaskWork
 }
 
 /** Rows of a column by the place of its field, or the end of all rows. */
@@ -50,18 +51,28 @@ export type FromSliceColumns =
   | { readonly kind: 'digests'; readonly digests: ReadonlyMap<number, Uint8Array> }
 
 export interface BodySettings {
-  /** Name of a format that is a stream. */
-  readonly format: string
+  readonly format: Pick<StreamFormat, 'name' | 'module'>
   readonly options: ReaderOptions
+  readonly sent: SentRowsOptions
+  /** Columns of the rows: event time, then user columns. */
+  readonly fields: readonly Field[]
+}
+
+/** Rows as record batch messages of one Arrow stream, each in memory of its own. */
+export interface RowMessages {
+  readonly rows: number
+  /** What the rows take as columns. */
+  readonly bytes: number
+  readonly messages: readonly Uint8Array[]
 }
 
 /** The next bytes, or the end of the body. */
 export type ToBodyRows = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'end' }
 
-/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its batches are the last. */
+/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its rows are the last. */
 export interface FromBodyRows {
   readonly block?: Uint8Array
-  readonly batches: readonly RecordBatch[]
+  readonly rows: readonly RowMessages[]
   readonly fits: boolean
-  readonly ended?: Omit<ParsedBody, 'batches'>
+  readonly ended?: Omit<ParsedBody, 'batches'> & SentFacts
 }

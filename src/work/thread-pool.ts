@@ -81,8 +81,9 @@ export class ThreadPool implements WorkPool {
     { bytes, most }: { readonly bytes: number; readonly most: number },
   ): Task<K>[] {
     if (this.#isClosed || bytes < taskBytesLeast) return []
-    const free = Math.min(most, this.#options.tasks - this.#count('task'))
-    return Array.from({ length: free }, () => this.#begin<K>({ task: kind, settings } as Beginning)) // of one kind
+    const { tasks } = this.#options
+    const count = Math.min(most, Math.max(1, tasks - 1), tasks - this.#count('task'))
+    return Array.from({ length: count }, () => this.#begin<K>({ task: kind, settings } as Beginning)) // of one kind
   }
 
   /** Ends all threads, with what they do. */

@@ -8,9 +8,13 @@ import {
   batchBytes,
   concatBatches,
   constantColumn,
+  concatColumns,
   int64RangeColumn,
+  joinedBytes,
   nullColumn,
   sliceBatch,
+  sliceColumn,
+  slicePieces,
 } from '../../src/arrow/columns.ts'
 import { AssertionFailed } from '../../src/lib/assert.ts'
 import { type Column, type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
@@ -148,6 +152,25 @@ describe('batches', () => {
         expect(concatBatches(parts)).toEqual(batch)
       }),
       { numRuns: 200 },
+    )
+  })
+
+  test('pieces of a column are cut and counted as their join is', () => {
+    const places = fc.array(fc.nat(40), { maxLength: 6 })
+    fc.assert(
+      fc.property(arbTable, places, fc.nat(40), fc.nat(40), (table, cuts, from, to) => {
+        const { rows, columns } = batchOf(table.fields, table.rows)
+        const edges = [0, ...cuts.map((cut) => Math.min(cut, rows)), rows].toSorted((a, b) => a - b)
+        const [start = 0, end = 0] = [Math.min(from, rows), Math.min(to, rows)].toSorted((a, b) => a - b)
+        for (const column of start < end ? columns : []) {
+          const pieces = edges.slice(1).map((edge, i) => sliceColumn(column, edges[i] ?? 0, edge))
+          const cut = slicePieces(pieces, start, end)
+          const joined = sliceColumn(concatColumns(pieces), start, end)
+          expect(concatColumns(cut)).toEqual(joined)
+          expect(joinedBytes(cut)).toBe(batchBytes({ rows: end - start, columns: [joined] }))
+        }
+      }),
+      { numRuns: 300 },
     )
   })
 

@@ -5,8 +5,16 @@ import { expect, test } from 'vitest'
 import { startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
-/** Needs a log in Kafka. */
-const elsewhere = ['proofstream_log_open_seconds gauge']
+/** Needs a log in Kafka, or another node that is followed. */
+const elsewhere = [
+  'proofstream_log_open_seconds gauge',
+  'proofstream_follow_datasets gauge',
+  'proofstream_follow_waiting_datasets gauge',
+  'proofstream_follow_halted_datasets gauge',
+  'proofstream_follow_lag_blocks gauge',
+  'proofstream_follow_lag_seconds gauge',
+  'proofstream_follow_received_bytes_total counter',
+]
 
 const live = await liveNode()
 

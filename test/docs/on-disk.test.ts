@@ -7,6 +7,7 @@ import { liveNode } from '../helpers/live-node.ts'
 
 const page = readFileSync(new URL('../../docs/spec/on-disk.md', import.meta.url), 'utf8')
 const parts: Readonly<Record<string, string>> = {
+  generation: '\\d+',
   hash: 'f1620[0-9a-f]{64}',
   did: 'fed01[0-9a-f]{64}',
   log: '[0-9a-f]{32}',
@@ -27,6 +28,8 @@ function patternOf(path: string): RegExp {
 const live = await liveNode()
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 await live.query('select n from acme.goods', { include: ['Proof'] })
+await live.call('/acme/gone', { method: 'PUT', json: {} })
+await live.call('/acme/gone', { method: 'DELETE', headers: { 'if-match': '*' } })
 
 function filesOf(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })

@@ -1,4 +1,4 @@
-// Runs every shell block of the README, the tour and the page on examples, in order, as one script against a node that
+// Runs every shell block of the README, the tour and the pages on examples and backups, in order, as one script against a node that
 // the first block's command started, and looks for what these pages say is printed.
 
 import { execFile, spawn } from 'node:child_process'
@@ -16,14 +16,19 @@ const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
 const tour = readFileSync(join(repository, 'docs', 'tour.md'), 'utf8')
 const formatsPage = readFileSync(join(repository, 'docs', 'formats.md'), 'utf8')
+const backupPage = readFileSync(join(repository, 'docs', 'backup.md'), 'utf8')
 const limits = readFileSync(join(repository, 'docs', 'limits.md'), 'utf8').replaceAll('\n', ' ')
 const examples = readFileSync(join(repository, 'examples', 'README.md'), 'utf8')
 const blocksOf = (language: string, page = readme): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
 const [start, ...rest] = blocksOf('sh')
-const script = [...rest, ...blocksOf('sh', tour), ...blocksOf('sh', formatsPage), ...blocksOf('sh', examples)].join(
-  '\n',
-)
+const script = [
+  ...rest,
+  ...blocksOf('sh', tour),
+  ...blocksOf('sh', formatsPage),
+  ...blocksOf('sh', examples),
+  ...blocksOf('sh', backupPage),
+].join('\n')
 /** Lines that the pages say are printed; `…` stands for anything. */
 const shown = [readme, tour, formatsPage]
   .flatMap((page) => blocksOf('text', page))

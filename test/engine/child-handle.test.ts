@@ -38,6 +38,7 @@ function run(sql: string): () => ToChild {
         listings: [],
         parameters: [],
         narrowing: undefined,
+        columns: undefined,
       },
       tables: [],
       forget: false,

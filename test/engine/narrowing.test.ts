@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { gateStatement } from '../../src/engine/gate.ts'
 import type { Narrowing } from '../../src/engine/messages.ts'
-import { narrowingOf } from '../../src/engine/narrowing.ts'
+import { columnsOf, narrowingOf } from '../../src/engine/narrowing.ts'
 import { quoteOffsetWord } from '../../src/engine/sql-text.ts'
 import { topNodeOf, usePlainEngine } from './helpers.ts'
 import { pinnedStatements } from './statement-corpus.ts'
@@ -135,6 +135,34 @@ it('no statement that is called pinned is narrowed for a proof', async () => {
       expect([text, found?.inProofs ?? false]).toEqual([text, false])
     }
   }
+})
+
+describe('the columns that are read', () => {
+  it.each([
+    ['select count(*) from "a/t"', []],
+    ['select 1 from "a/t" limit 3', []],
+    ['select max(offset) - min(t.offset) from a.t where offset between 3 and $1', ['offset']],
+    ['select count(*), K // 2 from "a/t" where g is null group by k // 2 order by offset', ['offset', 'k', 'g']],
+    ['select * from "a/t"', undefined],
+    ['select count(t) from "a/t" t', undefined],
+    ['select count(columns(*)) from "a/t"', undefined],
+    ['select count(t.*) from "a/t" t', []],
+    ['select t.* from "a/t" t', undefined],
+    ['select k from "a/t" order by 1', ['k']],
+    ['select k from "a/t" order by all', undefined],
+    ['select distinct on (#1) offset from "a/t"', undefined],
+    ['select row_number() over () from "a/t"', undefined],
+    ['select count(*) as offset from "a/t" order by offset', undefined],
+    ['select offset from "a/t" as x(event_time, offset)', undefined],
+    ['select count(*) from "a/t" where offset in (select k from "a/t")', undefined],
+    ['select count(*) from "a/t", "a/t"', undefined],
+    ['with c as (select 1) select count(*) from "a/t"', undefined],
+    ['select count(*) from "a/t" tablesample 10%', undefined],
+    ['select count(*) from "a/t" union all select 1', undefined],
+  ] as const)('%s', async (sql, columns) => {
+    const node = await topNodeOf(scalar, quoteOffsetWord(sql).text)
+    expect(columnsOf(node, gateStatement(node).aliases)).toEqual(columns)
+  })
 })
 
 describe('a comparison that is called safe', () => {

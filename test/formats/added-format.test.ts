@@ -73,6 +73,7 @@ class DoublesInferrer implements Inferrer {
 
 const doubles: StreamFormat = {
   kind: 'stream',
+  module: import.meta.url,
   name: 'doubles',
   title: 'doubles',
   mediaTypes: ['application/x-doubles'],

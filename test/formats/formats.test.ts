@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatOf } from '../../src/formats/registry.ts'
-import { fillEventTime } from '../../src/gateway/typed-rows.ts'
+import { fillEventTime } from '../../src/arrow/event-time.ts'
 import type { Field } from '../../src/model/schema.ts'
 import { failure, optionalField, read, readerOptions, rowsOf, streamFormat, valueAt } from './reading.ts'
 

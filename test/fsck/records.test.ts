@@ -4,7 +4,8 @@ import type { ProblemKind } from '../../src/fsck/report.ts'
 import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { logKey, nameKey, progressKey } from '../../src/store/layout.ts'
-import { putLowWaterMark, putName } from '../../src/store/records.ts'
+import { putName } from '../../src/store/names.ts'
+import { putLowWaterMark } from '../../src/store/records.ts'
 import { anchorAt, log, type Made, made } from '../store/make-store.ts'
 
 describe('names, logs and floors', () => {

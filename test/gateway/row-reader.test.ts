@@ -3,15 +3,17 @@
 
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { concatBatches } from '../../src/arrow/columns.ts'
+import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart, encodeArrowStream } from '../../src/arrow/ipc.ts'
 import type { ReaderOptions, StreamFormat } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
-import { rowReader } from '../../src/gateway/row-reader.ts'
-import { toHex, utf8 } from '../../src/lib/bytes.ts'
+import { type ReadRows, rowReader } from '../../src/gateway/row-reader.ts'
+import { concatBytes, toHex, utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { defaultVocabulary, type Field, optional, type RecordBatch, timestampMs } from '../../src/model/schema.ts'
+import { defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
 import { ThreadPool } from '../../src/work/thread-pool.ts'
 import type { TaskThreads } from '../../src/work/work-pool.ts'
+import { decodeArrowStream } from '../helpers/slices.ts'
 import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simulated-threads.ts'
 
 const fields: readonly Field[] = [
@@ -27,6 +29,15 @@ const options: ReaderOptions = {
   recordBytes: 1024 * 1024,
   jsonDepth: 64,
 }
+const columns: readonly Field[] = [{ name: 'event_time', type: timestampMs }, ...fields]
+const against = { options, sent: { fallbackMs: 1_772_000_000_000 }, fields: columns }
+
+/** All rows as one batch. */
+function bytesOf(rows: readonly ReadRows[]): string {
+  const messages = rows.flatMap((one) => ('messages' in one ? one.messages : arrowBatchMessages(columns, one)))
+  const stream = concatBytes([arrowStreamStart(columns), ...messages, arrowStreamEnd()])
+  return rows.length === 0 ? '' : toHex(encodeArrowStream(columns, [concatBatches([decodeArrowStream(stream)])]))
+}
 
 function streamFormat(name: string): StreamFormat {
   const format = formatNamed(name)
@@ -36,14 +47,12 @@ function streamFormat(name: string): StreamFormat {
 
 /** Rows as bytes, how many there are and whether all fitted; or the refusal. */
 async function read(name: string, chunks: readonly Uint8Array[], threads: TaskThreads | undefined): Promise<unknown> {
-  const reader = rowReader(streamFormat(name), options, { threads, bytes: undefined })
+  const reader = rowReader(streamFormat(name), against, { threads, bytes: undefined })
   try {
-    const batches: RecordBatch[] = []
-    for (const chunk of chunks) batches.push(...(await reader.push(chunk)))
-    const { batches: last, ...parsed } = await reader.finish()
-    batches.push(...last)
-    const columns = [{ name: 'event_time', type: optional(timestampMs) }, ...fields]
-    return { ...parsed, fits: reader.fits, rows: toHex(encodeArrowStream(columns, batches)) }
+    const rows: ReadRows[] = []
+    for (const chunk of chunks) rows.push(...(await reader.push(chunk)))
+    const { rows: last, ...parsed } = await reader.finish()
+    return { ...parsed, fits: reader.fits, rows: bytesOf([...rows, ...last]) }
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
     const { cause: _, ...details } = error.details
@@ -129,7 +138,7 @@ test('a body whose thread is lost is refused for now, and the thread is free aga
 test('bytes of the caller stay his own', async () => {
   const chunk = utf8('{"n":1}\n'.repeat(40_000))
   const kept = chunk.slice()
-  const reader = rowReader(streamFormat('ndjson'), options, { threads: simulated(), bytes: undefined })
+  const reader = rowReader(streamFormat('ndjson'), against, { threads: simulated(), bytes: undefined })
   await reader.push(chunk)
   expect(chunk).toEqual(kept)
   reader.end()

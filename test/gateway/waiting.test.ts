@@ -1,8 +1,9 @@
 // Callers who wait, and how long it is worth waiting.
 
 import { describe, expect, test } from 'vitest'
+import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import type { Waiting } from '../../src/gateway/controls.ts'
-import { BlockPace, Waiters, waitSeconds } from '../../src/gateway/outcome.ts'
+import { BlockPace, patienceOf, patientFor, Waiters } from '../../src/gateway/outcome.ts'
 import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
 import type { Clock } from '../../src/lib/clock.ts'
@@ -26,12 +27,16 @@ describe('a waiter', () => {
     const receipt = await rig.rows('a/b', [{ n: 2 }], { headers: { prefer: 'respond-async' } })
     const note = must(await noteOf(rig, receipt.receiptId), 'a note')
     const chain = must(await rig.catalog.byAlias('a/b'), 'a dataset')
-    const waiting = waiters.wait(chain, note, 1000)
+    const waiting = waiters.wait(chain, note, patientFor(1000))
     await rig.build()
     expect(await waiting).toMatchObject({ outcome: { status: { kind: 'committed', start: 1, end: 1 } } })
-    expect(await waiters.wait(chain, note, 1000)).toMatchObject({ outcome: { id: note.id } })
+    expect(await waiters.wait(chain, note, patientFor(1000))).toMatchObject({ outcome: { id: note.id } })
     expect(
-      await waiters.wait(chain, { ...note, id: note.id.replace(/^./, (first) => (first === '-' ? '_' : '-')) }, 1000),
+      await waiters.wait(
+        chain,
+        { ...note, id: note.id.replace(/^./, (first) => (first === '-' ? '_' : '-')) },
+        patientFor(1000),
+      ),
     ).toBe('void')
     waiters.close()
   })
@@ -43,12 +48,68 @@ describe('a waiter', () => {
     const waiters = waitersOf(rig, clock)
     const chain = must(await rig.catalog.byAlias('a/b'), 'a dataset')
     const never = { id: 'x'.repeat(43), position: 1e6 }
-    const timed = waiters.wait(chain, never, 1000)
+    const timed = waiters.wait(chain, never, patientFor(1000))
     await clock.advance(1000)
     expect(await timed).toBeUndefined()
-    const stopped = waiters.wait(chain, never, 1000)
+    const stopped = waiters.wait(chain, never, patientFor(1000))
     waiters.close()
     expect(await stopped).toBeUndefined()
+  })
+})
+
+describe('many who wait for blocks that are late', () => {
+  test('are let go, unless they said that they wait, and for a second nobody begins to wait by default', async () => {
+    const rig = await withDataset()
+    const clock = handClock()
+    const waiters = waitersOf(rig, clock)
+    const pace = new BlockPace({ announcements: openLocalAnnouncements(silentLogger), clock })
+    const { name } = must(await rig.catalog.byAlias('a/b'), 'a dataset')
+    const ended: string[] = []
+    const wait = (dataset: string, waiting: Waiting = { kind: 'default' }): void => {
+      const id = datasetId(dataset)
+      // What a waiter looks at of a chain.
+      const chain = { name: { ...name, id }, next: 0 } as DatasetChain
+      const patience = patienceOf(waiting, id, { pace, waiters })
+      if (patience.mostMs === 0) ended.push(`${dataset} at once`)
+      else void waiters.wait(chain, { id: dataset, position: 1 }, patience).then(() => ended.push(dataset))
+    }
+    for (let i = 0; i < 8; i++) wait(`few ${i}`)
+    await clock.advance(600)
+    // Eight are few: a slow machine makes their blocks in its time.
+    expect(ended).toEqual([])
+    wait('patient', { kind: 'wait', seconds: 30 })
+    await clock.advance(400)
+    expect(ended.toSorted()).toEqual(Array.from({ length: 8 }, (_, i) => `few ${i}`))
+    wait('next')
+    expect(ended.at(-1)).toBe('next at once')
+    await clock.advance(1_000)
+    wait('later')
+    await clock.advance(9_999)
+    expect([ended.length, waiters.datasets, waiters.isBehind]).toEqual([9, 2, false])
+    await clock.advance(1)
+    expect(ended.slice(9)).toEqual(['later'])
+    await clock.advance(20_000)
+    expect(ended.slice(9)).toEqual(['later', 'patient'])
+  })
+
+  test('are let go also when they have become few meanwhile', async () => {
+    const rig = await withDataset()
+    const clock = handClock()
+    const waiters = waitersOf(rig, clock)
+    const { name } = must(await rig.catalog.byAlias('a/b'), 'a dataset')
+    let ended = 0
+    const wait = (dataset: number): void => {
+      const chain = { name: { ...name, id: datasetId(`${dataset}`) }, next: 0 } as DatasetChain
+      const patience = { mostMs: 10_000, patientMs: dataset < 8 ? 500 : 800 }
+      void waiters.wait(chain, { id: 'x', position: 1 }, patience).then(() => ended++)
+    }
+    for (let i = 0; i < 12; i++) wait(i)
+    await clock.advance(500)
+    expect([ended, waiters.datasets]).toEqual([8, 4])
+    await clock.advance(300)
+    expect(ended).toBe(12)
+    waiters.close()
+    waiters.close()
   })
 })
 
@@ -70,27 +131,27 @@ function announcement(dataset: string, earliestNextCutInMs: number): CommitAnnou
 describe('a block', () => {
   test('is waited for by default unless a hundred datasets are, and always by who says so', () => {
     const pace = new BlockPace({ announcements: openLocalAnnouncements(silentLogger), clock: handClock() })
-    const seconds = (waiting: Waiting, datasets: number): number =>
-      waitSeconds(waiting, datasetId('a'), { pace, waiters: { datasets } })
-    expect([99, 100].map((datasets) => seconds({ kind: 'default' }, datasets))).toEqual([10, 0])
-    expect([99, 100].map((datasets) => seconds({ kind: 'wait', seconds: 7 }, datasets))).toEqual([7, 7])
-    expect(seconds({ kind: 'async' }, 0)).toBe(0)
+    const mostMs = (waiting: Waiting, datasets: number, isBehind = false): number =>
+      patienceOf(waiting, datasetId('a'), { pace, waiters: { datasets, isBehind } }).mostMs
+    expect([99, 100].map((datasets) => mostMs({ kind: 'default' }, datasets))).toEqual([10_000, 0])
+    expect([99, 100].map((datasets) => mostMs({ kind: 'wait', seconds: 7 }, datasets))).toEqual([7_000, 7_000])
+    expect([mostMs({ kind: 'default' }, 1, true), mostMs({ kind: 'wait', seconds: 7 }, 1, true)]).toEqual([0, 7_000])
+    expect(mostMs({ kind: 'async' }, 0)).toBe(0)
   })
 
-  test('is due soon when nothing is known, or when it may come within a second', async () => {
+  test('is due at once when nothing is known, else when it was announced to be', async () => {
     const announcements = openLocalAnnouncements(silentLogger)
     const clock = handClock()
     const pace = new BlockPace({ announcements, clock })
-    const isDueSoon = (): boolean => pace.isDueSoon(datasetId('paced'))
-    expect(isDueSoon()).toBe(true)
+    const dueInMs = (): number => pace.dueInMs(datasetId('paced'))
+    expect(dueInMs()).toBe(0)
     await announcements.announce(announcement(datasetId('paced'), 5000))
-    expect(isDueSoon()).toBe(false)
     await clock.advance(3999)
-    expect(isDueSoon()).toBe(false)
-    await clock.advance(1)
-    expect(isDueSoon()).toBe(true)
+    expect(dueInMs()).toBe(1001)
+    await clock.advance(2000)
+    expect(dueInMs()).toBe(0)
     await announcements.announce(announcement(datasetId('paced'), 1000))
-    expect(isDueSoon()).toBe(true)
+    expect(dueInMs()).toBe(1000)
     pace.close()
   })
 })

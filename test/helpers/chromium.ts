@@ -114,13 +114,22 @@ async function openPage(connection: Connection): Promise<Page> {
     connection.send(method, parameters, String(sessionId))
   let faults: string[] = []
   let opened = ''
-  let loaded = (): void => {}
+  /** Of the document that has loaded last. */
+  let loaded = ''
+  let onLoad = (): void => {}
   connection.listeners.set(String(sessionId), (method, parameters) => {
     const text = JSON.stringify(parameters)
-    if (method === 'Page.loadEventFired') loaded()
+    if (method === 'Page.lifecycleEvent' && parameters['name'] === 'load') {
+      loaded = String(parameters['loaderId'])
+      onLoad()
+    }
     if (method === 'Network.requestWillBeSent') {
       const { url } = parameters['request'] as { url: string }
-      if (url !== opened) faults.push(`request: ${url}`)
+      // Of a page that was opened before, the icon may come late.
+      const asking = parameters['type'] === 'Document' ? opened : String(parameters['documentURL'])
+      const isOwn = /^https?:/.test(asking) && new URL(url).origin === new URL(asking).origin
+      // Pictures of the browser's own fields are data.
+      if (url !== opened && !isOwn && !url.startsWith('data:')) faults.push(`request: ${url}`)
     }
     if (method === 'Page.javascriptDialogOpening') {
       faults.push(`dialog: ${text}`)
@@ -130,6 +139,7 @@ async function openPage(connection: Connection): Promise<Page> {
       faults.push(`${method}: ${text}`)
   })
   for (const domain of ['Page', 'Runtime', 'Log', 'Network', 'Audits', 'DOM']) await send(`${domain}.enable`)
+  await send('Page.setLifecycleEventsEnabled', { enabled: true })
   return {
     send,
     async evaluate(expression) {
@@ -140,11 +150,13 @@ async function openPage(connection: Connection): Promise<Page> {
     },
     async open(url) {
       opened = url
-      const done = new Promise<void>((resolve) => {
-        loaded = resolve
-      })
-      await send('Page.navigate', { url })
-      await done
+      const { loaderId } = await send('Page.navigate', { url })
+      // What loads meanwhile may be the page before it. Within a document nothing loads.
+      while (loaderId !== undefined && loaded !== loaderId) {
+        await new Promise<void>((resolve) => {
+          onLoad = resolve
+        })
+      }
     },
     async choose(selector, files) {
       const { root } = (await send('DOM.getDocument')) as { root: { nodeId: number } }

@@ -5,7 +5,12 @@ import type { Answer, LiveNode } from './live-node.ts'
 export interface DatasetCalls {
   put(alias: string, body: object): Promise<Answer>
   /** Ingest of a body that waits for its block; NDJSON unless `headers` say otherwise. `query`: with its question mark. */
-  post(alias: string, body: string, headers?: Readonly<Record<string, string>>, query?: string): Promise<Answer>
+  post(
+    alias: string,
+    body: string | Uint8Array,
+    headers?: Readonly<Record<string, string>>,
+    query?: string,
+  ): Promise<Answer>
   /** Rows in order of arrival as arrays. */
   rowsOf(alias: string, columns?: string): Promise<unknown>
   /** `name: type` of each column, system columns left out. */

@@ -8,18 +8,19 @@ import {
   type IdMemory,
   rememberId,
 } from '../../src/builder/dataset-state.ts'
-import { earlierAfter, emptyTip, nextBlocks } from '../../src/builder/load-dataset.ts'
+import { earlierAfter, emptyTip, nextBlocks, refsOf } from '../../src/builder/load-dataset.ts'
 import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/chain/checkpoint.ts'
 import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/chain/records.ts'
 import { sha3Hash } from '../../src/ids/identifiers.ts'
+import { must } from '../../src/lib/assert.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { CreateHeader } from '../../src/log/messages.gen.ts'
-import type { AddData } from '../../src/model/events.ts'
+import type { AddData, Hash } from '../../src/model/events.ts'
 import { blockKey, checkpointKey, commitKey, datasetKey, nameKey } from '../../src/store/layout.ts'
-import { baseMs, schemaOf } from '../builder/support.ts'
+import { baseMs, batchId, schemaOf } from '../builder/support.ts'
 
-const log = 'log'
-const anchor = sha3Hash(utf8('a message'))
+const noLog = 'log'
+const noMessage = sha3Hash(utf8('a message'))
 
 export interface ChainSpec {
   readonly dataset: string
@@ -33,6 +34,11 @@ export interface ChainSpec {
   readonly onBlock?: (number: number, memory: IdMemory) => void
   /** Every block names a slice of 10 rows, which nobody stores. */
   readonly slices?: boolean
+  /** The slice of block `number`, in place of those; one batch without a key is all of it. */
+  readonly sliceOf?: (number: number) => NonNullable<AddData['newData']>
+  /** Id of the log that it is made of, whose messages all have one hash. */
+  readonly log?: string
+  readonly anchor?: Hash
   /** What block `number` says its slice's size is; 1,000 bytes by default. */
   readonly sliceBytes?: (number: number) => number
 }
@@ -43,7 +49,7 @@ export interface StoredObject {
 }
 
 /** The name record of a dataset whose chain was made here. */
-export function nameObject(dataset: string, alias: string): StoredObject {
+export function nameObject(dataset: string, alias: string, log = noLog): StoredObject {
   const record = { id: dataset, alias, log, partition: 0, visibility: 'public' } as const
   return { key: nameKey(alias), bytes: nameCodec.encode(record) }
 }
@@ -57,6 +63,9 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
     atMs = (number) => (number + 1) * 1000,
     slices = true,
     sliceBytes = () => 1000,
+    sliceOf = (number) => namedSlice(number, sliceBytes(number)),
+    log = noLog,
+    anchor = noMessage,
   } = spec
   const header: CreateHeader = {
     kind: 'create',
@@ -79,6 +88,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
     const timeMs = baseMs + atMs(number)
     const next = 2 + number
     const mine = ids(number)
+    const newData = slices ? sliceOf(number) : undefined
     for (const { id, bodyHash } of mine) rememberId(memory, id, bodyHash)
     const content: CheckpointContent = {
       number,
@@ -86,15 +96,14 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
       partition: 0,
       next,
       moved: tip.chain.length,
-      outcomes: mine.map(({ id }, index) => ({
-        id,
-        position: next - 1,
-        index,
-        status: { kind: 'committed', start: number * 10, end: number * 10 },
-      })),
+      outcomes:
+        spec.sliceOf === undefined
+          ? mine.map(({ id }, index) => outcomeOf(id, [number * 10, number * 10], { next, index }))
+          : [outcomeOf(batchId(`batch ${number}`), offsetsOf(newData), { next, index: 0 })],
       attempts: [],
       writers: [],
       ids: endIdGroup(memory, number, timeMs),
+      ...(spec.sliceOf === undefined ? {} : refsOf(tip)),
       earlier: tip.earlier,
       sliceWriter: 'slice-1, zstd 1.5.7',
     }
@@ -106,7 +115,7 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
       kind: 'AddData',
       ...(tip.chain.checkpoint === undefined ? {} : { prevCheckpoint: tip.chain.checkpoint.physicalHash }),
       ...(tip.chain.lastOffset === undefined ? {} : { prevOffset: tip.chain.lastOffset }),
-      ...(slices ? { newData: sliceOf(number, sliceBytes(number)) } : {}),
+      ...(newData === undefined ? {} : { newData }),
       newCheckpoint: checkpoint,
       newSourceState: {
         sourceName: 'default',
@@ -123,7 +132,20 @@ export function* chainObjects(spec: ChainSpec): Generator<StoredObject> {
   }
 }
 
-function sliceOf(number: number, size: number): NonNullable<AddData['newData']> {
+function offsetsOf(data: AddData['newData']): [start: number, end: number] {
+  const { start, end } = must(data?.offsetInterval, 'a slice has rows')
+  return [Number(start), Number(end)]
+}
+
+function outcomeOf(
+  id: string,
+  [start, end]: readonly [start: number, end: number],
+  { next, index }: { readonly next: number; readonly index: number },
+): CheckpointContent['outcomes'][number] {
+  return { id, position: next - 1, index, status: { kind: 'committed', start, end } }
+}
+
+function namedSlice(number: number, size: number): NonNullable<AddData['newData']> {
   const hash = sha3Hash(utf8(`slice ${number}`))
   return {
     logicalHash: `f9680c00120${hash.slice(5)}`,

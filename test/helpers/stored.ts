@@ -25,7 +25,8 @@ export async function readStored(store: ObjectStore): Promise<StoredDataset[]> {
   return datasets
 }
 
-async function rowsOf(store: ObjectStore, chain: DatasetChain): Promise<StoredRow[]> {
+/** The rows of a chain, by offset. */
+export async function rowsOf(store: ObjectStore, chain: DatasetChain): Promise<StoredRow[]> {
   const rows: StoredRow[] = []
   for (const { hash, sequence } of chain.slices) {
     const bytes = must(await store.get(dataKey(chain.name.id, hash)), 'a slice is there')

@@ -11,7 +11,7 @@ describe('GET /assets/verify.html', () => {
   it('is the page that was built, open to all', async () => {
     const answer = await live.call(path, { token: null })
     expect(answer.status).toBe(200)
-    expect(answer.text).toBe(readFileSync('dist/console/verify.html', 'utf8'))
+    expect(answer.text).toBe(readFileSync('dist/pages/verify.html', 'utf8'))
     expect(answer.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-cache',

@@ -48,7 +48,7 @@ describe('methods', () => {
     ['DELETE', '/query', 'GET, HEAD, POST'],
     ['PROPFIND', '/acme/goods/tail', 'GET, HEAD'],
     ['GET', '/acme/goods/ingest', 'POST'],
-    ['PUT', '/verify', 'POST'],
+    ['PUT', '/verify', 'GET, HEAD, POST'],
     ['GET', '/tokens/abc', 'DELETE'],
     ['POST', '/', 'GET, HEAD'],
   ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {

@@ -45,8 +45,11 @@ describe('the OpenAPI document', () => {
       [
         'GET /',
         'GET /assets/verify.html',
+        'GET /assets/rerun/{file}',
+        'GET /assets/{file}',
         'GET /info',
         'GET /limits',
+        'GET /events',
         'GET /healthz',
         'GET /readyz',
         'GET /system/health',
@@ -58,6 +61,11 @@ describe('the OpenAPI document', () => {
         'GET /datasets',
         'GET /datasets/{id}',
         'PUT /{account}/{dataset}',
+        'PATCH /{account}/{dataset}',
+        'DELETE /{account}/{dataset}',
+        'DELETE /datasets/{id}',
+        'POST /datasets/{id}/restore',
+        'GET /{account}/{dataset}/events',
         'GET /{account}/{dataset}/export',
         'GET /{account}/{dataset}/metadata',
         'GET /{account}/{dataset}/tail',
@@ -68,10 +76,22 @@ describe('the OpenAPI document', () => {
         'GET /{account}/{dataset}/blocks/{hash}',
         'GET /{account}/{dataset}/data/{hash}',
         'GET /{account}/{dataset}/checkpoints/{hash}',
+        'GET /presets',
         'GET /query',
         'POST /query',
+        'GET /verify',
+        'GET /ingest',
         'POST /verify',
         'GET /receipts/{id}',
+        'GET /iceberg/files/{folder}/data/{file}',
+        'GET /iceberg/files/{folder}/metadata/{file}',
+        'GET /iceberg/v1/config',
+        'GET /iceberg/v1/namespaces',
+        'GET /iceberg/v1/namespaces/{namespace}',
+        'GET /iceberg/v1/namespaces/{namespace}/tables',
+        'GET /iceberg/v1/namespaces/{namespace}/tables/{table}',
+        'POST /iceberg/v1/namespaces/{namespace}/tables/{table}/metrics',
+        'GET /iceberg/v1/namespaces/{namespace}/views',
         'GET /ogc',
         'GET /ogc/api',
         'GET /ogc/conformance',
@@ -98,7 +118,7 @@ describe('the OpenAPI document', () => {
       expect([where, operation.summary]).toEqual([where, expect.stringMatching(/\S/)])
       expect([where, Object.keys(operation.responses)]).toEqual([where, expect.arrayContaining(['400', '401', '500'])])
       expect([where, operation.operationId]).toEqual([where, expect.stringMatching(/^[a-z][A-Za-z]+$/)])
-      const takesBody = method === 'post' || method === 'put'
+      const takesBody = ['patch', 'post', 'put'].includes(method)
       expect([where, operation.requestBody !== undefined]).toEqual([where, takesBody])
     }
   })

@@ -107,9 +107,10 @@ describe('formats of /query', () => {
     expect(await type('text/csv')).toBe('text/csv; charset=utf-8; header=present')
     expect(await type('application/json;q=0.5, application/x-ndjson')).toBe('application/x-ndjson')
     expect(await type('*/*')).toBe('application/json; charset=utf-8')
-    expect(await type('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')).toBe(
-      'application/json; charset=utf-8',
-    )
+    const navigates = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    expect(await type(navigates)).toBe('text/html; charset=utf-8')
+    expect(await type(navigates, { format: 'csv' })).toBe('text/csv; charset=utf-8; header=present')
+    expect(await type('application/json, text/html')).toBe('application/json; charset=utf-8')
     expect(await type('text/csv', { format: 'JsonAoa' })).toBe('application/json; charset=utf-8')
     expect(await type('application/json', { dataFormat: 'csv' })).toBe('text/csv; charset=utf-8; header=present')
   })

@@ -2,8 +2,21 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { type ServedNode, startServed } from '../../src/history/chaos.ts'
-import type { Address, Random } from '../../src/history/load.ts'
+import { isAcknowledged, judge } from '../../src/history/history.ts'
+import {
+  type Address,
+  aliasesOf,
+  checkProof,
+  drained,
+  type Random,
+  readBack,
+  receiptFaults,
+  type Seen,
+  startLoad,
+} from '../../src/history/load.ts'
+import { checkStore } from '../../src/index.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
@@ -16,6 +29,11 @@ export interface FleetSpec {
   readonly brokersOf: (name: string) => string
   readonly topicPrefix: string
   readonly random: Random
+  /** A store elsewhere than in a directory of all: options, and the environment of each process. */
+  readonly elsewhere?: {
+    readonly options: Readonly<Record<string, string>>
+    readonly env: Readonly<Record<string, string>>
+  }
 }
 
 interface Member {
@@ -23,6 +41,8 @@ interface Member {
   /** Set once it is ready. */
   address: Address | undefined
 }
+
+const drainWithinMs = 120_000
 
 const quick = {
   'cut-burst': '100000',
@@ -48,13 +68,14 @@ export class Fleet {
 
   /** Starts the process `name`; resolves when it is ready. */
   async start(name: string): Promise<Address> {
-    const { dir, brokersOf, topicPrefix } = this.#spec
+    const { dir, brokersOf, topicPrefix, elsewhere } = this.#spec
     const dataDir = join(dir, name)
     mkdirSync(dataDir, { recursive: true })
     const options = {
       ...quick,
       roles: roleOf(name),
       store: join(dir, 'store'),
+      ...elsewhere?.options,
       log: 'kafka',
       'kafka-brokers': brokersOf(name),
       'topic-prefix': topicPrefix,
@@ -63,7 +84,14 @@ export class Fleet {
     const session = `${name} life ${++this.#starts}`
     const compileCache = join(dir, 'compiled')
     const tokenFile = join(dir, 'gateway-1', 'token')
-    const node = startServed({ session, dataDir, compileCache, options, tokenFile })
+    const node = startServed({
+      session,
+      dataDir,
+      compileCache,
+      options,
+      tokenFile,
+      ...(elsewhere && { env: elsewhere.env }),
+    })
     const member: Member = { node, address: undefined }
     this.#members.set(name, member)
     member.address = await node.ready
@@ -111,6 +139,72 @@ export class Fleet {
     }
   }
 
+  /** Kills one process after the other, each role in turn, and starts each again; `spared` excepted. */
+  async killMany(count: number, spared?: string): Promise<void> {
+    const { random } = this.#spec
+    const starting: Promise<unknown>[] = []
+    for (let n = 0; n < count; n++) {
+      const role = ['gateway', 'builder', 'replica'][n % 3] ?? ''
+      const candidates = (): string[] => this.ready(role).filter((one) => one !== spared)
+      while (candidates().length === 0) await systemClock.sleep(50)
+      const ready = candidates()
+      const name = ready[random.between(0, ready.length - 1)] ?? ''
+      if (random.next() < 0.2) {
+        this.freeze(name)
+        await systemClock.sleep(random.between(100, 1_000))
+        this.thaw(name)
+      }
+      await this.kill(name)
+      await systemClock.sleep(random.between(0, 300))
+      starting.push(this.start(name))
+      await systemClock.sleep(random.between(100, 700))
+    }
+    await Promise.all(starting)
+  }
+
+  /** Callers that post and read until `isOver`, and tell `seen`. */
+  load(seen: Seen, isOver: () => boolean): Promise<unknown> {
+    const { random } = this.#spec
+    const target = {
+      gateway: () => this.some('gateway'),
+      replica: () => this.pick(random.next() < 0.3 ? 'gateway' : 'replica'),
+      isOver,
+    }
+    return startLoad({ account: 'storm', keyed: 2, bare: 1, random }, target, seen)
+  }
+
+  /** In peace: waits for the last block, and judges what was sent, told, read back and stored in `store`. */
+  async judge(
+    seen: Seen,
+    store: string,
+  ): Promise<{ readonly verdicts: readonly unknown[]; readonly acknowledged: number }> {
+    const { random } = this.#spec
+    const [gateway, replica] = await Promise.all([this.some('gateway'), this.some('replica')])
+    const tookMs = await drained(gateway, seen, drainWithinMs)
+    const datasets = new Set([...aliasesOf('storm'), ...seen.batches.map(({ dataset }) => dataset)])
+    for (const alias of datasets) await caughtUp(alias, gateway, replica)
+    const stored = await readBack(replica, datasets)
+    // What has no key is found by its place in the log alone: all of it is asked for.
+    const sample = seen.batches.filter(({ key }) => key === undefined || random.next() < 100 / seen.batches.length)
+    const problems = [...seen.faults, ...(await receiptFaults(gateway, sample, stored))]
+    for (const id of seen.proofTexts.keys()) await checkProof(replica, id, seen)
+    const report = await checkStore(store)
+    problems.push(...[report, ...report.datasets].flatMap((one) => one.problems.map(({ message }) => message)))
+    const { batches, heads, proofs, requests, replays, lostConnections } = seen
+    const drain = { tookMs, withinMs: drainWithinMs }
+    const history = { batches, heads, proofs, rejected: [], stored, drain, held: [] }
+    const acknowledged = batches.filter(isAcknowledged).length
+    const sum = { batches: batches.length, acknowledged, requests, replays, lostConnections, heads: heads.length }
+    console.log(`storm: ${JSON.stringify({ ...sum, proofs: seen.proofTexts.size, drainedMs: tookMs, ...this.counts })}`)
+    return { verdicts: [...judge(history).slice(0, 20), ...problems], acknowledged }
+  }
+
+  /** How many processes were killed. */
+  kills(): number {
+    const roles = new Set(this.#spec.names.map(roleOf))
+    return [...roles].reduce((total, role) => total + (this.counts[`${role} killed`] ?? 0), 0)
+  }
+
   /** Processes that ended by themselves: name and exit code are in the error of the next start. */
   dead(): string[] {
     return [...this.#members].flatMap(([name, { node }]) => (node.isAlive() ? [] : [name]))
@@ -122,3 +216,12 @@ export class Fleet {
 }
 
 export const roleOf = (name: string): string => name.replace(/-\d+$/, '')
+
+/** Waits until the replica shows the head that the gateway knows: it may be a second late. */
+async function caughtUp(alias: string, gateway: Address, replica: Address): Promise<void> {
+  const headAt = async ({ url, token }: Address): Promise<string> => {
+    const answer = await fetch(`${url}/${alias}/refs/head`, { headers: { authorization: `Bearer ${token}` } })
+    return answer.status === 200 ? answer.text() : ''
+  }
+  await expect.poll(async () => (await headAt(replica)) === (await headAt(gateway)), { timeout: 10_000 }).toBe(true)
+}

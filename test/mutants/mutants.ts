@@ -32,7 +32,8 @@ export function planted(sources: readonly SourceFile[], { name, from, to }: Muta
 export const mutants: readonly Mutant[] = [
   {
     name: 'a put into a packed range has won',
-    to: '  const there = (await store.get(key)) && bytes',
+    from: "'exists'",
+    to: "'stored'",
     unit: 'test/store/packs.test.ts',
   },
   {
@@ -52,6 +53,34 @@ export const mutants: readonly Mutant[] = [
     from: "stability !== 'exact' || ",
     to: '',
     unit: 'test/replica/merged.test.ts',
+  },
+  {
+    name: 'offsets stand for rows of which other columns are read',
+    from: ' && readsOffsetsAlone(analysis, view)',
+    to: '',
+    unit: 'test/replica/merged.test.ts',
+  },
+  {
+    name: 'a sorted copy with rows of another slice',
+    to: '',
+    unit: 'test/work/sort.test.ts',
+  },
+  {
+    name: 'rows of sorted copies are taken for those in the order of offsets',
+    from: "'any order'",
+    to: "'order of offsets'",
+    unit: 'test/replica/merged.test.ts',
+  },
+  {
+    name: 'the larger packs are looked for first',
+    from: 'of levelsUpward',
+    to: 'of levelsUpward.toReversed()',
+    unit: 'test/store/packs.test.ts',
+  },
+  {
+    name: 'a name is built on that a loss of power takes back',
+    to: '',
+    unit: 'test/store/names.test.ts',
   },
   {
     name: 'loose copies go before their pack is durable',

@@ -1,20 +1,15 @@
 // What a user installs: `npm pack` of a copy of this checkout, installed in an empty directory, serves, takes rows,
 // answers with a proof and checks it.
 
-import { execFile, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proofVectors } from '../proof/proof-vectors.ts'
-
-const repository = new URL('../..', import.meta.url).pathname
-const run = promisify(execFile)
-/** npm and the package's own command run on the Node.js that runs this test. */
-const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
+import { env, packed, repository, run } from './checkout.ts'
 
 let home = ''
 let checkout = ''
@@ -24,17 +19,10 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'proofstream-package-'))
   checkout = join(home, 'checkout')
   installed = join(home, 'installed')
-  mkdirSync(checkout)
   mkdirSync(installed)
-  const files = ['bin', 'scripts', 'src', 'streams', 'texts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
-  for (const name of [...files, 'README.md', 'LICENSE'])
-    cpSync(join(repository, name), join(checkout, name), { recursive: true })
-  symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'))
-  await run('npm', ['pack', '--silent', '--pack-destination', home], { cwd: checkout, env })
-  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
+  const archive = await packed(home)
   writeFileSync(join(installed, 'package.json'), '{"private":true}\n')
-  const tarball = join(home, `proofstream-${version}.tgz`)
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { cwd: installed, env })
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], { cwd: installed, env })
 })
 
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -87,12 +75,49 @@ describe('the package', () => {
     expect(runInContext(`${output[0].code}; page.verifyOffline(saved).ok`, context)).toBe(true)
   })
 
+  test('brings a client that a bundler puts into a browser', async () => {
+    writeFileSync(join(installed, 'app.js'), "export { ProofstreamClient } from 'proofstream/client'\n")
+    const bundle = await rolldown({ input: join(installed, 'app.js'), platform: 'browser', tsconfig: false })
+    const { output } = await bundle.generate({ format: 'iife', name: 'app' })
+    await bundle.close()
+    expect(output[0].imports).toEqual([])
+    const platform = { TextEncoder, TextDecoder, URL, URLSearchParams, fetch, crypto, setTimeout, clearTimeout, Blob }
+    const saved = proofVectors[0]?.responseBodyBytes
+    const context = createContext({ ...platform, AbortController, saved })
+    const program = `${output[0].code}; new app.ProofstreamClient('http://127.0.0.1:1').verify(saved).signer`
+    expect(runInContext(program, context)).toBe(proofVectors[0]?.did)
+  })
+
+  test('brings a client that writes, asks, checks and listens', async () => {
+    const { url, stop } = await serve()
+    try {
+      const program = `
+        import { readFileSync } from 'node:fs'
+        import { ProofstreamClient } from 'proofstream/client'
+        const token = readFileSync('proofstream-data/token', 'utf8').trim()
+        const node = new ProofstreamClient('${url}', { token })
+        const first = await node.ingest('me/js', [{ n: 1n }], { create: true, waitSeconds: 20 })
+        const lastEventId = first.dataset.id + ':0'
+        for await (const event of node.events('me/js', { rows: true, lastEventId })) {
+          if (event.rows.length > 0) { console.log(event.rows[0].n); break }
+        }
+        const { rows, checked } = await node.query('select count(*) as rows from me.js', { proof: true })
+        console.log(rows[0].rows, checked.ok)`
+      writeFileSync(join(installed, 'app.mjs'), program)
+      const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: installed, env })
+      expect(stdout).toBe('1\n1 true\n')
+    } finally {
+      await stop()
+    }
+  })
+
   test('serves, takes rows, answers with a proof, and checks it', async () => {
     const { url, stop } = await serve()
     const node = { PROOFSTREAM_SERVER: url }
     try {
       writeFileSync(join(installed, 'readings.csv'), 'sensor,celsius\ns1,21.5\ns2,19\n')
       expect(await proofstream(['ingest', 'me/lab', 'readings.csv'], node)).toContain('"committed"')
+      expect((await proofstream(['demo'], node)).match(/"status":"committed"/g)).toHaveLength(3)
       const sql = 'select count(*) as readings, max(celsius) as most from me.lab'
       expect(await proofstream(['query', sql, '--proof', 'answer.json'], node)).toContain('21.5')
       await proofstream(['verify', 'answer.json'], node)

@@ -29,6 +29,18 @@ beforeAll(async () => {
 
 const onNode = (text: string): string => JSON.stringify(verifyOffline(text))
 
+test('hashes pieces as Node.js does', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 6 }), (pieces) => {
+      const digests = [browser.createSha3256(), native.createSha3256()].map((hash) => {
+        for (const piece of pieces) hash.update(piece)
+        return Buffer.from(hash.digest()).toString('hex')
+      })
+      expect(digests[0]).toBe(digests[1])
+    }),
+  )
+})
+
 describe('the verifier in a browser', () => {
   test('is one small script that asks for nothing', () => {
     expect(code.match(/\bnode:|\b(?:require|import|fetch|eval|Function)\(/g)).toBeNull()

@@ -11,6 +11,7 @@ import { concatBytes, toHex } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import type { MergedFile } from '../../src/replica/file-list.ts'
 import { MergedFiles } from '../../src/replica/merged-files.ts'
 import type { MergedBytes } from '../../src/work/merge.ts'
 import { schemaOf } from '../engine/helpers.ts'
@@ -28,28 +29,39 @@ const base = sliceView(schemaOf(), [1, 1, 1, 1])
 const viewOf = (digit: string): DatasetView => ({ ...base, id: `did:odf:fed01${digit.repeat(64)}` })
 const [a, b, c] = [viewOf('a'), viewOf('b'), viewOf('c')]
 
-async function open(mostBytes = 2.5 * file.length): Promise<MergedFiles> {
-  const files = new MergedFiles({ dir, mostBytes, graceMs: 0, clock: systemClock, logger: silentLogger })
+async function open(mostBytes = 2.5 * file.length, under = ''): Promise<MergedFiles> {
+  const files = new MergedFiles({
+    dir: join(dir, under),
+    mostBytes,
+    graceMs: 0,
+    clock: systemClock,
+    logger: silentLogger,
+  })
   await files.load()
   return files
 }
 
-async function make(files: MergedFiles, view: DatasetView, from: number, to: number): Promise<boolean> {
-  const hasRoom = await files.makeRoom(view.id, file.length)
-  if (hasRoom) await files.keep(view, { from, to }, merged)
+async function make(
+  files: MergedFiles,
+  view: DatasetView,
+  [from, to]: readonly [from: number, to: number],
+  order: MergedFile['order'] = 'offsets',
+): Promise<boolean> {
+  const hasRoom = await files.makeRoom(view.id, file.length, order)
+  if (hasRoom) await files.keep(view, { from, to }, merged, order)
   return hasRoom
 }
 
 it('drops the files of the dataset that was not asked for longest, and none for a dataset that nobody asked for', async () => {
   const files = await open()
-  expect([await make(files, a, 0, 2), await make(files, b, 0, 2)]).toEqual([true, true])
+  expect([await make(files, a, [0, 2]), await make(files, b, [0, 2])]).toEqual([true, true])
   await files.of(b)
   await files.of(a)
-  expect([await make(files, c, 0, 2), files.files, files.dropped]).toEqual([false, 2, 0])
-  expect([await make(files, a, 2, 4), files.files, files.dropped]).toEqual([true, 2, 1])
+  expect([await make(files, c, [0, 2]), files.files, files.dropped]).toEqual([false, 2, 0])
+  expect([await make(files, a, [2, 4]), files.files, files.dropped]).toEqual([true, 2, 1])
   expect([(await files.of(a)).length, await files.of(b), files.takeLost(b.id)]).toEqual([2, [], true])
   expect(files.bytes).toBe(2 * file.length)
-  expect(await make(files, b, 0, 2)).toBe(false)
+  expect(await make(files, b, [0, 2])).toBe(false)
   files.close()
 })
 
@@ -67,11 +79,43 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   files.close()
   const larger = await open(10 * file.length)
   expect(readdirSync(folder)).not.toContain('part')
-  await make(larger, a, 0, 4)
+  await make(larger, a, [0, 4])
   expect((await larger.of(a)).map(({ from, to }) => [from, to])).toEqual([[0, 4]])
   await expect.poll(() => readdirSync(folder).length).toBe(1)
   await expect.poll(() => [larger.files, larger.bytes]).toEqual([1, file.length])
   // A view that ends before the file does reads its slices.
   expect(await larger.of({ ...a, slices: sliceView(schemaOf(), [1, 1, 1]).slices })).toEqual([])
   larger.close()
+})
+
+it('drops sorted copies first, and none of those that were asked for later for another copy', async () => {
+  const files = await open(4.5 * file.length, 'sorted')
+  for (const view of [a, b]) {
+    await make(files, view, [0, 2])
+    await files.of(view)
+    expect(await make(files, view, [0, 2], 'layout')).toBe(true)
+  }
+  const sorted = async (view: DatasetView): Promise<number> => (await files.sortedOf(view)).length
+  expect([await sorted(a), await sorted(b), files.files]).toEqual([1, 1, 4])
+  expect([await make(files, a, [2, 4]), await sorted(a), await sorted(b), files.files]).toEqual([true, 0, 1, 4])
+  expect(await make(files, a, [2, 4], 'layout')).toBe(false)
+  await files.of(a)
+  expect([await make(files, a, [2, 4], 'layout'), await sorted(a), await sorted(b)]).toEqual([true, 1, 0])
+  files.close()
+})
+
+it('finds again sorted copies that have the columns of the layout, and of no other', async () => {
+  const files = await open(9 * file.length, 'layout')
+  const layout = { sortBy: ['offset'] }
+  const view = { ...a, layout }
+  await make(files, view, [0, 2])
+  await make(files, view, [0, 2], 'layout')
+  files.close()
+  const again = await open(9 * file.length, 'layout')
+  expect([(await again.of(view)).length, (await again.sortedOf(view)).length, again.refused]).toEqual([1, 1, 0])
+  again.close()
+  const changed = await open(9 * file.length, 'layout')
+  const other = { ...a, layout: { sortBy: ['event_time', 'offset'] } }
+  expect([(await changed.of(other)).length, (await changed.sortedOf(other)).length, changed.refused]).toEqual([1, 0, 1])
+  changed.close()
 })

@@ -51,6 +51,27 @@ test('a replica answers from the store of another process, at most a second late
   expect(await count(replica.url)).toBe(3)
 })
 
+test('a replica hides what was made private, and shows what was made public, within a few seconds', async () => {
+  await live.ingest('acme/hidden', [{ i: 1 }], '?create=true')
+  const ask = { query: 'select count(*) from "acme/hidden"' }
+  const anonymous = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask) }
+  const statusOf = async () => (await send(replica.url, '/query', anonymous)).status
+  const becomes = async (status: number) => {
+    const endMs = performance.now() + 5_000
+    while ((await statusOf()) !== status) {
+      expect(performance.now()).toBeLessThan(endMs)
+      await sleep(50)
+    }
+  }
+  expect(await statusOf()).toBe(200)
+  await live.call('/acme/hidden', { method: 'PATCH', json: { visibility: 'private' } })
+  await becomes(404)
+  expect((await post(replica.url, '/query', JSON.stringify(ask))).status).toBe(200)
+  expect((await send(replica.url, '/datasets', {})).text).not.toContain('acme/hidden')
+  await live.call('/acme/hidden', { method: 'PATCH', json: { visibility: 'public' } })
+  await becomes(200)
+})
+
 test('a replica does not start on the data directory of a running node, and leaves its cache alone', async () => {
   const spool = join(live.dataDir, 'cache', 'spool-of-a-post')
   await writeFile(spool, 'rows on their way')
@@ -93,9 +114,14 @@ test('what a replica does not do, it says, with the role that does', async () =>
   const here = new Set(await routesOf(replica.url))
   const absent = (await routesOf(live.node.url)).filter((route) => !here.has(route))
   expect(absent.sort()).toEqual([
+    'delete /datasets/{id}',
     'delete /tokens/{id}',
+    'delete /{account}/{dataset}',
+    'get /ingest',
     'get /receipts/{id}',
     'get /tokens',
+    'patch /{account}/{dataset}',
+    'post /datasets/{id}/restore',
     'post /tokens',
     'post /{account}/{dataset}/ingest',
     'put /{account}/{dataset}',

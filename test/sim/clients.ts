@@ -70,7 +70,7 @@ export async function produce(clients: Clients, seen: Seen, name: string, batche
   }
 }
 
-const declared = declaredSchema(
+export const declared = declaredSchema(
   [
     { name: 'batch', type: optional({ kind: 'String' }) },
     { name: 'i', type: optional({ kind: 'Float64' }) },
@@ -260,7 +260,7 @@ interface BodySpec {
 }
 
 function bodyOf(world: World, id: string, { isLarge, column, mayMistake }: BodySpec): { body: string; rows: number } {
-  const rows = isLarge ? 3 : world.random.between(1, 5)
+  const rows = isLarge ? world.random.between(3, 5) : world.random.between(1, 5)
   const mistake = mayMistake && world.chance(0.05)
   const extra = column === undefined ? {} : { [column]: world.chance(0.5) ? 1 : 'text' }
   const fill = isLarge ? { fill: 'x'.repeat(200_000) } : {}

@@ -75,7 +75,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   let running: Builder | undefined
   const openBytes = (): number => running?.openBytes() ?? 0
   const log = await openLog(parts, openBytes)
-  const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process)))
+  const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process), failing(process)), clock)
   const local = openLocalAnnouncements(logger)
   const announcements: Announcements = {
     announce: async (message) => {
@@ -156,17 +156,26 @@ function failing(process: Process): () => void {
   return () => process.world.schedule(process.world.random.next() * 20, () => process.kill())
 }
 
+const chunkBytes = 100_000
+
+/** A body as it comes by the wire. */
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.slice(at, at + chunkBytes)
+}
+
 /** Posts as the HTTP route does. */
 export async function post(node: SimulatedNode, { alias, body, headers, query }: Post): Promise<IngestAnswer> {
   const { gateway, catalog } = node
   if (gateway === undefined) throw new RangeError('this process takes no rows')
+  const chain = await catalog.byAlias(alias)
+  if (chain === undefined && query['create'] !== 'true') throw new RangeError('there is no such dataset')
   const bytes = utf8(body)
   const all = { 'content-type': 'application/x-ndjson', 'content-length': String(bytes.length), ...headers }
   return gateway.ingest({
     alias: parseAliasText(alias),
-    chain: await catalog.byAlias(alias),
+    chain,
     tokenId: 't1',
     controls: readControls(all, query),
-    body: Readable.from([bytes]),
+    body: Readable.from(chunksOf(bytes)),
   })
 }

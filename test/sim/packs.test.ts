@@ -12,6 +12,7 @@ vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
 vi.mock('../../src/chain/pack-span.ts', async (original) => ({
   ...(await original<object>()),
   packSpan: 4,
+  packsTrustedMs: 60,
   spanOf: (level: number) => 4 * 2 ** level,
 }))
 // Time passes in this world by events alone.

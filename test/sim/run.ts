@@ -14,13 +14,16 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { readHead } from '../../src/store/heads.ts'
 import { withPacks } from '../../src/store/packed-store.ts'
 import { PackGone } from '../../src/store/packs.ts'
-import { listNames, newestLowWaterMark, readName } from '../../src/store/records.ts'
+import { listNames, readName } from '../../src/store/names.ts'
+import { newestLowWaterMark } from '../../src/store/records.ts'
 import { markSwept, sweepChain } from '../../src/store/sweep.ts'
 import { packChain } from '../../src/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
+import { change, type ChangeSent, checkChanges } from './changes.ts'
+import { checkLives, live, Lives } from './lives.ts'
 import { checkWitnesses, type Clients, declare, produce, race, Seen, watch } from './clients.ts'
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
@@ -78,10 +81,14 @@ export async function runSeed(
   const lower = { ...clients, aliases: clients.aliases.map((alias) => alias.toLowerCase()) as [string, ...string[]] }
   const problems: string[] = []
   const packed = { packs: 0, swept: 0 }
+  const changes: ChangeSent[] = []
+  const lives = new Lives()
   let tookMs: number | undefined
   let isOver = false
   const life = async (): Promise<void> => {
     const watching = watch(lower, seen, () => isOver)
+    const changing = change(lower, changes, () => isOver)
+    const living = live(lower, lives, () => isOver)
     const packers = packing ? [1, 2].map(() => packAll({ world, fleet, packed, problems }, () => isOver)) : []
     const producing = Promise.all([
       declare(lower),
@@ -101,6 +108,8 @@ export async function runSeed(
     await Promise.race([producing, world.after(drainWithinMs)])
     isOver = true
     await watching
+    await changing
+    await living
     await Promise.all(packers)
     if (await drained(fleet, seen, healedMs)) tookMs = world.nowMs - healedMs
     if (!(await floorAtEnd(fleet))) problems.push('the floor does not come to the end of the log')
@@ -111,8 +120,8 @@ export async function runSeed(
   }
   await world.run(life())
   volume.delayMs = () => 0
-  const audited = await world.run(audit(new Process(world, 'auditor'), volume, seen))
-  problems.push(...audited.problems, ...seen.faults)
+  const audited = await world.run(audit(new Process(world, 'auditor'), volume, seen, lives))
+  problems.push(...audited.problems, ...seen.faults, ...checkChanges(changes, audited.chains))
   const { batches, heads, proofs, rejected } = seen
   const history = {
     batches,
@@ -137,11 +146,14 @@ export async function runSeed(
     batches: batches.length,
     acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
     blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
-    faults: { ...faults.counts, ...fleet.clocks, ...packed },
+    faults: { ...faults.counts, ...fleet.clocks, ...packed, changes: changes.length, ...lives.counts },
     events: world.events,
     virtualMs: world.nowMs,
   }
 }
+
+/** Loose copies go so long after their pack: more than three times as long as is trusted that there is none. */
+const sweepAfterMs = 200
 
 interface Packing {
   readonly world: World
@@ -150,18 +162,29 @@ interface Packing {
   readonly problems: string[]
 }
 
-/** Packs what is full and sweeps what is packed, now in this process, now in that, without the hours between. */
+/** Packs what is full and sweeps what is packed, now in this process, now in that, with a second in place of the day between. */
 async function packAll({ world, fleet, packed, problems }: Packing, isOver: () => boolean): Promise<void> {
+  // The disk knows no times.
+  const seenMs = new Map<string, number>()
+  const seenAt = (key: string): number => {
+    if (!seenMs.has(key)) seenMs.set(key, world.nowMs)
+    return must(seenMs.get(key), 'it was set')
+  }
   while (!isOver()) {
     await world.after(world.random.between(10, 400))
     const node = fleet.pick(({ builder }) => builder !== undefined)
     const pass = async (store: ObjectStore): Promise<void> => {
       await markSwept(store)
       for (const alias of await listNames(store)) {
-        const { id } = must(await readName(store, alias), 'it is listed')
+        const id = (await readName(store, alias))?.id
+        if (id === undefined) continue
         const head = await readHead(store, id)
         if (head !== undefined) packed.packs += await packChain(store, id, head.sequence)
-        packed.swept += await sweepChain(store, id, { beforeMs: Number.POSITIVE_INFINITY })
+        const aged: ObjectStore = {
+          ...store,
+          modifiedMs: async (key) => ((await store.modifiedMs(key)) === undefined ? undefined : seenAt(key)),
+        }
+        packed.swept += await sweepChain(aged, id, { beforeMs: world.nowMs - sweepAfterMs })
       }
     }
     await node?.process
@@ -238,7 +261,7 @@ export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]
   }
 }
 
-export async function audit(process: Process, volume: Volume, seen: Seen) {
+export async function audit(process: Process, volume: Volume, seen: Seen, lives = new Lives()) {
   const store: ObjectStore = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process)))
   const report = await fsck(store)
   const problems = [
@@ -248,7 +271,9 @@ export async function audit(process: Process, volume: Volume, seen: Seen) {
   const stored = await readStored(store)
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
   const chains = new Map<string, DatasetChain>()
+  problems.push(...(await checkLives(lives, store, catalog)))
   for (const { alias } of stored) chains.set(alias, must(await catalog.byAlias(alias), 'a chain'))
   await checkWitnesses(seen, store, chains)
-  return { problems, stored }
+  const isLife = (alias: string): boolean => lives.has(chains.get(alias)?.name.id ?? '')
+  return { problems, stored: stored.filter(({ alias }) => !isLife(alias)), chains: [...chains.values()] }
 }

@@ -9,6 +9,12 @@ vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
   return { ...(await original()), randomBytes: seededBytes }
 })
 
+// Large bodies are in the log part after part while they come.
+vi.mock(import('../../src/gateway/large-batch.ts'), async (original) => ({
+  ...(await original()),
+  heldBytes: 128 * 1024,
+}))
+
 const seeds = seedsOf(0, 2)
 
 test.runIf(seeds.length > 0)('keeps every promise under even seeds', async () => {

@@ -25,7 +25,10 @@ export async function runSeeds(seeds: readonly number[], options: RunOptions = {
   for (const seed of seeds) {
     const report = await attempt(seed, options)
     if (report.verdicts.length > 0 || report.problems.length > 0) {
-      bad.push({ again: `SIM_SEED=${seed} npm run test:sim`, verdicts: report.verdicts, problems: report.problems })
+      const found = { again: `SIM_SEED=${seed} npm run test:sim`, verdicts: report.verdicts, problems: report.problems }
+      bad.push(found)
+      // Told at once: the rest may take long.
+      console.log(JSON.stringify(found))
     }
     total.batches += report.batches
     total.acknowledged += report.acknowledged

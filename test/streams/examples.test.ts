@@ -57,7 +57,9 @@ test.each(invalid)('version $version: $name is $expected', ({ name, expected, by
 })
 
 test('each kind of message has an example', () => {
-  expect(new Set(valid.map(({ header }) => header.kind))).toEqual(new Set(['create', 'rows', 'abort', 'cut']))
+  expect(new Set(valid.map(({ header }) => header.kind))).toEqual(
+    new Set(['create', 'rows', 'abort', 'cut', 'change', 'delete', 'restore']),
+  )
 })
 
 test.each(valid)('version $version: $name with any bit changed is never taken for a message', ({ bytes }) => {

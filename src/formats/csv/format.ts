@@ -5,7 +5,7 @@ import { must } from '../../lib/assert.ts'
 import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { BodyReader } from '../body-reader.ts'
-import { type ColumnPlan, reservedName, systemNames, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
+import { type ColumnPlan, inputNames, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { excerptOf, type Fault, FaultLog, unknownFieldMessage } from '../fault-log.ts'
 import type { CsvHeader, StreamFormat, InferOptions, Inferred, ParsedBody, ReaderOptions } from '../format.ts'
 import {
@@ -101,11 +101,7 @@ class CsvInferrer extends BodyInferrer {
     const { options, cells } = this
     const known = options.known ?? []
     if (known.length > 0) {
-      const names = [
-        ...known.map((field) => field.name),
-        options.vocabulary.eventTimeColumn,
-        ...systemNames(options.vocabulary),
-      ]
+      const names = [...known.map((field) => field.name), ...inputNames(options)]
       const folded = new Set(names.map(foldAscii))
       return namesColumns(texts, (name) => folded.has(name)) ? 'present' : 'absent'
     }
@@ -390,6 +386,7 @@ function separatedBy(
   const dialect = { separator, mediaType: words.mediaTypes[0] ?? '' }
   return {
     kind: 'stream',
+    module: import.meta.url,
     ...words,
     isLines: true,
     hasHeader: true,

@@ -10,9 +10,9 @@ import { foldAscii } from '../../model/names.ts'
 import { propertyPrefix, tablePlan } from '../column-plan.ts'
 import type { StreamFormat, InferOptions, ReaderOptions } from '../format.ts'
 import { valueClass } from '../inference.ts'
-import { ObjectInferrer, ObjectReader } from '../json/format.ts'
+import { ObjectInferrer, ObjectReader } from '../json/objects.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
-import { closeBrace, comma, holdsLineEnd, openBrace, passed, skipSpace } from '../json/text.ts'
+import { closeBrace, comma, holdsLineEnd, openBrace, skipSpace } from '../json/text.ts'
 import { FeatureReader } from './feature.ts'
 import { featureColumns, type FeaturePlan, featurePlan, needsIdToken, prefixedNames, requireWgs84 } from './rules.ts'
 
@@ -23,7 +23,7 @@ class FeatureInferrer extends ObjectInferrer {
   constructor(options: InferOptions, framer: CollectionFramer | SequenceFramer) {
     super(options, framer)
     this.collection = framer instanceof CollectionFramer ? framer : undefined
-    this.prefixed = prefixedNames(options.vocabulary)
+    this.prefixed = prefixedNames(options)
   }
 
   override record(bytes: Uint8Array, start: number, end: number): void {
@@ -52,10 +52,11 @@ class FeatureInferrer extends ObjectInferrer {
   }
 
   private properties(bytes: Uint8Array, open: number, end: number): void {
-    this.visit(bytes, open, end, (key, at, after) => {
-      const name = this.prefixed.has(foldAscii(key)) ? propertyPrefix + key : key
-      this.value(name, bytes, at, after)
-    })
+    this.visit(bytes, open, end, (key, at, after) => this.value(key, bytes, at, after))
+  }
+
+  protected override columnName(key: string): string {
+    return this.prefixed.has(foldAscii(key)) ? propertyPrefix + key : key
   }
 
   private text(name: string): void {
@@ -65,14 +66,7 @@ class FeatureInferrer extends ObjectInferrer {
 }
 
 function planOf(options: ReaderOptions): FeaturePlan {
-  return featurePlan(tablePlan(options), options.vocabulary)
-}
-
-const newline = 0x0a
-
-/** Whether a byte is white space within a line. */
-function isBlank(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0d || byte === 0x09
+  return featurePlan(tablePlan(options), options)
 }
 
 /** One Feature a line, or a sequence with record separators. */
@@ -90,13 +84,8 @@ class SequenceReader extends ObjectReader<FeatureReader> {
     return this.framer.separated ? -1 : super.attempt(bytes, start)
   }
 
-  /** A line that ends in these bytes, and is one feature: index after the end of the line, or -1. */
   protected override tryRecord(bytes: Uint8Array, start: number): number {
-    const { lineEnds } = passed
-    let at = super.tryRecord(bytes, start)
-    if (at < 0 || passed.lineEnds !== lineEnds) return -1
-    while (at < bytes.length && isBlank(bytes[at] ?? 0)) at += 1
-    return at < bytes.length && bytes[at] === newline ? at + 1 : -1
+    return this.tryLine(bytes, start)
   }
 
   record(bytes: Uint8Array, start: number, end: number): void {
@@ -245,6 +234,7 @@ const feature =
 
 export const geojson: StreamFormat = {
   kind: 'stream',
+  module: import.meta.url,
   name: 'geojson',
   title: 'GeoJSON',
   mediaTypes: ['application/geo+json', 'application/vnd.geo+json'],
@@ -252,12 +242,14 @@ export const geojson: StreamFormat = {
   about: 'a FeatureCollection or Feature',
   example: `{"type":"FeatureCollection","features":[${feature}]}`,
   isLines: false,
+  nesting: 'features',
   createReader: (options) => new CollectionReader(options),
   createInferrer: (options) => new FeatureInferrer(options, new CollectionFramer()),
 }
 
 export const ndgeojson: StreamFormat = {
   kind: 'stream',
+  module: import.meta.url,
   name: 'ndgeojson',
   title: 'NDGeoJSON',
   mediaTypes: ['application/x-ndgeojson', 'application/geo+json-seq'],
@@ -265,6 +257,7 @@ export const ndgeojson: StreamFormat = {
   about: 'one Feature a line',
   example: `${feature}\n`,
   isLines: true,
+  nesting: 'features',
   createReader: (options) => new SequenceReader(options),
   createInferrer: (options) => new FeatureInferrer(options, new SequenceFramer()),
 }

@@ -6,9 +6,16 @@ import { parseJson } from '../../json/json.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
-import type { Vocabulary } from '../../model/schema.ts'
 import { quote } from '../json/text.ts'
-import { propertyPrefix, systemNames, type TablePlan, unknownName } from '../column-plan.ts'
+import {
+  eventTimeNameOf,
+  type InputNames,
+  memberPlan,
+  propertyPrefix,
+  systemNames,
+  type TablePlan,
+  unknownName,
+} from '../column-plan.ts'
 
 /** Columns of the parts of a feature that are no properties. */
 export const featureColumns = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const
@@ -17,9 +24,9 @@ export const featureColumns = { geometry: 'geometry', id: 'feature_id', extra: '
 export const foreignToFeatures: ReadonlySet<string> = new Set(['coordinates', 'geometries', 'features'])
 
 /** Folded names of properties whose columns have the prefix `property_`. */
-export function prefixedNames(vocabulary: Vocabulary): ReadonlySet<string> {
-  const names = new Set([...Object.values(featureColumns), ...systemNames(vocabulary)].map(foldAscii))
-  names.delete(foldAscii(vocabulary.eventTimeColumn))
+export function prefixedNames(input: InputNames): ReadonlySet<string> {
+  const names = new Set([...Object.values(featureColumns), ...systemNames(input)].map(foldAscii))
+  names.delete(foldAscii(eventTimeNameOf(input) ?? ''))
   return names
 }
 
@@ -36,10 +43,10 @@ export interface FeaturePlan {
 const cache = new WeakMap<TablePlan, FeaturePlan>()
 
 /** The plan for features of a dataset that `table` describes; made once per table. */
-export function featurePlan(table: TablePlan, vocabulary: Vocabulary): FeaturePlan {
+export function featurePlan(table: TablePlan, input: InputNames): FeaturePlan {
   const cached = cache.get(table)
   if (cached !== undefined) return cached
-  const prefixed = prefixedNames(vocabulary)
+  const prefixed = prefixedNames(input)
   const byName = new Map<string, number>()
   for (const [name, column] of table.byName) if (column >= 0 && !prefixed.has(name)) byName.set(name, column)
   for (const name of prefixed) byName.set(name, byName.get(propertyPrefix + name) ?? unknownName)
@@ -49,7 +56,7 @@ export function featurePlan(table: TablePlan, vocabulary: Vocabulary): FeaturePl
     return column > 0 ? column : unknownName
   }
   const plan: FeaturePlan = {
-    table: { ...table, byName, prefixed, keyBytes: [], keyColumns: [] },
+    table: { ...table, byName, prefixed, root: memberPlan('') },
     geometry: indexOf(featureColumns.geometry),
     id: indexOf(featureColumns.id),
     extra: indexOf(featureColumns.extra),

@@ -32,6 +32,11 @@ export class LineFramer implements Framer {
     return at < bytes.length ? at : -1
   }
 
+  /** Its record was read without asking where the line ends. */
+  passed(): void {
+    this.line += 1
+  }
+
   end(bytes: Uint8Array, at: number): number {
     return bytes.indexOf(newline, at)
   }
@@ -315,8 +320,9 @@ export class SequenceFramer implements Framer {
     return -1
   }
 
-  /** A record that was read with the end of its line. */
+  /** Its record was read without asking where the line ends. */
   passed(): void {
+    this.terminatorBytes = 1
     this.line += 1
   }
 

@@ -4,87 +4,66 @@
 
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { copyBytes } from '../../lib/bytes.ts'
-import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { RecordCore } from '../body-reader.ts'
-import { columnNameOf, type ColumnPlan, reservedName, type TablePlan, unknownName, valueCode } from '../column-plan.ts'
-import { type Fault, type FaultLog, type RecordPlace, unknownFieldMessage } from '../fault-log.ts'
-import type { ReaderOptions } from '../format.ts'
-import { scanNumber } from '../number-scan.ts'
-import type { TypedColumns } from '../typed-columns.ts'
-import { JsonScanner } from './scanner.ts'
 import {
-  closeBrace,
-  closeBracket,
-  colon,
-  comma,
-  literalEnd,
-  openBrace,
-  openBracket,
-  pointerSegment,
-  quote,
-  skipSpace,
-  stringText,
-} from './text.ts'
+  columnNameOf,
+  type ColumnPlan,
+  firstInner,
+  type MemberPlan,
+  memberPlan,
+  reservedName,
+  type TablePlan,
+  unknownName,
+} from '../column-plan.ts'
+import { unknownFieldMessage } from '../fault-log.ts'
+import type { ReaderOptions } from '../format.ts'
+import { backslash, closeBrace, colon, comma, openBrace, pointerSegment, skipSpace, quote, stringText } from './text.ts'
+import { type JsonValueOptions, JsonValueReader, letterN, maxFaults } from './value.ts'
 
-/** A record with so many faults is not read further. */
-export const maxFaults = 100
 /** Most members of a record that are no columns. */
 const maxUnknown = 16_384
+/** Most objects of an object that are remembered. */
+const maxInner = 256
 /** Result of `key` after a fault. */
 const noKey = -3
-export const letterN = 0x6e
 
-export interface JsonRecordOptions {
+export interface JsonRecordOptions extends JsonValueOptions {
   readonly options: ReaderOptions
-  readonly columns: TypedColumns
-  readonly faults: FaultLog
-  readonly place: RecordPlace
 }
 
 /** Also the core of features, which are not a class beneath it: one shape of object keeps its loops fast. */
-export class JsonRecordReader implements RecordCore {
-  broken = false
+export class JsonRecordReader extends JsonValueReader implements RecordCore {
   metOther = false
-  /** A fault that it finds goes to `halt`. */
-  readonly scanner: JsonScanner
-  readonly columns: TypedColumns
-  readonly faults: FaultLog
   readonly table: TablePlan
-  private readonly place: RecordPlace
   private readonly ignoreUnknown: boolean
   private readonly valueless: ReadonlySet<string>
   /** Per column, the number of the last record (from 1) that had it. */
   private readonly seen: Uint32Array
   private unknown: Set<string> | undefined = undefined
-  record = 0
-  /** From `maxFaults` on the record is not read further. */
-  faultsHere = 0
-  /** True while faults are not noted, but end the reading. */
-  tentative = false
   /** Columns of this record that have their value. */
   private found = 0
-  /** Nesting level of the object being read, and its pointer in the record. */
-  level = 1
-  path = ''
-  bytes: Uint8Array = new Uint8Array(0)
-  end = 0
-  /** Where reading stands. */
-  at = 0
-  /** The key last read, between its quotes. */
-  keyStart = 0
-  keyEnd = 0
-  /** Pointer below the member, inside of a list. */
-  private below = ''
+  /** Where the event time is, unless it is a member with a name of its own. */
+  private readonly eventTimePath: readonly string[] | undefined
+  /** True where objects inside are no values, but more members. */
+  private readonly flatten: boolean
+  /** The members being read, of the record or of an object inside. */
+  private plan: MemberPlan
+  /** By their prefix, the number of the last record (from 1) that had the object. */
+  private readonly entered = new Map<string, number>()
+  /** Where the outermost object begins, and the pointer to it. */
+  private root = 0
+  private rootPath = ''
 
-  constructor({ options, columns, faults, place }: JsonRecordOptions) {
-    this.columns = columns
+  constructor({ options, ...own }: JsonRecordOptions) {
+    super(own, options.jsonDepth)
+    const { columns } = own
     this.table = columns.plan
-    this.faults = faults
-    this.place = place
     this.ignoreUnknown = options.unknownFields === 'ignore'
     this.valueless = new Set(options.valueless?.map(foldAscii))
-    this.scanner = new JsonScanner(options.jsonDepth)
+    this.flatten = options.flatten === true
+    this.plan = columns.plan.root
+    this.eventTimePath = options.eventTime?.kind === 'path' ? options.eventTime.path : undefined
     this.seen = new Uint32Array(columns.plan.columns.length)
   }
 
@@ -108,6 +87,7 @@ export class JsonRecordReader implements RecordCore {
 
   undo(): void {
     this.seen.fill(0)
+    this.entered.clear()
   }
 
   /** Begins the row of record number `record`, which ends before `end`. */
@@ -120,6 +100,7 @@ export class JsonRecordReader implements RecordCore {
     this.found = 0
     this.below = ''
     this.unknown = undefined
+    if (this.entered.size > maxUnknown) this.entered.clear()
   }
 
   /** Reads the members of the object at `start`, of nesting level `level` and pointer `path`: index after it, or -1. */
@@ -127,6 +108,9 @@ export class JsonRecordReader implements RecordCore {
     const open = skipSpace(this.bytes, start, this.end)
     this.level = level
     this.path = path
+    this.rootPath = path
+    this.root = open
+    this.plan = this.table.root
     this.at = open
     return open < this.end && this.bytes[open] === openBrace ? this.members(open) : this.noObject()
   }
@@ -154,7 +138,7 @@ export class JsonRecordReader implements RecordCore {
       if (at >= end || bytes[at] !== colon) return this.expected(at, 'a colon')
       this.at = skipSpace(bytes, at + 1, end)
       if (column < 0) {
-        if (!this.otherMember(column, keyAt)) return -1
+        if (!this.otherMember(column, keyAt, index)) return -1
       } else if (seen[column] === stamp) {
         if (!this.duplicate(keyAt)) return -1
       } else {
@@ -181,8 +165,8 @@ export class JsonRecordReader implements RecordCore {
 
   /** Reads the key that opens at `at`, number `index` of its object: its column, `reservedName`, `unknownName`, or `noKey`. */
   private key(at: number, index: number): number {
-    const { bytes, table } = this
-    const hint = table.keyBytes[index]
+    const { bytes, plan } = this
+    const hint = plan.keyBytes[index]
     if (hint !== undefined && bytes[at] === quote) {
       const { length } = hint
       if (at + length + 1 < this.end && bytes[at + length + 1] === quote) {
@@ -191,7 +175,7 @@ export class JsonRecordReader implements RecordCore {
         if (i === length) {
           this.keyStart = at + 1
           this.keyEnd = at + 1 + length
-          return table.keyColumns[index] ?? unknownName
+          return plan.keyColumns[index] ?? unknownName
         }
       }
     }
@@ -199,33 +183,35 @@ export class JsonRecordReader implements RecordCore {
   }
 
   private unhintedKey(at: number, index: number): number {
-    const { bytes, scanner, table } = this
+    const { bytes, scanner, plan } = this
     const { string } = scanner
     if (scanner.name(bytes, at, this.end) < 0) return noKey
     this.keyStart = string.start
     this.keyEnd = string.end
-    const column = table.byName.get(foldAscii(this.keyText())) ?? unknownName
-    // Hints stay dense and few; a key far out of order finds its place a record later.
-    if (column >= 0 && !string.escaped && index <= table.keyBytes.length && index < table.columns.length) {
-      table.keyBytes[index] = copyBytes(bytes, string.start, string.end)
-      table.keyColumns[index] = column
-    }
+    const column = this.table.byName.get(foldAscii(plan.prefix + this.keyText())) ?? unknownName
+    if (column >= 0 && !string.escaped) this.hint(index, column)
     return column
   }
 
-  /** The text of the key last read. */
-  keyText(): string {
-    return stringText(this.scanner.scratch, this.bytes, this.keyStart, this.keyEnd)
+  /** Remembers the key last read, which has no escapes, at its place. */
+  private hint(index: number, column: number): void {
+    const { keyBytes, keyColumns } = this.plan
+    // Hints stay dense and few; a key far out of order finds its place a record later.
+    if (index > keyBytes.length || index >= this.table.columns.length) return
+    keyBytes[index] = copyBytes(this.bytes, this.keyStart, this.keyEnd)
+    keyColumns[index] = column
   }
 
   /** A member that is no column: judged, then passed over. */
-  private otherMember(column: number, keyAt: number): boolean {
+  private otherMember(column: number, keyAt: number, index: number): boolean {
+    if (this.flatten && this.bytes[this.at] === openBrace) return this.innerMembers(column, keyAt, index)
     this.metOther = true
-    const name = this.keyText()
+    const name = this.plan.prefix + this.keyText()
     const folded = foldAscii(name)
     const keyEnd = this.keyEnd + 1
     this.unknown ??= new Set()
-    if (this.unknown.has(folded)) return this.duplicate(keyAt)
+    const isObject = this.flatten && this.entered.get(`${folded}_`) === this.record + 1
+    if (isObject || this.unknown.has(folded)) return this.duplicate(keyAt)
     this.unknown.add(folded)
     if (this.unknown.size > maxUnknown) {
       this.note('TooManyFields', `The record has more than ${maxUnknown} members that are no columns.`, keyAt, keyEnd)
@@ -245,87 +231,91 @@ export class JsonRecordReader implements RecordCore {
     this.note('UnknownField', unknownFieldMessage(name, this.valueless.has(foldAscii(name))), at, end)
   }
 
+  /** The members of an object that is flattened: those of columns with its name before theirs. */
+  private innerMembers(hint: number, keyAt: number, index: number): boolean {
+    const { plan: outer, level, path } = this
+    const inner = outer.inner[firstInner - hint] ?? this.innerPlan(index)
+    const stamp = this.record + 1
+    const folded = foldAscii(inner.prefix)
+    if (this.entered.get(folded) === stamp || this.unknown?.has(folded.slice(0, -1)) === true)
+      return this.duplicate(keyAt)
+    this.entered.set(folded, stamp)
+    if (this.entered.size > 2 * maxUnknown) {
+      this.note('TooManyFields', `The record has more than ${maxUnknown} objects inside.`, keyAt, this.keyEnd + 1)
+      return false
+    }
+    // What is nested too deep is told as elsewhere.
+    if (level >= this.scanner.maxDepth) return this.pass()
+    this.plan = inner
+    this.level = level + 1
+    this.path = path + pointerSegment(this.keyText())
+    const after = this.members(this.at)
+    this.plan = outer
+    this.level = level
+    this.path = path
+    return after >= 0
+  }
+
+  /** The plan of the object whose key, number `index`, was read last; kept where columns begin with its name. */
+  private innerPlan(index: number): MemberPlan {
+    const { plan, table, bytes, keyStart, keyEnd } = this
+    const prefix = `${plan.prefix}${this.keyText()}_`
+    const held = plan.inner.findIndex((one) => one.prefix === prefix)
+    const inner = plan.inner[held] ?? memberPlan(prefix)
+    const folded = foldAscii(prefix)
+    const isKept = plan.inner.length < maxInner && [...table.byName.keys()].some((name) => name.startsWith(folded))
+    if (held < 0 && !isKept) return inner
+    const place = held < 0 ? plan.inner.push(inner) - 1 : held
+    if (!bytes.subarray(keyStart, keyEnd).includes(backslash)) this.hint(index, firstInner - place)
+    return inner
+  }
+
+  /** An object that is flattened leaves the column of its own name without a value. */
+  protected override nested(column: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
+    const isMember = this.below === '' && this.pointed === undefined
+    if (!this.flatten || !isMember || this.bytes[this.at] !== openBrace) return super.nested(column, builder, depth)
+    const { at, keyStart } = this
+    const fault = this.columns.putNull(column, builder)
+    if (fault !== undefined) this.misfit(fault, column, at)
+    return this.innerMembers(unknownName, keyStart - 1, this.table.columns.length)
+  }
+
   private duplicate(keyAt: number): boolean {
-    const message = `The name '${this.keyText()}' stands twice in one record.`
+    const pointer = this.flatten
+      ? this.firstOf(this.plan.prefix + this.keyText(), this.root, '', this.rootPath)
+      : undefined
+    const other = pointer === undefined || pointer === this.pointer() ? undefined : pointer
+    const message =
+      other === undefined
+        ? `The name '${this.keyText()}' stands twice in one record.`
+        : `'${other}' and '${this.pointer()}' have one name, '${this.plan.prefix}${this.keyText()}'.`
     this.note('DuplicateField', message, keyAt, this.keyEnd + 1)
     return this.pass()
   }
 
-  /** Passes over the value at `at` after checking it. */
-  pass(): boolean {
-    const after = this.scanner.check(this.bytes, this.at, this.end, this.level + 1)
-    if (after < 0) return this.stop()
-    this.at = after
-    return true
-  }
-
-  /** Reads the value at `at` into the column; false when the record cannot be read on. */
-  value(plan: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
-    const { bytes, at, end, columns, scanner } = this
-    const byte = at < end ? (bytes[at] ?? 0) : 0
-    let fault: RecordErrorKind | undefined
-    if (byte === quote) {
-      const after = scanner.text(bytes, at, end)
-      if (after < 0) return this.stop()
-      this.at = after
-      const { string, scratch } = scanner
-      fault = string.escaped
-        ? columns.putText(plan, builder, scratch.bytes, 0, scratch.length)
-        : columns.putText(plan, builder, bytes, string.start, string.end)
-    } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
-      const { number } = scanner
-      if (!scanNumber(number, bytes, at, end, false)) return this.expected(at, 'a JSON value') > 0
-      this.at = number.end
-      fault = columns.putNumber(plan, builder, number, bytes)
-    } else if (byte === openBrace || byte === openBracket) {
-      return this.nested(plan, builder, depth)
-    } else {
-      const after = byte === 0x74 || byte === 0x66 || byte === letterN ? literalEnd(bytes, at, end) : -1
-      if (after < 0) return this.expected(at, 'a JSON value') > 0
-      this.at = after
-      if (byte === letterN) fault = columns.putNull(plan, builder)
-      else if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
-      else fault = columns.putBool(plan, builder, byte === 0x74)
+  /** Pointer to the first member, object or not, whose flattened name is `name`, at or below the object at `open`. */
+  private firstOf(name: string, open: number, prefix: string, path: string): string | undefined {
+    const { scanner, bytes, end } = this
+    let at = scanner.first(bytes, open, end, closeBrace)
+    while (at > 0) {
+      const nameEnd = scanner.name(bytes, at, end)
+      const key = stringText(scanner.scratch, bytes, at + 1, nameEnd - 1)
+      const pointer = path + pointerSegment(key)
+      at = scanner.colon(bytes, nameEnd, end)
+      const isInner = bytes[at] === openBrace
+      if (foldAscii(prefix + key) === foldAscii(name)) return pointer
+      const found = isInner ? this.firstOf(name, at, `${prefix}${key}_`, pointer) : undefined
+      if (found !== undefined) return found
+      at = scanner.next(bytes, scanner.check(bytes, at, end, 1), end, closeBrace)
     }
-    if (fault !== undefined) this.misfit(fault, plan, at)
-    return true
-  }
-
-  /** An object or array: JSON text in a String column, items in a List column, a fault in any other. */
-  private nested(plan: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
-    const { bytes, at, end } = this
-    if (plan.code === valueCode.list && bytes[at] === openBracket) return this.list(plan, builder, depth)
-    const after = this.scanner.check(bytes, at, end, depth)
-    if (after < 0) return this.stop()
-    this.at = after
-    if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
-    else this.misfit(this.columns.wrongType(plan, bytes[at] === openBrace ? 'an object' : 'an array'), plan, at)
-    return true
-  }
-
-  private list(plan: ColumnPlan, builder: ColumnBuilder, depth: number): boolean {
-    const { bytes, end, scanner } = this
-    const { item } = plan
-    const items = builder.items
-    if (item === undefined || items === undefined) return false
-    const outer = this.below
-    this.at = scanner.first(bytes, this.at, end, closeBracket)
-    for (let index = 0; this.at > 0; index++) {
-      this.below = `${outer}/${index}`
-      if (!this.value(item, items, depth + 1) || this.faultsHere >= maxFaults) return false
-      this.at = scanner.next(bytes, this.at, end, closeBracket)
-    }
-    if (this.at < 0) return this.stop()
-    this.at = scanner.after
-    this.below = outer
-    builder.endList()
-    return true
+    return undefined
   }
 
   /** Ends a row that was read from `start` to `end`: columns without a value are null. */
   complete(start: number, end: number): void {
     const { columns, seen } = this
     if (this.found === seen.length) return
+    if (this.eventTimePath !== undefined) this.readEventTime(start, end, this.eventTimePath)
     const stamp = this.record + 1
     for (let column = 0; column < seen.length; column++) {
       if (seen[column] === stamp) continue
@@ -337,6 +327,19 @@ export class JsonRecordReader implements RecordCore {
     }
   }
 
+  /** Reads the event time from inside of the row's text. */
+  private readEventTime(start: number, end: number, path: readonly string[]): void {
+    const [plan] = this.table.columns
+    const [builder] = this.columns.builders
+    const at = this.scanner.find(this.bytes, start, end, path)
+    if (at < 0 || plan === undefined || builder === undefined) return
+    this.claim(0)
+    this.at = at
+    this.pointed = path.map(pointerSegment).join('')
+    this.value(plan, builder, path.length)
+    this.pointed = undefined
+  }
+
   /** What stands here is JSON, but no object; or it is no JSON. */
   private noObject(): -1 {
     const { bytes, at, end } = this
@@ -345,56 +348,5 @@ export class JsonRecordReader implements RecordCore {
     this.fault('MalformedRecord', 'A record must be a JSON object.', at, after)
     this.at = after
     return -1
-  }
-
-  private expected(at: number, what: string): -1 {
-    this.scanner.malformed(this.bytes, at, this.end, what)
-    return this.halt()
-  }
-
-  private stop(): false {
-    this.halt(this.pointer())
-    return false
-  }
-
-  /** Notes what the scanner found in the value that `pointer` points to; the record cannot be read on. */
-  halt(pointer?: string): -1 {
-    const { kind, message, at, end } = this.scanner
-    this.broken = kind === 'MalformedRecord'
-    const pointed = !this.broken && pointer !== undefined
-    this.fault(kind, message, at, end, pointed ? { pointer: pointer + this.scanner.pointer } : {})
-    return -1
-  }
-
-  /** Pointer of the value being read. */
-  pointer(): string {
-    return this.path + pointerSegment(this.keyText()) + this.below
-  }
-
-  /** The value `bytes[at, this.at)` does not fit its column. */
-  misfit(kind: RecordErrorKind, plan: ColumnPlan, at: number): void {
-    this.fault(kind, this.columns.reason, at, this.at, { column: plan.name, pointer: this.pointer() })
-  }
-
-  /** Notes a fault of the member being read. */
-  note(kind: RecordErrorKind, message: string, at: number, end: number): void {
-    this.fault(kind, message, at, end, { pointer: this.pointer() })
-  }
-
-  /** Notes a fault of this record: `bytes[at, end)` is what is wrong. */
-  fault(
-    kind: RecordErrorKind,
-    message: string,
-    at: number,
-    end: number,
-    names: Pick<Fault, 'column' | 'pointer'> = {},
-  ): void {
-    if (this.tentative) {
-      this.faultsHere = maxFaults
-      return
-    }
-    this.columns.fail()
-    this.faultsHere += 1
-    this.faults.add({ kind, message, bytes: this.bytes, at, end, ...names }, this.record, this.place)
   }
 }

@@ -180,6 +180,26 @@ export class JsonScanner {
     return this.value(bytes, at, end, depth)
   }
 
+  /** Index of the value at `path` in the well-formed value at `from`, or -1 where there is none. */
+  find(bytes: Uint8Array, from: number, end: number, path: readonly string[]): number {
+    let at = skipSpace(bytes, from, end)
+    for (const token of path) {
+      const isObject = bytes[at] === openBrace
+      if (!isObject && bytes[at] !== openBracket) return -1
+      const close = isObject ? closeBrace : closeBracket
+      let next = this.first(bytes, at, end, close)
+      for (let index = 0; ; index++) {
+        if (next <= 0) return -1
+        const nameEnd = isObject ? this.name(bytes, next, end) : -1
+        const name = isObject ? stringText(this.scratch, bytes, next + 1, nameEnd - 1) : String(index)
+        at = isObject ? this.colon(bytes, nameEnd, end) : next
+        if (name === token) break
+        next = this.next(bytes, this.check(bytes, at, end, 1), end, close)
+      }
+    }
+    return at
+  }
+
   malformed(bytes: Uint8Array, at: number, end: number, expected: string): -1 {
     const message = at >= end ? `The record ends where ${expected} should be.` : `Expected ${expected}.`
     return this.fault('MalformedRecord', message, at, Math.min(end, at + 24, bytes.length))

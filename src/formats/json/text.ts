@@ -39,6 +39,13 @@ export function holdsLineEnd(bytes: Uint8Array, from: number, to: number): boole
   return at >= 0 && at < to
 }
 
+/** Index of the line end before which only white space is left at `at`, or -1. */
+export function lineEndAfter(bytes: Uint8Array, at: number): number {
+  let i = at
+  while (i < bytes.length && (bytes[i] === 0x20 || bytes[i] === 0x0d || bytes[i] === 0x09)) i += 1
+  return i < bytes.length && bytes[i] === 0x0a ? i : -1
+}
+
 /** The string last scanned: `bytes[start, end)` between its quotes. */
 export class StringScan {
   start = 0

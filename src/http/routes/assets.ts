@@ -1,15 +1,18 @@
-// Pages that are files of their own, as scripts/build-pages.ts makes them: verify.html checks proofs in the browser, from
-// this node or from wherever it was saved to.
+// What scripts/build-pages.ts makes: files of the console, and verify.html, which checks proofs in the browser, from this
+// node or from wherever it was saved to.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
 import { NodeError } from '../../model/errors.ts'
 import { isUnchanged } from '../answer.ts'
+import { consoleFile } from '../console-files.ts'
 
-const verifyPage = new URL('../../../dist/console/verify.html', import.meta.url)
+const verifyPage = new URL('../../../dist/pages/verify.html', import.meta.url)
 
 export function registerAssets(app: FastifyInstance): void {
+  registerConsoleFiles(app)
   app.get('/assets/verify.html', async (request, reply) => {
     const page = await readPage()
     void reply.header('cache-control', 'no-cache')
@@ -18,6 +21,18 @@ export function registerAssets(app: FastifyInstance): void {
       .header('content-security-policy', `${policyOf(page)}; frame-ancestors 'none'`)
       .type('text/html; charset=utf-8')
       .send(page)
+  })
+}
+
+function registerConsoleFiles(app: FastifyInstance): void {
+  const params = Type.Object({
+    file: Type.String({ maxLength: 100, description: 'Its name and the hash of its bytes.' }),
+  })
+  app.get('/assets/:file', { schema: { params } }, (request, reply) => {
+    const { file } = request.params as Static<typeof params> // validated
+    const found = consoleFile(`/assets/${file}`)
+    if (found === undefined) throw new NodeError('RouteNotFound', 'There is no such file of the console.')
+    return reply.header('cache-control', 'public, max-age=31536000, immutable').type(found.mediaType).send(found.bytes)
   })
 }
 

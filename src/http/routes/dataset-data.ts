@@ -9,8 +9,8 @@ import type { FileFormat } from '../../outputs/file-format.ts'
 import { openFileTail } from '../../replica/files.ts'
 import { answerMetadata, parseAspects } from '../../replica/metadata.ts'
 import { openTail } from '../../replica/tail.ts'
-import { datasetOf } from '../access.ts'
-import { callerOf, isUnchanged, keepForEver, sendAnswer } from '../answer.ts'
+import { datasetOf, rightsOf } from '../access.ts'
+import { callerOf, isUnchanged, keepForEver, networkOf, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
 import { At, DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
@@ -30,6 +30,12 @@ const MetadataQuery = Type.Object(
   { additionalProperties: false },
 )
 
+const longestWaitSeconds = 60
+/** Parameter of routes that wait for a block. */
+export const WaitText = Type.Optional(
+  DecimalText(`Seconds to wait, ${longestWaitSeconds} at most, while the head is the one that If-None-Match names.`),
+)
+
 const TailQuery = Type.Object(
   {
     skip: Type.Optional(DecimalText('Rows left out, counted from the newest.')),
@@ -38,10 +44,13 @@ const TailQuery = Type.Object(
     format: Type.Optional(DataFormatText),
     schemaFormat: Type.Optional(SchemaFormatText),
     at: At,
+    wait: WaitText,
     ...FileParameters,
   },
   { additionalProperties: false },
 )
+
+const rightsEveryMs = 5_000
 
 export function registerMetadata(app: FastifyInstance, context: HttpContext): void {
   app.get(
@@ -75,6 +84,8 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
       const dataFormat = oneFormat(query)
       const format = askedFile(request, dataFormat)
+      const waitMs = waitMsOf(query.wait)
+      if (waitMs > 0) demandMayWait(query, format)
       if (format !== undefined) return await respondFile(context, request, { reply, format, chain, query })
       const asked = {
         alias: chain.name.alias,
@@ -82,7 +93,13 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
         schemaFormat: readSchemaFormat(query.schemaFormat),
         at: query.at === undefined ? undefined : hashOf(query.at),
       }
-      const tail = await openTail(context.replica, asked, callerOf(context, request, reply))
+      const caller = callerOf(context, request, reply)
+      let tail = await openTail(context.replica, asked, caller)
+      if (waitMs > 0 && isUnchanged(request, reply, tail.tag)) {
+        await waitForBlock(context, request, { chain, seen: tail.head, waitMs, signal: caller.signal })
+        if (context.followers.isDraining) void reply.header('connection', 'close')
+        tail = await openTail(context.replica, asked, caller)
+      }
       void reply.header('dataset-head', `${chain.name.alias};block="${tail.head}"`)
       if (query.at === undefined) void reply.header('cache-control', 'no-cache')
       else keepForEver(reply, context, chain.name)
@@ -92,6 +109,57 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       return sendAnswer(context, reply, answer)
     },
   )
+}
+
+/** Milliseconds of the parameter `wait`; 0 where it is absent. Throws NodeError `InvalidParameter`. */
+export function waitMsOf(wait: string | undefined): number {
+  const seconds = Number(wait ?? 0)
+  if (seconds > longestWaitSeconds) {
+    throw new NodeError('InvalidParameter', `wait is ${seconds}; a node waits ${longestWaitSeconds} seconds at most.`, {
+      hint: `Ask again with the tag of the answer, or read the stream of …/events.`,
+    })
+  }
+  return seconds * 1000
+}
+
+/** Throws NodeError `InvalidParameter`. */
+function demandMayWait({ at }: Static<typeof TailQuery>, format: FileFormat | undefined): void {
+  if (at === undefined && format === undefined) return
+  const fault = at === undefined ? 'A file does not wait.' : 'A block that is named stays as it is.'
+  throw new NodeError('InvalidParameter', fault, { hint: 'Leave wait out, or ask for the head as JSON.' })
+}
+
+/**
+ * Resolves when the dataset has moved on from the block `seen`, when the time is over, when the caller has left or the node
+ * shuts down. Throws NodeErrors `Saturated`, `QuotaExceeded`, and what takes the caller's right away meanwhile.
+ */
+export async function waitForBlock(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  of: {
+    readonly chain: DatasetChain
+    readonly seen: string
+    readonly waitMs: number
+    /** Aborts when the caller has left. */
+    readonly signal: AbortSignal
+  },
+): Promise<void> {
+  const { chain, seen, waitMs, signal } = of
+  const { listeners, followers } = context
+  const leave = listeners.enter(request.principal.tokenId ?? networkOf(request.ip))
+  const follower = followers.follow([chain], new Map([[chain.name.id, chain.sequenceOf(seen) ?? -1]]))
+  signal.addEventListener('abort', () => followers.leave(follower), { once: true })
+  const rights = rightsOf(context, request, [chain.name])
+  try {
+    for (let leftMs = waitMs; leftMs > 0 && !follower.isBehind && !followers.isDraining; leftMs -= rightsEveryMs) {
+      await followers.next(follower, Math.min(leftMs, rightsEveryMs))
+      if (follower.state === 'left') return
+      await rights()
+    }
+  } finally {
+    followers.leave(follower)
+    leave()
+  }
 }
 
 /** Answers with the newest rows as a file. */

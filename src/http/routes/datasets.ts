@@ -1,11 +1,13 @@
 // PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
+import { demandKnown } from '../../gateway/refusals.ts'
+import { datasetIdPattern } from '../../ids/identifiers.ts'
 import { toPlain } from '../../json/json.ts'
 import { durationText } from '../../lib/clock.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
@@ -39,15 +41,22 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const { id } = request.params as { id: string } // validated above
-      const chain = await new Reader(context.catalog, mayRead(request)).find(id.startsWith('did:odf:') ? id : '')
+      if (!datasetIdPattern.test(id)) throw unknownId(id)
+      const chain = await new Reader(context.catalog, mayRead(request)).find(id)
       if (chain === undefined) {
-        throw new NodeError('DatasetNotFound', `There is no dataset ${id}.`, {
-          hint: 'GET /datasets lists what you may read.',
-        })
+        const deletion = await context.catalog.deletionOf(id)
+        if (deletion !== undefined && mayRead(request)(deletion.name)) demandKnown(deletion, context.clock.nowMs())
+        throw unknownId(id)
       }
       return reply.send({ ...listed(chain), datasetName: chain.name.alias.split('/')[1] })
     },
   )
+}
+
+export function unknownId(id: string): NodeError {
+  return new NodeError('DatasetNotFound', `There is no dataset ${id}.`, {
+    hint: 'GET /datasets lists what you may read.',
+  })
 }
 
 /** Registers the making of datasets. */
@@ -88,27 +97,32 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
 
 function registerList(app: FastifyInstance, context: HttpContext): void {
   app.get('/datasets', { config: { right: 'read' }, schema: { querystring: ListQuery } }, async (request, reply) => {
-    const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it
-    const items = pageSize(limit)
-    const names = (await context.catalog.names()).filter(
-      (name) =>
-        mayRead(request)(name) &&
-        (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
-        (after === undefined || foldAscii(name.alias) > foldAscii(after)),
-    )
-    const chains = await Promise.all(names.slice(0, items).map((name) => listable(context, name.alias)))
-    const datasets = chains.filter((chain) => chain !== undefined).map(listed)
-    const next = names.length > items ? names[items - 1]?.alias : undefined
-    if (next !== undefined) {
-      const query = new URLSearchParams({
-        ...(account === undefined ? {} : { account }),
-        after: next,
-        limit: String(items),
-      })
-      void reply.header('link', `</datasets?${query.toString()}>; rel="next"`)
-    }
+    const { chains, next, nextPath } = await listPage(context, request)
+    if (nextPath !== undefined) void reply.header('link', `<${nextPath}>; rel="next"`)
+    const datasets = chains.map(listed)
     return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
   })
+}
+
+/** Chains that the caller may read, of the page that the query string asks for; the alias and the path the next goes on with. */
+export async function listPage(
+  context: HttpContext,
+  request: FastifyRequest,
+): Promise<{ chains: DatasetChain[]; next?: string; nextPath?: string }> {
+  const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it, or nothing is in it
+  const items = pageSize(limit)
+  const names = (await context.catalog.names()).filter(
+    (name) =>
+      mayRead(request)(name) &&
+      (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
+      (after === undefined || foldAscii(name.alias) > foldAscii(after)),
+  )
+  const found = await Promise.all(names.slice(0, items).map((name) => listable(context, name.alias)))
+  const chains = found.filter((chain) => chain !== undefined)
+  const next = names.length > items ? names[items - 1]?.alias : undefined
+  if (next === undefined) return { chains }
+  const query = { ...(account === undefined ? {} : { account }), after: next, limit: String(items) }
+  return { chains, next, nextPath: `/datasets?${new URLSearchParams(query).toString()}` }
 }
 
 /** The dataset, unless its chain is broken: one of those must not hide the others in a list. */
@@ -122,7 +136,7 @@ export async function listable(context: HttpContext, alias: string): Promise<Dat
   }
 }
 
-function listed(chain: DatasetChain): object {
+export function listed(chain: DatasetChain): object {
   return {
     id: chain.name.id,
     alias: chain.name.alias,
@@ -190,7 +204,8 @@ function linksOf(alias: string, hasReplica: boolean): Readonly<Record<string, st
 /** Sums of slices that were counted before, so that a long chain is walked once. */
 const counted = new WeakMap<DatasetChain, { slices: number; bytes: number }>()
 
-function storedBytes(chain: DatasetChain): number {
+/** Bytes of its slices. */
+export function storedBytes(chain: DatasetChain): number {
   const sum = counted.get(chain) ?? { slices: 0, bytes: 0 }
   counted.set(chain, sum)
   for (; sum.slices < chain.slices.length; sum.slices++) sum.bytes += chain.slices.at(sum.slices)?.sizeBytes ?? 0

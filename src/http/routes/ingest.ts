@@ -9,12 +9,13 @@ import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer } from '../../gateway/gateway.ts'
+import { presetNames, presets } from '../../gateway/presets.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
 import { toPlain } from '../../json/json.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
-import { aliasOf } from '../access.ts'
+import { aliasOf, demandNotRenamed } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 
@@ -31,6 +32,19 @@ const IngestQuery = Type.Object({
   charset: Type.Optional(
     Type.String({ description: 'Of a shapefile: the character set of its texts, where it says none or a wrong one.' }),
   ),
+  preset: Type.Optional(
+    Type.String({ description: `Stands for the parameters that a producer's bodies need: ${presetNames.join(', ')}.` }),
+  ),
+  dedupe: Type.Optional(
+    Type.String({ description: 'Of a sender without Idempotency-Key: body, or the field that holds the key.' }),
+  ),
+  records: Type.Optional(
+    Type.String({ description: 'Of JSON: a JSON pointer to the array of records in the body, such as /metrics.' }),
+  ),
+  flatten: Type.Optional(Type.String({ description: 'true: objects in objects become columns, a_b.' })),
+  eventTime: Type.Optional(
+    Type.String({ description: 'The field that holds the event time: a name, or a JSON pointer such as /up/time.' }),
+  ),
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
 
@@ -41,6 +55,15 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
     consumes: ingestMediaTypes(),
     body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
   }
+  const querystring = Type.Object(
+    { dataset: Type.Optional(Type.String({ maxLength: 210, description: 'Where to: account/dataset.' })) },
+    { additionalProperties: false },
+  )
+  app.get('/ingest', { schema: { querystring } }, () => ({
+    about: 'POST records to /{account}/{dataset}/ingest.',
+    mediaTypes: describes.consumes,
+  }))
+  app.get('/presets', () => ({ presets }))
   app.post(
     '/:account/:dataset/ingest',
     {
@@ -56,6 +79,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       // IngestQuery validated it
       const query = request.query as Record<string, unknown>
       const chain = await visibleChain(context, request, alias)
+      if (chain === undefined) await demandNotRenamed(context.catalog, request.principal, alias.text)
       if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
       demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
@@ -72,15 +96,16 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       if (answer.replayed) void reply.header('idempotent-replayed', 'true')
       if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)
       const { ignoredParameters } = controls
-      const ignored = ignoredParameters.length === 0 ? {} : { ignoredParameters }
+      const told = { ...answer.told, ...(ignoredParameters.length === 0 ? {} : { ignoredParameters }) }
       if ('dryRun' in answer.body) {
         const { dryRun, records, fields } = answer.body
-        return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })), ...ignored })
+        return reply.send({ dryRun, records, schema: toPlain(schemaToJson({ fields })), ...told })
       }
-      if (answer.status === 202) void reply.header('location', `/receipts/${answer.body.receiptId}`)
-      return reply
-        .code(answer.status)
-        .send(ignoredParameters.length === 0 ? answer.body : { ...answer.body, ...ignored })
+      const { receiptId } = answer.body
+      void reply.code(answer.status)
+      if (answer.status === 202 || controls.isMinimal) void reply.header('location', `/receipts/${receiptId}`)
+      if (controls.isMinimal) return reply.header('receipt-id', receiptId).send()
+      return reply.send({ ...answer.body, ...told })
     },
   )
 }

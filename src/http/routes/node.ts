@@ -1,6 +1,6 @@
 // What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
@@ -8,12 +8,10 @@ import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
 import { outputFormatNames } from '../../outputs/formats.ts'
 import type { HttpContext } from '../context.ts'
-import { type Html, html, sendHtml, wantsHtml } from '../html.ts'
-import { addVary } from '../origin-rules.ts'
-import { errorCatalogue, errorListHtml, errorPageHtml } from '../texts.ts'
+import { errorCatalogue } from '../texts.ts'
 
 /** Only links that answer a GET, on a node with these roles. */
-function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, string>> {
+export function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, string>> {
   return {
     info: '/info',
     limits: '/limits',
@@ -31,13 +29,7 @@ function linksOf({ gateway, replica }: HttpContext): Readonly<Record<string, str
 }
 
 export function registerNode(app: FastifyInstance, context: HttpContext): void {
-  app.get('/', (request, reply) => {
-    const { version } = context.facts
-    const links = linksOf(context)
-    const items = Object.entries(links).map(([name, href]) => html`<li><a href="${href}">${name}</a></li>`)
-    const page = html`<h1>Proofstream ${version}</h1><ul>${items}</ul>`
-    return sendPage(request, reply, { json: { name: 'proofstream', version, links }, title: 'Proofstream', page })
-  })
+  app.get('/', () => ({ name: 'proofstream', version: context.facts.version, links: linksOf(context) }))
   app.get('/info', () => info(context))
   app.get('/limits', () => limitsOf(context))
   app.get('/.well-known/did.json', async () => didDocument(context.facts.did, await context.signers()))
@@ -66,9 +58,7 @@ function registerHealth(app: FastifyInstance, context: HttpContext): void {
 }
 
 function registerErrors(app: FastifyInstance): void {
-  app.get('/errors', (request, reply) =>
-    sendPage(request, reply, { json: { errors: errorCatalogue }, title: 'Errors', page: errorListHtml() }),
-  )
+  app.get('/errors', () => ({ errors: errorCatalogue }))
   app.get(
     '/errors/:kind',
     {
@@ -78,12 +68,12 @@ function registerErrors(app: FastifyInstance): void {
         }),
       },
     },
-    (request, reply) => {
+    (request) => {
       const { kind } = request.params as { kind: string } // validated above
       const found = errorCatalogue.find((entry) => entry.page === `/errors/${kind}`)
       if (found === undefined)
         throw new NodeError('RouteNotFound', 'There is no such error kind.', { hint: 'GET /errors lists them.' })
-      return sendPage(request, reply, { json: found, title: found.kind, page: errorPageHtml(found) })
+      return found
     },
   )
 }
@@ -108,20 +98,25 @@ function info(context: HttpContext): object {
   }
 }
 
-function limitsOf(context: HttpContext): object {
-  const rows = Object.entries(limitTable).map(([name, row]) => [
-    name,
-    {
-      value: Object.entries(context.limits).find(([key]) => key === name)?.[1] ?? row.value,
-      unit: row.unit,
-      about: row.text,
-      option: `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-    },
-  ])
-  const fixed = Object.entries(fixedLimits).map(([name, row]) => [
-    name,
-    { value: row.value, unit: row.unit, about: row.text },
-  ])
+interface LimitText {
+  readonly value: number
+  readonly unit: string
+  readonly about: string
+  readonly option?: string
+}
+
+/** Every limit by its name; those that are fixed have no option. */
+export function limitsOf(
+  context: HttpContext,
+): Readonly<Record<'limits' | 'fixed', Readonly<Record<string, LimitText>>>> {
+  const values = new Map<string, number>(Object.entries(context.limits))
+  const rows = Object.entries(limitTable).map(([name, { value, unit, text: about }]) => {
+    const option = `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    return [name, { value: values.get(name) ?? value, unit, about, option }] as const
+  })
+  const fixed = Object.entries(fixedLimits).map(([name, { value, unit, text: about }]) => {
+    return [name, { value, unit, about }] as const
+  })
   return { limits: Object.fromEntries(rows), fixed: Object.fromEntries(fixed) }
 }
 
@@ -143,14 +138,4 @@ function didDocument(did: string, signers: readonly string[]): object {
     verificationMethod: methods,
     assertionMethod: methods.map(({ id }) => id),
   }
-}
-
-/** JSON, or a page for who asks for one. */
-function sendPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { json, title, page }: { readonly json: object; readonly title: string; readonly page: Html },
-): FastifyReply {
-  addVary(reply, 'Accept')
-  return wantsHtml(request) ? sendHtml(reply, title, page) : reply.send(json)
 }

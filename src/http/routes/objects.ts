@@ -7,10 +7,12 @@ import { blockPage, decodedBlock, hashOf, type ObjectKind } from '../../catalog/
 import type { NameRecord } from '../../chain/records.ts'
 import { datasetOf, nameOf } from '../access.ts'
 import { isUnchanged, keepForEver } from '../answer.ts'
-import type { HttpContext } from '../context.ts'
+import { clientSignal } from '../connections.ts'
+import type { HttpContext, ReplicaContext } from '../context.ts'
 import { addVary } from '../origin-rules.ts'
 import { DatasetParams, DecimalText, pageSize } from '../request-target.ts'
 import { sendPart, wantedPart } from '../stored-bytes.ts'
+import { WaitText, waitForBlock, waitMsOf } from './dataset-data.ts'
 
 const DatasetHashParams = Type.Object({
   ...DatasetParams.properties,
@@ -26,12 +28,22 @@ const mediaTypes: Readonly<Record<ObjectKind, string>> = {
   checkpoints: 'application/octet-stream',
 }
 
-export function registerObjects(app: FastifyInstance, context: HttpContext): void {
+const HeadQuery = Type.Object({ wait: WaitText }, { additionalProperties: false })
+
+/** Without `reading`, for a process that is no replica, nobody waits: the head is answered at once. */
+export function registerObjects(app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined): void {
   app.get(
     '/:account/:dataset/refs/head',
-    { config: { right: 'read' }, schema: { params: DatasetParams } },
+    { config: { right: 'read' }, schema: { params: DatasetParams, querystring: HeadQuery } },
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
+      const { wait } = request.query as Static<typeof HeadQuery> // HeadQuery validated it
+      const waitMs = waitMsOf(wait)
+      const seen = chain.head.hash
+      if (waitMs > 0 && reading !== undefined && isUnchanged(request, reply, seen)) {
+        await waitForBlock(reading, request, { chain, seen, waitMs, signal: clientSignal(reply) })
+        if (reading.followers.isDraining) void reply.header('connection', 'close')
+      }
       void reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8')
       if (isUnchanged(request, reply, chain.head.hash)) return reply.code(304).send()
       return reply.send(chain.head.hash)
@@ -41,17 +53,30 @@ export function registerObjects(app: FastifyInstance, context: HttpContext): voi
     app.get(
       `/:account/:dataset/${kind}/:hash`,
       { config: { right: 'read' }, schema: { params: DatasetHashParams } },
-      (request, reply) => sendObject(context, { request, reply, kind }),
+      async (request, reply) => {
+        const name = await nameOf(context.catalog, request, 'read')
+        const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
+        return await sendStored(context, { request, reply, kind, name, text })
+      },
     )
   }
 }
 
-async function sendObject(
+interface Asked {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly kind: ObjectKind
+  /** Of a dataset that the caller may read. */
+  readonly name: NameRecord
+  /** The hash as the caller wrote it. */
+  readonly text: string
+}
+
+/** Sends an object, or the range of it that is asked for. Throws as `Objects.find` and `Objects.check`. */
+export async function sendStored(
   context: HttpContext,
-  { request, reply, kind }: { request: FastifyRequest; reply: FastifyReply; kind: ObjectKind },
+  { request, reply, kind, name, text }: Asked,
 ): Promise<FastifyReply> {
-  const name = await nameOf(context.catalog, request, 'read')
-  const { hash: text } = request.params as { hash: string } // DatasetHashParams validated it
   const found = await context.objects.find(name, { kind, text, chainOf: () => context.catalog.chainOf(name) })
   if (request.method !== 'HEAD') await context.objects.check(found)
   keepForEver(reply, context, name)

@@ -8,9 +8,10 @@ import { NodeError } from '../../model/errors.ts'
 import { instantFromMs } from '../../model/instant.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import type { Extent } from '../../replica/spatial-rows.ts'
-import { type Html, sendHtml, wantsHtml } from '../html.ts'
+import type { Html } from '../../console/html.ts'
+import { sendHtml, wantsHtml } from '../html.ts'
 import { addVary } from '../origin-rules.ts'
-import type { Collection, LinkText } from './ogc-pages.ts'
+import type { Collection, LinkText } from '../../console/ogc-pages.ts'
 import { crs84 } from './ogc-request.ts'
 
 export const json = 'application/json'
@@ -58,7 +59,7 @@ interface OgcAnswer {
 export function sendDocument(reply: FastifyReply, { form, links, type, json, title, page }: OgcAnswer): FastifyReply {
   const header = links.map((link) => `<${link.href}>; rel="${link.rel}"; type="${link.type}"`).join(', ')
   if (header.length <= mostLinkChars) void reply.header('link', header)
-  return form === 'html' ? sendHtml(reply, title, page()) : reply.type(type).send(utf8(json()))
+  return form === 'html' ? sendHtml(reply, { title, main: page() }) : reply.type(type).send(utf8(json()))
 }
 
 /** Scheme, host and port as the client wrote them; a proxy that ends TLS says the scheme. */

@@ -24,7 +24,7 @@ import { type Extent, SpatialRows } from '../../replica/spatial-rows.ts'
 import { mayRead } from '../access.ts'
 import { callerOf, isUnchanged } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import type { Html } from '../html.ts'
+import type { Html } from '../../console/html.ts'
 import { listable } from './datasets.ts'
 import {
   baseOf,
@@ -50,7 +50,7 @@ import {
   type LinkText,
   landingPage,
   queryablesPage,
-} from './ogc-pages.ts'
+} from '../../console/ogc-pages.ts'
 import {
   type AskedItems,
   At,
@@ -86,7 +86,8 @@ const mostReadRows = 200_000
 /** Features of one page for a browser. */
 const mostShownItems = 200
 export function registerOgc(app: FastifyInstance, context: ReplicaContext): void {
-  const deps = { ...context.replica, work: context.work, spatial: new SpatialRows(context) }
+  const shared = { ...context.replica, work: context.work }
+  const deps = { ...shared, spatial: new SpatialRows(shared) }
   registerLanding(app, context)
   registerCollections(app, context, deps)
   registerCollection(app, context, deps)

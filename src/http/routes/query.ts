@@ -25,6 +25,7 @@ import { verifyProof } from '../../replica/verify.ts'
 import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
+import { wantsPage } from '../html.ts'
 import {
   parameterPattern,
   ParametersMember,
@@ -110,15 +111,19 @@ const QueryString = Type.Object(
     explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
     ...FileParameters,
     pin: PinText,
+    run: Type.Optional(Type.String({ maxLength: 1, description: 'Of the form of the page for browsers.' })),
   },
   { additionalProperties: false, patternProperties: parameterPattern },
 )
+
+/** Those of the page for browsers. */
+const pageParameters = ['query', 'limit', 'run']
 
 export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
   app.post(
     '/query',
     {
-      config: { right: 'read', runs: true, reads: 'tokens' },
+      config: { right: 'read', runs: true, reads: 'tokens', pageParameters },
       preValidation: takeParameters,
       schema: { body: QueryBody },
     },
@@ -129,7 +134,14 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
   )
   app.get(
     '/query',
-    { config: { right: 'read', runs: true }, schema: { querystring: QueryString } },
+    {
+      config: { right: 'read', runs: true, pageParameters },
+      // The page's editor may be empty.
+      preValidation: async (request) => {
+        if (wantsPage(request)) request.query = { query: '', ...Object(request.query) }
+      },
+      schema: { querystring: QueryString },
+    },
     (request, reply) => {
       const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
       const names = include?.split(',').map((name) => name.trim())
@@ -224,6 +236,7 @@ function tellScan(reply: FastifyReply, scan: Scan): void {
     `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
     `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
     ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
+    ...(scan.sortedRead > 0 ? [`sorted-files-read=${scan.sortedRead}`] : []),
   ]
   void reply.header('query-scan', members.join(', '))
 }
@@ -298,7 +311,7 @@ async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>)
 }
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
-function normalise(asked: AskedQuery, { defaultDataFormat, limits }: ReplicaContext): QueryRequest {
+export function normalise(asked: AskedQuery, { defaultDataFormat, limits }: ReplicaContext): QueryRequest {
   const window = readWindow(asked, defaultDataFormat, limits.resultRows)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
@@ -369,11 +382,13 @@ function idOf(text: string): string {
 }
 
 export function registerVerify(app: FastifyInstance, context: ReplicaContext): void {
+  app.get('/verify', () => ({ about: 'POST a saved answer here, and it is checked.', page: '/assets/verify.html' }))
   app.post('/verify', { config: { right: 'read', runs: true, reads: 'proof' } }, async (request, reply) => {
     const proof = (request.body ?? undefined) as ReadProof | undefined // the content type parser read it
     if (proof === undefined) throw new NodeError('InvalidRequest', 'The request has no body.')
     const deps = {
       ...context.replica,
+      catalog: context.catalog,
       work: context.work,
       trustedSigners: context.trustedSigners,
       signers: context.signers,

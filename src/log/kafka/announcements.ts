@@ -7,7 +7,7 @@ import { randomBytes } from '../../ids/native-crypto.ts'
 import { decodeUtf8, equalBytes, utf8 } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type Announcements, openLocalAnnouncements } from '../announcements.ts'
+import { type AnnouncementListener, type Announcements, openLocalAnnouncements } from '../announcements.ts'
 import type { CommitAnnouncement } from '../messages.gen.ts'
 import { checkCommitAnnouncement } from '../messages.ts'
 import { createKafka, endConnections, type KafkaConnection, produce, TopicConnections } from './client.ts'
@@ -63,15 +63,15 @@ class TopicAnnouncements implements KafkaAnnouncements {
     this.#listening = this.#listen()
   }
 
-  async announce(message: CommitAnnouncement): Promise<void> {
-    await this.#local.announce(message)
+  async announce(message: CommitAnnouncement, blocks?: readonly Uint8Array[]): Promise<void> {
+    await this.#local.announce(message, blocks)
     if (this.#stop.signal.aborted) return
     if (this.#waiting.length >= waitingMost) this.#waiting.shift()
     this.#waiting.push(message)
     this.#sending ??= this.#sendWaiting()
   }
 
-  subscribe(listener: (message: CommitAnnouncement) => void): () => void {
+  subscribe(listener: AnnouncementListener): () => void {
     return this.#local.subscribe(listener)
   }
 

@@ -1,5 +1,5 @@
 // Checks the rows of a slice against the block that names it: number, logical hash, offsets, system columns. The slice's
-// bytes are in memory whole, its rows one row group at a time.
+// bytes are in memory whole, its rows one row group at a time. For fsck, and for a replica before it stores the slice.
 
 import { zstdDecompressSync } from 'node:zlib'
 import { createLogicalHash } from '../arrow/logical-hash.ts'
@@ -15,7 +15,6 @@ import {
   type Vocabulary,
 } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
-import type { AddProblem } from './report.ts'
 
 export interface ExpectedSlice {
   /** `block 12`, for messages. */
@@ -26,30 +25,38 @@ export interface ExpectedSlice {
   readonly own?: { readonly schema: DataSchema | undefined; readonly blockTimeMs: number }
 }
 
+export interface SliceFault {
+  /** `HashMismatch`: the rows have another logical hash; `Malformed`: the file cannot be read. */
+  readonly kind: 'SliceDisagrees' | 'HashMismatch' | 'Malformed'
+  readonly message: string
+}
+
+export interface SliceCheck {
+  readonly faults: readonly SliceFault[]
+  /** Why the rows were not checked, if so: other software's slices may hold types that are not read here. */
+  readonly unread?: string
+}
+
+type AddFault = (kind: SliceFault['kind'], message: string) => void
+
 /** Operations of a row: append 0, retract 1, correct from 2, correct to 3. */
 const lastOperation = 3
 
-/**
- * Adds everything that is wrong with `bytes`, which have the hash that the block names. Returns why the rows were not
- * checked, if so: other software's slices may hold types that are not read here.
- */
-export async function checkSliceRows(
-  bytes: Uint8Array,
-  expected: ExpectedSlice,
-  add: AddProblem,
-): Promise<string | undefined> {
+/** Everything that is wrong with `bytes`, which have the hash that the block names. */
+export async function checkSliceRows(bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> {
   const { at } = expected
-  const addHere: AddProblem = (kind, message) => add(kind, `${at}: ${message}`)
+  const faults: SliceFault[] = []
+  const add: AddFault = (kind, message) => void faults.push({ kind, message: `${at}: ${message}` })
   try {
     const content = openSlice(bytes, { decompress })
-    for (const message of layoutFaults(content.fields, expected)) addHere('SliceDisagrees', message)
-    await checkRows(content, expected, addHere)
+    for (const message of layoutFaults(content.fields, expected)) add('SliceDisagrees', message)
+    await checkRows(content, expected, add)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    if (expected.own === undefined) return `${at}: its rows were not checked: ${error.message}`
-    addHere('Malformed', `its slice cannot be read: ${error.message}`)
+    if (expected.own === undefined) return { faults, unread: `${at}: its rows were not checked: ${error.message}` }
+    add('Malformed', `its slice cannot be read: ${error.message}`)
   }
-  return undefined
+  return { faults }
 }
 
 /** Inflates one page; never to more than the file says. */
@@ -57,7 +64,7 @@ function decompress(bytes: Uint8Array, length: number): Uint8Array {
   return zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) })
 }
 
-async function checkRows(content: SliceContent, expected: ExpectedSlice, add: AddProblem): Promise<void> {
+async function checkRows(content: SliceContent, expected: ExpectedSlice, add: AddFault): Promise<void> {
   const { slice } = expected
   const start = BigInt(slice.offsetInterval.start)
   const faults = new Set<string>()

@@ -1,0 +1,45 @@
+// What an answer tells of event times: where those of the batch came from, and, when a dataset gets such a column, that one
+// looks like the time of its records although nobody named it. Pure.
+
+import { foldAscii } from '../model/names.ts'
+import type { IngestControls } from './controls.ts'
+import type { TypedBody } from './reading.ts'
+import type { Shape } from './shape.ts'
+
+export interface ToldTimes {
+  /** Absent for a batch without records. */
+  readonly eventTime?: EventTimeSource
+  readonly warnings?: readonly string[]
+}
+
+interface EventTimeSource {
+  /** `field`: the records brought it; `header`: odf-event-time; `received`: the time of the request. */
+  readonly from: 'field' | 'header' | 'received'
+  /** The field, as it was named. */
+  readonly name?: string
+  /** Records without it, where there are some of both; theirs came from `otherwise`. */
+  readonly missing?: number
+  readonly otherwise?: 'header' | 'received'
+}
+
+const timeNames = ['time', 'ts', 'timestamp', 'received_at', 'tst']
+
+/** `before`: the shape of the dataset as the batch found it. */
+export function toldTimes(controls: IngestControls, body: TypedBody, before: Shape | undefined): ToldTimes {
+  const { rows, undated, shape } = body
+  if (rows === 0) return {}
+  const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
+  if (undated === rows) return { eventTime: { from: otherwise }, ...warnings(controls, shape, before) }
+  const name = controls.eventTime ?? shape.vocabulary.eventTimeColumn
+  return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) } }
+}
+
+function warnings({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): Pick<ToldTimes, 'warnings'> {
+  const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
+  const column = shape.fields.find(({ name }) => timeNames.includes(foldAscii(name)) && isNew(name))?.name
+  if (eventTime !== undefined || column === undefined) return {}
+  const message =
+    `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
+    `make the dataset with eventTime=${column} (and eventTimeUnit, if these are numbers).`
+  return { warnings: [message] }
+}

@@ -1,0 +1,71 @@
+// What the options say of a store in a bucket: read, and held against each other. Part of config.ts, which reads the options
+// and the environment.
+
+import { invalidOption } from './log-options.ts'
+
+/** A bucket, how to reach it and what it can do. */
+export interface BucketConfig {
+  /** As it was named: `s3://bucket/prefix`. */
+  readonly url: string
+  readonly bucket: string
+  /** Begins every key; without slashes at its ends, empty for the whole bucket. */
+  readonly prefix: string
+  readonly endpoint: URL
+  readonly region: string
+  readonly pathStyle: boolean
+  readonly condition: 'aws' | 'gcs'
+  readonly singleWriter: boolean
+  /** Variables by which AWS's own programs find credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+const scheme = 's3://'
+
+export function isBucketUrl(store: string): boolean {
+  return store.startsWith(scheme)
+}
+
+/** Reads option `store`, which is a bucket's URL, and those beside it. Throws NodeError `InvalidParameter`. */
+export function bucketConfig(
+  values: ReadonlyMap<string, unknown>,
+  environment: BucketConfig['environment'],
+): BucketConfig {
+  // parseValue has given each option the type that its row names.
+  const text = (name: string): string | undefined => values.get(name) as string | undefined
+  const url = text('store') ?? ''
+  const [bucket = '', ...rest] = url.slice(scheme.length).replace(/\/$/, '').split('/')
+  // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket) || !rest.every((part) => /^\w[\w.-]*$/.test(part))) {
+    throw invalidOption(
+      `Option 'store' is '${url}'; expected s3://bucket/prefix, of letters, digits, '.', '_' and '-'.`,
+    )
+  }
+  const condition = text('s3-condition') === 'gcs' ? 'gcs' : 'aws'
+  const region =
+    text('s3-region') ??
+    environment['AWS_REGION'] ??
+    environment['AWS_DEFAULT_REGION'] ??
+    (condition === 'gcs' ? 'auto' : 'us-east-1')
+  const given = text('s3-endpoint')
+  const ofRegion = `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  const endpoint = endpointOf(given ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion))
+  return {
+    url,
+    bucket,
+    prefix: rest.join('/'),
+    endpoint,
+    region,
+    // A certificate for *.host does not cover a bucket's name with dots.
+    pathStyle: (values.get('s3-path-style') as boolean | undefined) ?? (given !== undefined || bucket.includes('.')), // boolean by its row
+    condition,
+    singleWriter: values.get('s3-single-writer') === true,
+    environment,
+  }
+}
+
+function endpointOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isAddress = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
+  if (isAddress && url.username === '' && url.hash === '') return url
+  throw invalidOption(`Option 's3-endpoint' is '${text}'; expected https://host or http://host:port.`)
+}
