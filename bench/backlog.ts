@@ -2,18 +2,23 @@
 // as fast as it can, before any node looks at the directory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Layout } from '../src/chain/records.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
+import type { Field } from '../src/model/schema.ts'
 import { openDirectoryStore } from '../src/store/directory/directory-store.ts'
 import { dataPaths } from '../src/store/layout.ts'
-import { type BatchSpec, datasetId, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { type BatchSpec, datasetId, noCuts, schemaOf, start, TestWriter, userFields } from '../test/builder/support.ts'
 
 export interface Backlog {
   readonly alias: string
   readonly blocks: number
   /** Batches of block `number`; one row by default. */
   readonly batches?: (number: number) => readonly BatchSpec[]
+  /** Columns; city and n by default. */
+  readonly fields?: readonly Field[]
+  readonly layout?: Layout
 }
 
 const messagesAtOnce = 200
@@ -25,12 +30,12 @@ export async function buildBacklog(data: string, backlogs: readonly Backlog[]): 
   const store = await openDirectoryStore(paths.store)
   const running = await start(log, store, { options: noCuts })
   let logged = 0
-  for (const { alias, blocks, batches = () => [{ rows: 1 }] } of backlogs) {
+  for (const { alias, blocks, batches = () => [{ rows: 1 }], fields = userFields, layout } of backlogs) {
     const dataset = datasetId(alias)
     const writer = new TestWriter(alias)
-    const messages = [writer.create(dataset, alias)]
+    const messages = [writer.create(dataset, alias, { schema: schemaOf(fields), ...(layout && { layout }) })]
     for (let number = 0; number < blocks; number++) {
-      messages.push(writer.rows(dataset, batches(number)), writer.cut([{ dataset, sequence: 3 + number }]))
+      messages.push(writer.rows(dataset, batches(number), { fields }), writer.cut([{ dataset, sequence: 3 + number }]))
     }
     for (let at = 0; at < messages.length; at += messagesAtOnce) {
       await log.append(0, messages.slice(at, at + messagesAtOnce))

@@ -4,7 +4,7 @@
 // `--bulk-rows=N` takes another number of records.
 
 import { execFileSync } from 'node:child_process'
-import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, rmSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -100,6 +100,8 @@ export function upload(node: BenchNode, path: string, mediaType = ndjson.mediaTy
     const headers = {
       authorization: `Bearer ${node.token}`,
       'content-type': mediaType,
+      // As curl sends a file.
+      'content-length': statSync(path).size,
       prefer: 'wait=60',
     }
     const call = request(`${node.url}/acme/bulk/ingest`, { method: 'POST', headers }, (answer) => {

@@ -54,6 +54,15 @@ export function peakMiB(pid: number): number {
   }
 }
 
+/** Memory of a process; NaN where there is no /proc. */
+export function residentMiB(pid: number): number {
+  try {
+    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20
+  } catch {
+    return Number.NaN
+  }
+}
+
 export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'proofstream-bench-'))
 }

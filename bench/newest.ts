@@ -80,7 +80,8 @@ async function filesRead(node: BenchNode, query: string): Promise<number> {
   return Number(/files-read=(\d+)/.exec(answer.headers.get('query-scan') ?? '')?.[1] ?? hours)
 }
 
-async function medianMs(node: BenchNode, sql: string): Promise<number> {
+/** Of a statement that is computed each time, once it is warm. */
+export async function medianMs(node: BenchNode, sql: string): Promise<number> {
   for (let run = 0; run < warmRuns; run++) await node.query(sql)
   const times: number[] = []
   for (let run = 0; run < runs; run++) times.push(await timeMs(() => node.query(sql)))

@@ -3,9 +3,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { FloodOrder, FloodResult } from './flood.ts'
-import { type BenchNode, canPin, cpuMicros, rawPost, startBenchNode } from './machine.ts'
+import { type BenchNode, canPin, cpuMicros, rawPost, residentMiB, startBenchNode } from './machine.ts'
 import type { Measure } from './measure.ts'
 
 const rowBody = '{"device":"d-17","temp":21.5,"k":12345,"at":"2026-03-01T10:00:00Z"}\n'
@@ -100,15 +99,6 @@ function byCpu({ statuses, cpuSeconds }: Flooded): number {
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0)
-}
-
-/** Memory of a process, in MiB; NaN where there is no /proc. */
-function residentMiB(pid: number): number {
-  try {
-    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20
-  } catch {
-    return Number.NaN
-  }
 }
 
 function watchMemory(pid: number): { stop(): number } {

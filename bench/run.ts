@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest,fleet]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest,sorted,fleet,live,pages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -16,6 +16,7 @@ import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStar
 import { measureKafka } from './kafka.ts'
 import { measureKeys } from './keys.ts'
 import { measureLargeBody } from './large-body.ts'
+import { measureLive } from './live.ts'
 import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
@@ -23,9 +24,11 @@ import { keepsBar, type Measure } from './measure.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
+import { measurePages } from './pages.ts'
 import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
+import { measureSorted } from './sorted.ts'
 import { measureStages } from './stages.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
 import { measureYear } from './year-http.ts'
@@ -59,8 +62,11 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   catalog: measureCatalog,
   features: measureFeatures,
   reuse: measureReuse,
+  pages: measurePages,
   newest: measureNewest,
+  sorted: measureSorted,
   fleet: measureFleet,
+  live: measureLive,
 }
 /** Parts that need more than Node.js, or much time. */
 const furtherParts: typeof parts = { kafka: measureKafka, questdb: measureQuestDb, year: measureYear }

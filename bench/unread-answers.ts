@@ -3,7 +3,7 @@
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { type Socket, connect } from 'node:net'
-import { type BenchNode, startBenchNode } from './machine.ts'
+import { type BenchNode, residentMiB, startBenchNode } from './machine.ts'
 import { type Measure, quantile, timeMs } from './measure.ts'
 
 const callers = 20
@@ -72,14 +72,5 @@ function childrenOf(pid: number): number[] {
       .map(Number)
   } catch {
     return []
-  }
-}
-
-/** Memory of a process; NaN where there is no /proc. */
-function residentMiB(pid: number): number {
-  try {
-    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20
-  } catch {
-    return Number.NaN
   }
 }

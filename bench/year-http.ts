@@ -1,6 +1,5 @@
-// A stream of a row a second that has gone on for long, a block a minute, in packs: made by the builder from a log, packed, swept,
-// then served by a node over HTTP. 20,000 blocks, two weeks, unless `--year-blocks=N` asks for others: a year has 525,600,
-// and takes hours to be made.
+// A year of a row a second, a block a minute, in packs (make-year.ts), served by a node over HTTP; 500,000 blocks unless
+// `--year-blocks=N` asks for others.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,14 +10,14 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { loadConfig } from '../src/config.ts'
 import { packDatasets } from '../src/repair.ts'
 import { dataPaths } from '../src/store/layout.ts'
-import { buildBacklog } from './backlog.ts'
+import { baseMs } from '../test/builder/support.ts'
 import { type BenchNode, cpuMicros, fail, makeDataDir, peakMiB, startBenchNode } from './machine.ts'
+import { makeYear, rowsPerBlock } from './make-year.ts'
 import { compareMs, type Measure, median, timeMs } from './measure.ts'
 
 const blocks = Number(
-  process.argv.find((arg) => arg.startsWith('--year-blocks='))?.slice('--year-blocks='.length) ?? 20_000,
+  process.argv.find((arg) => arg.startsWith('--year-blocks='))?.slice('--year-blocks='.length) ?? 500_000,
 )
-const rowsPerBlock = 60
 const [year, young] = ['acme/year', 'acme/young']
 const runs = 7
 const pinnedRuns = 1
@@ -27,14 +26,7 @@ const quietMs = 5_000
 
 export async function measureYear(): Promise<Measure[]> {
   const data = makeDataDir()
-  const row = (): { rows: number }[] => [{ rows: rowsPerBlock }]
-  const builtMs = await timeMs(() =>
-    buildBacklog(data, [
-      { alias: year, blocks, batches: row },
-      { alias: young, blocks: 10, batches: row },
-    ]),
-  )
-  const looseFiles = filesIn(data)
+  const madeMs = await timeMs(() => makeYear(data, year, blocks))
   const packedMs = await timeMs(() => packDatasets(loadConfig({ data }), { sweep: true }))
   const ready: number[] = []
   for (let i = 0; i < 3; i++) {
@@ -50,10 +42,9 @@ export async function measureYear(): Promise<Measure[]> {
   const files = filesIn(data)
   await node.remove()
   return [
-    { name: 'blocks of 60 rows built from a backlog', value: (blocks / builtMs) * 1000, unit: 'blocks/s' },
-    { name: `packing and sweeping ${named}`, value: packedMs / 1000, unit: 's' },
-    { name: `files ${named}, before packing`, value: looseFiles, unit: 'files' },
-    { name: `files ${named}, packed`, value: files, unit: 'files' },
+    { name: `making ${named.slice(3)}`, value: madeMs / 1000, unit: 's' },
+    { name: `packing and sweeping the last day ${named}`, value: packedMs / 1000, unit: 's' },
+    { name: `files ${named}`, value: files, unit: 'files', bar: { most: 1_500 } },
     { name: `killed to ready ${named}`, value: median(ready), unit: 'ms', bar: { most: 3_000 } },
     ...measures,
     { name: `memory of the catalog ${named}`, value: catalog / 2 ** 20, unit: 'MiB', bar: { most: 64 } },
@@ -94,6 +85,12 @@ const aggregates = (from: string): { readonly exact: string; readonly pinned: st
   pinned: `SELECT city, avg(n / 3.0) AS mean FROM ${from} GROUP BY city ORDER BY city`,
 })
 
+/** By the event time, of which footers tell. */
+function lastHour(from: string): string {
+  const since = new Date(baseMs + (blocks * rowsPerBlock - 3600) * 1000).toISOString()
+  return `SELECT city, count(*) AS rows, max(n) AS newest FROM ${from} WHERE event_time >= '${since}' GROUP BY city ORDER BY city`
+}
+
 async function measureReads(node: BenchNode): Promise<Measure[]> {
   const [ours, theirs] = [aggregates(`"${year}"`), aggregates(`read_parquet('${join(node.data, 'one.parquet')}')`)]
   const firstTail = await timeMs(async () => await (await node.call(`/${year}/tail`)).text())
@@ -101,7 +98,10 @@ async function measureReads(node: BenchNode): Promise<Measure[]> {
   const count = `SELECT count(*) FROM "${year}"`
   const firstCount = await timeMs(() => node.query(count))
   const counted = await p50(() => node.query(count))
-  const first = await timeMs(() => node.query(ours.exact))
+  const hour = lastHour(`"${year}"`)
+  const firstHour = await timeMs(() => node.query(hour))
+  const lastHours = await p50(() => node.query(hour))
+  const firstMs = await timeMs(() => node.query(ours.exact).catch((error: unknown) => console.error(String(error))))
   const mergedMs = await timeMs(() => allMerged(node))
   // The same rows, as DuckDB writes them.
   const exported = join(node.data, 'export.parquet')
@@ -128,7 +128,9 @@ async function measureReads(node: BenchNode): Promise<Measure[]> {
     { name: `tail ${named}`, value: tail, unit: 'ms', bar: { most: 20 } },
     { name: `first count(*) ${named}`, value: firstCount, unit: 'ms' },
     { name: `count(*) ${named}`, value: counted, unit: 'ms', bar: { most: 300 } },
-    { name: `first aggregation ${named}`, value: first, unit: 'ms' },
+    { name: `first last hour ${named}`, value: firstHour, unit: 'ms' },
+    { name: `last hour ${named}`, value: lastHours, unit: 'ms', bar: { most: 80 } },
+    { name: `first aggregation ${named}`, value: firstMs, unit: 'ms' },
     { name: `merged files ${named}, until they are there`, value: mergedMs / 1000, unit: 's' },
     { name: `aggregation ${named}`, value: exact.second, unit: 'ms' },
     { name: `aggregation ${named} / one file`, value: exact.second / exact.first, unit: '×', bar: { most: 1.5 } },
@@ -148,6 +150,7 @@ async function measureCommits(node: BenchNode): Promise<Measure[]> {
     for (let i = 0; i < commits; i++) await commit(alias)
     return (cpuMicros(node.pid) - before) / commits
   }
+  await node.post(young, rowBody, { query: '?create=true', prefer: 'wait=30' })
   for (const alias of [year, young]) await microsOf(alias)
   const costs: { old: number; young: number }[] = []
   for (let i = 0; i < 3; i++) costs.push({ old: await microsOf(year), young: await microsOf(young) })

@@ -6,13 +6,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { blockPage, Objects } from '../src/catalog/objects.ts'
-import { Catalog } from '../src/catalog/catalog.ts'
-import { Outcomes } from '../src/catalog/outcomes.ts'
-import { packLevelMost, spanOf } from '../src/chain/pack-span.ts'
-import { endOfPack, type PackStart } from '../src/chain/pack-summary.ts'
-import { packCodec } from '../src/chain/records.ts'
 import { loadDataset } from '../src/builder/load-dataset.ts'
+import { Catalog } from '../src/catalog/catalog.ts'
+import { blockPage, Objects } from '../src/catalog/objects.ts'
+import { Outcomes } from '../src/catalog/outcomes.ts'
 import { sha3Hash } from '../src/ids/identifiers.ts'
 import { must } from '../src/lib/assert.ts'
 import { utf8 } from '../src/lib/bytes.ts'
@@ -20,82 +17,17 @@ import { silentLogger } from '../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../src/log/announcements.ts'
 import { NodeError } from '../src/model/errors.ts'
 import { isThere, openStore } from '../src/open-storage.ts'
-import {
-  commitKey,
-  commitsPrefix,
-  dataKey,
-  headKey,
-  logsPrefix,
-  packableOf,
-  packFileKey,
-  packKey,
-} from '../src/store/layout.ts'
-import type { ObjectStore } from '../src/store/object-store.ts'
-import { listPacks, PackReader } from '../src/store/packs.ts'
 import { followHead, readHead } from '../src/store/heads.ts'
-import { putCommit, putLog } from '../src/store/records.ts'
+import { commitKey, commitsPrefix, dataPaths, logsPrefix } from '../src/store/layout.ts'
+import { putCommit } from '../src/store/records.ts'
 import { markSwept, sweepChain } from '../src/store/sweep.ts'
-import { packChain, packFile } from '../src/store/write-pack.ts'
-import { openMemoryStore } from '../test/adapters/memory-store.ts'
-import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
+import { packChain } from '../src/store/write-pack.ts'
+import { chainObjects } from '../test/helpers/long-chain.ts'
+import { makeYear, yearDataset } from './make-year.ts'
 
 const [dir = '', count = '500000'] = process.argv.slice(2)
 const blocks = Number(count)
-const creationBlocks = 3
-const dataset = `did:odf:fed01${'1'.repeat(64)}`
-const blockEveryMs = 60_000
-/** Of the last day nothing is packed when the store is made. */
-const blocksLoose = 24 * 60
-
-/** Packs are made at once as those that repacking leads to: a pack is the same whoever makes it, and from what. */
-async function makeYear(store: ObjectStore): Promise<void> {
-  let start: PackStart = { sequence: 0, offset: 0 }
-  let range = nextRange(0)
-  let held = openMemoryStore()
-  let waiting: { key: string; bytes: Uint8Array }[] = []
-  let head = ''
-  let number = 0
-  let sequence = 0
-  for (const object of chainObjects({ dataset, blocks, atMs: (block) => (block + 1) * blockEveryMs })) {
-    const asked = packableOf(object.key)
-    waiting.push(object)
-    await held.put(object.key, object.bytes)
-    if (asked?.kind === 'blocks') head = asked.hash
-    if (asked?.kind === 'checkpoints') {
-      const bytes = utf8(`slice ${number++}`)
-      const slice = { key: dataKey(dataset, sha3Hash(bytes)), bytes }
-      waiting.push(slice)
-      await held.put(slice.key, bytes)
-    }
-    if (asked?.kind === 'commits') sequence = Math.max(asked.sequence + 1, creationBlocks)
-    // The creation yields its commit before its blocks.
-    if (range === undefined || asked?.kind !== 'commits' || sequence < (range.number + 1) * spanOf(range.level))
-      continue
-    const file = packFile(held, { id: dataset, ...range }, start)
-    await store.putStream(file.chunks(), () => packFileKey(dataset, file.record().hash))
-    await store.put(packKey(dataset, range.level, range.number), packCodec.encode(file.record()))
-    const pack = must((await listPacks(store, dataset)).at(-1), 'the pack that was put')
-    start = endOfPack(await new PackReader(store).summary(pack))
-    console.error(`pack ${range.level}/${range.number}: ${(file.record().sizeBytes / 2 ** 20).toFixed(1)} MiB`)
-    range = nextRange(pack.to)
-    held = openMemoryStore()
-    waiting = []
-  }
-  const name = nameObject(dataset, 'acme/year')
-  for (const { key, bytes } of [...waiting, name]) await store.put(key, bytes)
-  await store.replace(headKey(dataset), utf8(head))
-  await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
-}
-
-/** The largest pack that begins at `from` and is full at the end. */
-function nextRange(from: number): { readonly level: number; readonly number: number } | undefined {
-  for (let level = packLevelMost; level >= 0; level--) {
-    const span = spanOf(level)
-    if (from % span === 0 && from + span <= blocks + creationBlocks - blocksLoose) return { level, number: from / span }
-  }
-  return undefined
-}
-
+const dataset = yearDataset
 interface Measured {
   readonly what: string
   readonly ms: number
@@ -114,14 +46,13 @@ async function measured<T>(what: string, work: () => Promise<T>): Promise<T> {
   return result
 }
 
-if (!(await isThere(join(dir, logsPrefix)))) {
-  const store = await openStore(dir, 'write')
-  await measured(`make ${blocks} blocks`, () => makeYear(store))
-  await store.close()
+const paths = dataPaths(dir)
+if (!(await isThere(join(paths.store, logsPrefix)))) {
+  await measured(`make ${blocks} blocks`, () => makeYear(dir, 'acme/year', blocks))
 }
-const store = await openStore(dir, 'write')
+const store = await openStore(paths.store, 'write')
 const files = (): number =>
-  readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length
+  readdirSync(paths.store, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length
 await measured('pack what is full of the last day', async () => {
   const head = must(await readHead(store, dataset), 'a head')
   console.log(`files with a day of loose copies: ${files()}`)
@@ -130,7 +61,7 @@ await measured('pack what is full of the last day', async () => {
 await markSwept(store)
 await measured('sweep it', () => sweepChain(store, dataset, { beforeMs: Number.POSITIVE_INFINITY }))
 console.log(
-  `files: ${files()}, of which ${readdirSync(join(dir, commitsPrefix(dataset))).length} commits are in no pack`,
+  `files: ${files()}, of which ${readdirSync(join(paths.store, commitsPrefix(dataset))).length} commits are in no pack`,
 )
 const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
 const delay = monitorEventLoopDelay({ resolution: 1 })
