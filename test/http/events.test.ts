@@ -1,5 +1,4 @@
-// Blocks as server-sent events: each block once and in order, whatever cuts the stream; rows as SQL gives them; what ends
-// a stream; and a tail that waits for its head to move.
+// Blocks as server-sent events: each once and in order, whatever cuts the stream; what ends one; a tail that waits.
 
 import { execFile } from 'node:child_process'
 import { connect } from 'node:net'

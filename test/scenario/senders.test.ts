@@ -211,12 +211,12 @@ describe('dedupe', () => {
     const body = (id: unknown, n: number): string => JSON.stringify({ t: time, id: { up: id }, n })
     const query = 'flatten=true&dedupe=/id/up'
     for (const [id, key] of [
-      ['a-1', 'a-1'],
+      ['a-1', /^a-1$/],
       ['a b', /^f1220/],
       ['ü'.repeat(300), /^f1220/],
     ] as const) {
       const first = await send(body(id, 3), query)
-      expect(first.at('idempotencyKey')).toEqual(typeof key === 'string' ? key : expect.stringMatching(key))
+      expect(first.at('idempotencyKey')).toMatch(key)
       expect((await send(body(id, 3), query)).headers['idempotent-replayed']).toBe('true')
       expect((await send(body(id, 4), query)).refusal).toBe('409 IdempotencyKeyReused')
     }

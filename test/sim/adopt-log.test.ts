@@ -31,7 +31,7 @@ const faults = { refused: 0.02, lostBefore: 0.02, lostAfter: 0.05, twice: 0.1 }
 async function adoptAtLast(world: World, volume: Volume, logs: { old: Broker; next: Broker }): Promise<number> {
   for (let kills = 0; ; kills++) {
     const process = new Process(world, `adopt#${kills}`)
-    if (kills < 3 && world.chance(0.7)) world.schedule(world.random.next() * 12_000, () => process.kill())
+    if (kills < 3 && world.chance(0.7)) world.schedule(world.random.next() * 2_000, () => process.kill())
     const answer = await process
       .call(async () => {
         const store = await openDirectoryStore(storeFolder, volume.forProcess(process))

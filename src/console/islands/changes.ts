@@ -54,7 +54,6 @@ function reloaded(section: HTMLElement, answer: Written): void {
   else refuse(section, problemText(answer))
 }
 
-
 function refuse(within: ParentNode, text: string): void {
   const place = within.querySelector('#refused')
   if (place !== null) place.textContent = text
