@@ -355,7 +355,9 @@ export class ClockWatch {
   hasJumped(): boolean {
     const atMs = this.#clock.monotonicMs()
     const leadMs = this.#clock.nowMs() - atMs
-    if (Math.abs(leadMs - this.#trustedMs) <= jumpMs) {
+    // One that stands on the border does not come and go.
+    const isAway = this.#candidate !== undefined
+    if (Math.abs(leadMs - this.#trustedMs) <= (isAway ? jumpMs / 2 : jumpMs)) {
       this.#candidate = undefined
       return false
     }

@@ -23,6 +23,7 @@ import {
   readName,
   releaseName,
   renameTo,
+  settleDeletion,
 } from '../store/names.ts'
 import { loadBlock, loadCheckpoint } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -104,7 +105,8 @@ export class NameIndex {
     const { log, partition, next } = record
     const freedAt = { log, partition, position: next - 1 }
     const known = await this.reread(id)
-    if (known === undefined) return
+    // Its name is free already, maybe by a builder that has not made that durable.
+    if (known === undefined) return settleDeletion(this.#store, id)
     // A rename that was committed, and whose committer stopped before the old name said so, is finished first.
     const { alias, changed } = known
     await leaveName(this.#store, known, changed === sequence ? freedAt : undefined)

@@ -251,6 +251,14 @@ export async function readDeletion(store: ObjectStore, id: DatasetId): Promise<D
   return record?.state === 'deleted' ? record : undefined
 }
 
+/** Makes durable what another may have noted of the deletion of dataset `id` just now. Throws DecodeError. */
+export async function settleDeletion(store: ObjectStore, id: DatasetId): Promise<void> {
+  const deletion = await readDeletion(store, id)
+  if (deletion === undefined) return
+  await store.makeDurable(deletionsOf(id))
+  await settled(store, deletion.name.alias)
+}
+
 async function lastDeletion(store: ObjectStore, id: DatasetId): Promise<DeletionRecord | undefined> {
   const sequence = (await listNumbers(store, deletionsOf(id))).at(-1)
   return sequence === undefined ? undefined : readRecord(store, deletionKey(id, sequence), deletionCodec)

@@ -359,6 +359,18 @@ describe('a wall clock', () => {
     expect(watch.hasJumped()).toBe(false)
   })
 
+  test('that stands on the border is mistrusted no longer than any other', () => {
+    const { clock, pass, jump } = handClock()
+    const watch = new ClockWatch(clock)
+    jump(10 * minuteMs)
+    let turn = 0
+    const passUneven = (ms: number): void => {
+      pass(ms)
+      jump(turn++ % 2 === 0 ? 1 : -1)
+    }
+    expect(mistrustedMs(watch, passUneven, 5 * minuteMs)).toBeLessThan(70_000)
+  })
+
   test('is not steady while nobody looks', () => {
     const { clock, pass, jump } = handClock()
     const watch = new ClockWatch(clock)

@@ -39,12 +39,6 @@ export class Faults {
     this.#parts = parts
   }
 
-  /** Processes that ended without being asked. */
-  get deaths(): number {
-    const { kill, power, error } = this.counts
-    return 1 + kill + error + power * 5
-  }
-
   stop(): void {
     this.#isOver = true
   }

@@ -82,6 +82,11 @@ export class Fleet {
     return this.#slots.flatMap(({ process }) => (process.isAlive ? [process] : []))
   }
 
+  /** Processes there have been; each may have ended without being asked. */
+  get starts(): number {
+    return this.#slots.reduce((sum, slot) => sum + slot.starts, 0)
+  }
+
   /** Lets every process run, all of them up; some begin anew. */
   async heal(): Promise<void> {
     this.#isCalm = true

@@ -135,7 +135,7 @@ export async function runSeed(
         name: 'temporary files',
         before: 0,
         after: volume.paths(`${storeFolder}/.tmp`).length,
-        mayGrow: faults.deaths * 16,
+        mayGrow: fleet.starts * 16,
       },
     ],
   }
@@ -243,21 +243,26 @@ async function clocksTrusted(fleet: Fleet): Promise<void> {
 
 const idOf = (answer: Answer): string[] => (answer.kind === 'ok' ? [answer.receiptId] : [])
 
-/** Receipts from before the faults tell the truth after them: committed, or rejected where that can be. */
+/** Receipts of all attempts tell the truth after the faults: committed, or rejected where that can be. */
 export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]): Promise<void> {
   const node = fleet.pick(({ gateway }) => gateway !== undefined)
   if (node === undefined) return
   for (const { id, attempts } of seen.batches) {
-    const answer = attempts.find((one) => one.answer.kind === 'ok')?.answer
-    if (answer?.kind !== 'ok') continue
-    const said = await node.process
-      .call(() => must(node.gateway, 'a gateway').receipt(answer.receiptId))
-      .then(
-        ({ receipt }) => receipt.status,
-        (error: unknown) => String(error),
-      )
-    if (said === 'rejected' && seen.rejectable.has(id)) seen.rejected.push(id)
-    else if (said !== 'committed') problems.push(`the receipt of ${id} says ${said}`)
+    const all = new Set<string>()
+    for (const { answer } of attempts) {
+      if (answer.kind !== 'ok') continue
+      const said = await node.process
+        .call(() => must(node.gateway, 'a gateway').receipt(answer.receiptId))
+        .then(
+          ({ receipt }) => receipt.status,
+          (error: unknown) => String(error),
+        )
+      all.add(said)
+      const isTrue = said === 'committed' || (said === 'rejected' && seen.rejectable.has(id))
+      if (!isTrue) problems.push(`the receipt of ${id} says ${said}`)
+    }
+    // What was rejected and then sent again may be in the chain by that.
+    if (all.has('rejected') && all.size === 1) seen.rejected.push(id)
   }
 }
 

@@ -182,3 +182,18 @@ test('what is found of a name is durable before anything goes on from it', async
     expect([...durable]).toEqual([i < 2 ? 'names/acme' : 'aliases/acme/temps'])
   }
 })
+
+test('a builder that finds a name freed makes that durable before it goes on', async () => {
+  const store = openMemoryStore()
+  const times = { at: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z' }
+  await names.putName(store, record)
+  await names.deleteName(store, { id, alias: record.alias, sequence: 5 }, times, {
+    log: 'log-1',
+    partition: 0,
+    position: 1,
+  })
+  const durable: string[] = []
+  const watched: ObjectStore = { ...store, makeDurable: async (prefix) => void durable.push(prefix) }
+  await names.settleDeletion(watched, id)
+  expect(durable).toEqual([`deletions/${id.slice(id.lastIndexOf(':') + 1)}`, 'aliases/acme/temps'])
+})
