@@ -118,6 +118,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'delete /tokens/{id}',
     'delete /{account}/{dataset}',
     'get /ingest',
+    'get /presets',
     'get /receipts/{id}',
     'get /tokens',
     'patch /{account}/{dataset}',
