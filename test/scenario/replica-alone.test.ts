@@ -117,6 +117,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'delete /datasets/{id}',
     'delete /tokens/{id}',
     'delete /{account}/{dataset}',
+    'get /datasets/deleted',
     'get /ingest',
     'get /presets',
     'get /receipts/{id}',
