@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { repository } from '../helpers/sources.ts'
 import { liveNode } from '../helpers/live-node.ts'
-import { runCommand, serveNode } from '../helpers/run-node.ts'
+import { runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-replicas-page-'))
-afterAll(() => rm(folder, { recursive: true, force: true }))
+let replica: ServedNode | undefined
+afterAll(async () => {
+  await replica?.end('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
 const page = await readFile(join(repository, 'docs/replicas.md'), 'utf8')
 const live = await liveNode()
 
@@ -23,13 +27,14 @@ test('a replica follows and serves, and has no evidence against an honest node',
   const at = flags.indexOf('--data')
   const data = join(folder, flags[at + 1] ?? '')
   expect([command, at > 0]).toEqual(['serve', true])
-  const replica = await serveNode(data, flags.toSpliced(at, 2))
+  const served = await serveNode(data, flags.toSpliced(at, 2))
+  replica = served
   const rows = async (): Promise<unknown> => {
-    const answer = await fetch(`${replica.url}/query?query=select+city+from+acme.weather+order+by+city`)
+    const answer = await fetch(`${served.url}/query?query=select+city+from+acme.weather+order+by+city`)
     return ((await answer.json()) as { output?: { data?: unknown } }).output?.data
   }
   await expect.poll(rows, { timeout: 30_000 }).toEqual([['Bergen'], ['Oslo']])
-  await replica.end('SIGTERM')
+  await served.end('SIGTERM')
   const { code, stdout } = await runCommand(words(evidence), { cwd: folder })
   expect([code, stdout]).toEqual([0, expect.not.stringContaining('fork')])
 })
