@@ -1,6 +1,6 @@
-// A message becomes a batch of its own, taken by the gateway as a post is, so that one that is refused refuses no other;
-// batches that come together share a message of the log (gateway/publish.ts). What can never be stored goes into the
-// quarantine of its account; what cannot be stored now is tried again, while the broker waits.
+// A message becomes rows as the body of a post does: with others of its route in one batch, or, where it has a key of its
+// own, is more than a line, or was in a batch that was refused, in a batch of its own. What can never be stored goes into
+// the quarantine of its account; what cannot be stored now is tried again, while the broker waits.
 
 import { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -16,6 +16,7 @@ import { type ErrorKind, isRetryable } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { isLine, JoinedBatches } from './joined-batches.ts'
 import { quarantineControls, quarantineOf, quarantineRow, quarantineSchema } from './quarantine.ts'
 import type { Route } from './route.ts'
 import { withTopic } from './topic-column.ts'
@@ -38,11 +39,13 @@ const passing: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['StorageFull', 'Sche
 export class Intake {
   readonly #deps: IntakeDeps
   readonly #route: Route
+  readonly #joined: JoinedBatches
   #fault: string | undefined
 
   constructor(deps: IntakeDeps, route: Route) {
     this.#deps = deps
     this.#route = route
+    this.#joined = new JoinedBatches((lines) => this.#ingest(route.alias, lines, route.lineControls))
   }
 
   /** Why messages are not stored now, or undefined. */
@@ -93,33 +96,37 @@ export class Intake {
       })
     }
     const { alias, controls, topicColumn } = this.#route
+    const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
+    if (controls.dedupe === undefined && controls.records === undefined && isLine(body)) {
+      try {
+        return await this.#joined.add(body)
+      } catch (error) {
+        if (isPassing(error)) throw error
+        // It may have been another's fault.
+      }
+    }
+    // Devices may send the same reading at the same time: the topic tells them apart.
+    const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
+    await this.#ingest(alias, body, { ...controls, ...key })
+  }
+
+  async #quarantine(message: Publish, refusal: NodeError, receivedMs: number): Promise<void> {
+    const { gateway, limits } = this.#deps
+    const alias = quarantineOf(this.#route.alias)
+    if ((await this.#chainOf(alias)) === undefined) {
+      await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })
+    }
+    const row = quarantineRow(message, { route: this.#route, refusal, receivedMs, recordBytes: limits.recordBytes })
+    await this.#ingest(alias, utf8(JSON.stringify(row)), quarantineControls)
+  }
+
+  async #ingest(alias: Alias, body: Uint8Array, controls: Route['controls']): Promise<void> {
     const chain = await this.#chainOf(alias)
     if (chain === undefined && !controls.create) {
       throw new NodeError('DatasetNotFound', `There is no dataset '${alias.text}'.`, {
         hint: 'Make it, or say create=true in the route.',
       })
     }
-    // Devices may send the same reading at the same time: the topic tells them apart.
-    const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
-    const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
-    await this.#ingest(alias, chain, body, { ...controls, ...key })
-  }
-
-  async #quarantine(message: Publish, refusal: NodeError, receivedMs: number): Promise<void> {
-    const { gateway, limits } = this.#deps
-    const alias = quarantineOf(this.#route.alias)
-    let chain = await this.#chainOf(alias)
-    chain ??= (await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })).chain
-    const row = quarantineRow(message, { route: this.#route, refusal, receivedMs, recordBytes: limits.recordBytes })
-    await this.#ingest(alias, chain, utf8(JSON.stringify(row)), quarantineControls)
-  }
-
-  async #ingest(
-    alias: Alias,
-    chain: DatasetChain | undefined,
-    body: Uint8Array,
-    controls: Route['controls'],
-  ): Promise<void> {
     const { gateway, metrics } = this.#deps
     const given = { ...controls, contentLength: body.length }
     const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: streamOf(body) })

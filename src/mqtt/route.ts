@@ -12,7 +12,10 @@ export interface Route {
   readonly filter: string
   readonly alias: Alias
   readonly clientId: string
+  /** Of one message. */
   readonly controls: IngestControls
+  /** Of several, each a line. */
+  readonly lineControls: IngestControls
   /** Column for the topic. */
   readonly topicColumn: string | undefined
 }
@@ -22,6 +25,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   const { topic: topicColumn, ...parameters } = query
   // Nobody waits for the block: a message is acknowledged when it is in the log.
   const controls = readControls({ 'content-type': 'application/json', prefer: 'respond-async' }, parameters)
+  const lineControls = { ...controls, contentType: 'application/x-ndjson' }
   const [ignored] = controls.ignoredParameters
   const useless = ignored ?? (controls.dryRun ? 'dryRun' : undefined)
   if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)
@@ -31,7 +35,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   }
   const hash = sha256Hex(utf8(JSON.stringify([filter, alias.folded])))
   // Up to 23 letters and digits are what every broker takes (MQTT 3.1.1 §3.1.3.1).
-  return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controls, topicColumn }
+  return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controls, lineControls, topicColumn }
 }
 
 function refused(filter: string, reason: string): NodeError {

@@ -32,9 +32,6 @@ export class Mosquitto {
       'allow_anonymous true',
       'persistence true',
       `persistence_location ${directory}/`,
-      'autosave_on_changes true',
-      // Every change is on disk before long: what it has acknowledged survives SIGKILL.
-      'autosave_interval 1',
       'max_queued_messages 0',
       'log_dest none',
       ...(process.getuid?.() === 0 ? ['user root'] : []),
