@@ -51,7 +51,7 @@ const wrongVersion: readonly number[] = [1, 0x84]
 
 export interface SubscriptionDeps {
   readonly options: MqttOptions
-  readonly intake: Intake
+  readonly intake: Pick<Intake, 'take' | 'fault'>
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: { readonly mqttInFlight: number; readonly mqttMessageBytes: number }
@@ -169,7 +169,10 @@ export class Subscription {
       const stop = new Promise<Error>((resolve) => {
         this.#stop.signal.addEventListener('abort', () => resolve(new Error('the node stops')), { once: true })
       })
-      return (await Promise.race([wire.closed, stop])).message
+      const { message } = await Promise.race([wire.closed, stop])
+      // On a connection that has ended nothing is acknowledged; one that the node ends has its last acknowledgements yet.
+      if (!this.#stop.signal.aborted) this.#window.disconnected()
+      return message
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
     } finally {
@@ -298,8 +301,10 @@ export class Subscription {
   }
 
   #acknowledge(): void {
+    const wire = this.#wire
+    if (wire === undefined || !wire.isOpen) return
     const ids = this.#window.takeAcknowledged()
-    if (ids.length > 0) this.#wire?.write(acknowledgements(ids))
+    if (ids.length > 0) wire.write(acknowledgements(ids))
   }
 
   /** What is under way becomes durable and is acknowledged, as far as the time allows. */

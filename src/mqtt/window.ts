@@ -47,9 +47,14 @@ export class Window {
     return this.#unacknowledged.size
   }
 
+  /** The connection has ended: no PUBACK goes out on it any more. */
+  disconnected(): void {
+    this.#order = []
+  }
+
   /** Another connection begins. Where the broker has kept the session, packet ids go on to mean what they meant. */
   reopen(isSessionKept: boolean): void {
-    this.#order = []
+    this.disconnected()
     if (!isSessionKept) this.#unacknowledged = new Map()
   }
 

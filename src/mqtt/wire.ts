@@ -50,6 +50,11 @@ export class Wire {
     return this.#bytes
   }
 
+  /** False once nothing that is written reaches the broker. */
+  get isOpen(): boolean {
+    return this.#socket.writable
+  }
+
   /** Reads what is there, as long as the connection is not held. */
   pump(): void {
     const { onPacket, isHeld } = this.#events

@@ -34,7 +34,9 @@ export class MqttDevice {
       device.#onConnack = resolve
       socket.once('error', reject)
       socket.once('close', () => reject(new Error('the broker closed the connection of a device')))
-      socket.write(generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, clean: true, keepalive: 0 }))
+      socket.write(
+        generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, clean: true, keepalive: 0 }),
+      )
     })
     return device
   }
@@ -44,8 +46,18 @@ export class MqttDevice {
     if (this.#waiting.size >= inFlightMost) await new Promise<void>((resolve) => this.#room.push(resolve))
     const id = this.#nextId
     this.#nextId = (id % 65_535) + 1
-    const packet: IPublishPacket = { cmd: 'publish', qos: 1, dup: false, retain: false, topic, payload, messageId: id, ...more }
-    const isTaken = packet.qos === 0 ? Promise.resolve() : new Promise<void>((resolve) => this.#waiting.set(id, resolve))
+    const packet: IPublishPacket = {
+      cmd: 'publish',
+      qos: 1,
+      dup: false,
+      retain: false,
+      topic,
+      payload,
+      messageId: id,
+      ...more,
+    }
+    const isTaken =
+      packet.qos === 0 ? Promise.resolve() : new Promise<void>((resolve) => this.#waiting.set(id, resolve))
     this.#socket.write(generate(packet))
     await isTaken
   }
