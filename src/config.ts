@@ -1,5 +1,4 @@
-// The options table of the node: flags, environment, config file, defaults, help and docs come from it.
-// The only reader of process.env.
+// The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
 import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
@@ -186,7 +185,6 @@ export interface Config {
   readonly bucket: BucketConfig | undefined
   /** The node whose datasets are copied into the store. */
   readonly follow: FollowOptions | undefined
-  /** The MQTT broker whose messages are taken. */
   readonly mqtt: MqttOptions | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]

@@ -63,7 +63,8 @@ const schemes: Readonly<Record<string, { readonly port: number; readonly isTls: 
 export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions | undefined {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
-  const routes = values.get('mqtt-route') as readonly string[] | undefined
+  const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
+  const routes = list('mqtt-route')
   const address = text('mqtt')
   if (address === undefined) {
     const lonely = mqttRows.find(({ name }) => values.get(name) !== undefined)
@@ -73,7 +74,7 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
   if (routes === undefined || routes.length === 0) {
     throw invalidOption("Option 'mqtt' needs routes: --mqtt-route 'sensors/+/up=account/dataset'.")
   }
-  if (!(values.get('roles') as readonly string[] | undefined)?.includes('gateway')) {
+  if (list('roles')?.includes('gateway') !== true) {
     throw invalidOption("Option 'mqtt' is for gateways; the roles of this process have none.")
   }
   const { host, port, isTls } = brokerOf(address)

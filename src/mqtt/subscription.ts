@@ -7,6 +7,7 @@ import { assert } from '../lib/assert.ts'
 import { type Clock, nextTurn } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { MqttOptions } from '../mqtt-options.ts'
+import { BrokerFault } from './broker-fault.ts'
 import type { Intake } from './intake.ts'
 import {
   acknowledgements,
@@ -150,7 +151,7 @@ export class Subscription {
     void clock.sleep(greetWithinMs, stopped).then(() => {
       if (this.#state === 'receiving' || stopped.aborted) return
       late.abort()
-      wire?.end(new Error('the broker does not answer'))
+      wire?.end(new BrokerFault('the broker does not answer'))
     })
     try {
       const socket = await openSocket(options, AbortSignal.any([this.#stop.signal, late.signal]))
@@ -167,7 +168,7 @@ export class Subscription {
       wire.write(this.#connectPacket())
       void this.#beat(wire, stopped)
       const stop = new Promise<Error>((resolve) => {
-        this.#stop.signal.addEventListener('abort', () => resolve(new Error('the node stops')), { once: true })
+        this.#stop.signal.addEventListener('abort', () => resolve(new BrokerFault('the node stops')), { once: true })
       })
       const { message } = await Promise.race([wire.closed, stop])
       // On a connection that has ended nothing is acknowledged; one that the node ends has its last acknowledgements yet.
@@ -203,7 +204,7 @@ export class Subscription {
       const nowMs = clock.monotonicMs()
       if (wire.receivedBytes > bytes || this.#window.isFull) heardMs = nowMs
       bytes = wire.receivedBytes
-      if (nowMs - heardMs > silentMostMs) wire.end(new Error('the broker is silent'))
+      if (nowMs - heardMs > silentMostMs) wire.end(new BrokerFault('the broker is silent'))
       if (nowMs - pingedMs < (keepAliveSeconds * 1000) / 2) continue
       pingedMs = nowMs
       wire.write(pingPacket)
@@ -230,19 +231,19 @@ export class Subscription {
       case 'pingresp':
         return
       case 'disconnect':
-        throw new Error(`the broker ends the connection: ${reasonText(packet.reasonCode)}`)
+        throw new BrokerFault(`the broker ends the connection: ${reasonText(packet.reasonCode)}`)
       default:
     }
-    throw new Error(`the broker sent ${packet.cmd.toUpperCase()} where it may not`)
+    throw new BrokerFault(`the broker sent ${packet.cmd.toUpperCase()} where it may not`)
   }
 
   #welcomed(packet: Extract<Packet, { cmd: 'connack' }>): void {
-    if (this.#state !== 'greeting') throw new Error('the broker sent CONNACK twice')
+    if (this.#state !== 'greeting') throw new BrokerFault('the broker sent CONNACK twice')
     const code =
       (this.#version === 5 ? packet.reasonCode : packet.returnCode) ?? packet.returnCode ?? packet.reasonCode ?? 0
     if (code !== 0) {
       if (this.#version === 5 && wrongVersion.includes(code)) this.#version = 4
-      throw new Error(`the broker refuses the connection: ${reasonText(code)}`)
+      throw new BrokerFault(`the broker refuses the connection: ${reasonText(code)}`)
     }
     this.#window.reopen(packet.sessionPresent)
     this.#go('subscribing')
@@ -252,10 +253,10 @@ export class Subscription {
   }
 
   #subscribed(granted: readonly unknown[]): void {
-    if (this.#state !== 'subscribing') throw new Error('the broker sent SUBACK where it may not')
+    if (this.#state !== 'subscribing') throw new BrokerFault('the broker sent SUBACK where it may not')
     const [qos] = granted
-    if (qos === 0) throw new Error('the broker grants QoS 0 alone, with which messages are lost')
-    if (qos !== 1) throw new Error(`the broker refuses the subscription: ${reasonText(qos)}`)
+    if (qos === 0) throw new BrokerFault('the broker grants QoS 0 alone, with which messages are lost')
+    if (qos !== 1) throw new BrokerFault(`the broker refuses the subscription: ${reasonText(qos)}`)
     this.#hasSubscribed = true
     this.#receiving()
   }
@@ -312,7 +313,7 @@ export class Subscription {
     const { clock } = this.#deps
     const endMs = clock.monotonicMs() + closeWithinMs
     while (this.#window.storing > 0 && clock.monotonicMs() < endMs) await clock.sleep(finishLookMs)
-    this.#giveUp.abort(new Error('the node stops'))
+    this.#giveUp.abort(new BrokerFault('the node stops'))
     this.#acknowledge()
     await this.#wire?.close(disconnectPacket)
   }

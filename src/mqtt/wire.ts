@@ -6,6 +6,7 @@ import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Packet } from 'mqtt-packet'
 import type { MqttOptions } from '../mqtt-options.ts'
+import { BrokerFault } from './broker-fault.ts'
 import { Frames } from './frames.ts'
 import { PacketReader, type ProtocolVersion } from './packets.ts'
 
@@ -36,7 +37,7 @@ export class Wire {
     let fault: Error | undefined
     this.closed = new Promise((resolve) => {
       socket.on('error', (error) => (fault ??= error))
-      socket.on('close', () => resolve(fault ?? new Error('the broker closed the connection')))
+      socket.on('close', () => resolve(fault ?? new BrokerFault('the broker closed the connection')))
     })
     socket.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length
@@ -70,14 +71,14 @@ export class Wire {
       }
       this.#socket.resume()
     } catch (error) {
-      this.end(error instanceof Error ? error : new Error(String(error)))
+      this.end(error instanceof Error ? error : new BrokerFault(String(error)))
     }
   }
 
   write(bytes: Buffer): void {
     if (this.#socket.destroyed) return
     this.#socket.write(bytes)
-    if (this.#socket.writableLength > unsentMost) this.end(new Error('the broker takes no acknowledgements'))
+    if (this.#socket.writableLength > unsentMost) this.end(new BrokerFault('the broker takes no acknowledgements'))
   }
 
   /** Ends the connection at once; `closed` gives the reason. */
@@ -113,7 +114,7 @@ export async function openSocket({ host, port, tls }: MqttOptions, signal: Abort
             ...(cert === undefined || key === undefined ? {} : { cert, key }),
           })
     const onAbort = (): void => {
-      socket.destroy(new Error('no connection in time'))
+      socket.destroy(new BrokerFault('no connection in time'))
     }
     const settled = (): void => {
       signal.removeEventListener('abort', onAbort)

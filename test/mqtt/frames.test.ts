@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { generate, type IPublishPacket } from 'mqtt-packet'
 import { expect, test } from 'vitest'
+import { DecodeError } from '../../src/model/errors.ts'
 import { Frames } from '../../src/mqtt/frames.ts'
 import { PacketReader } from '../../src/mqtt/packets.ts'
 
@@ -72,13 +73,18 @@ test('the reader says what is malformed, and reads on', () => {
   expect(() => reader.read(Buffer.of(0x32, 2, 0, 9))).toThrow('MQTT packet')
   // QoS 3.
   expect(() => new PacketReader(4).read(Buffer.of(0x36, 4, 0, 1, 0x61, 0))).toThrow('QoS')
+  const faultOf = (bytes: Uint8Array): unknown => {
+    try {
+      new PacketReader(5).read(Buffer.from(bytes))
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 2, maxLength: 40 }), (bytes) => {
-      try {
-        new PacketReader(5).read(Buffer.from(bytes))
-      } catch (error) {
-        expect(error).toMatchObject({ name: 'DecodeError' })
-      }
+      const fault = faultOf(bytes)
+      expect(fault === undefined || fault instanceof DecodeError).toBe(true)
     }),
   )
 })

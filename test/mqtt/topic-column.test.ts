@@ -26,14 +26,14 @@ test('tokens stay as they came', () => {
 })
 
 test('what is no JSON stays none', () => {
-  for (const text of ['', '{', '"{', '}{', '[{', '{"a":"', 'null', '[1,{"a"}]', '{"a":1}}']) {
-    const result = added(text)
-    expect(() => JSON.parse(result) as unknown, text).toSatisfy((parse: () => unknown) => {
-      try {
-        return parse() === null
-      } catch {
-        return true
-      }
-    })
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text)
+      return true
+    } catch {
+      return false
+    }
   }
+  const bodies = ['', '{', '"{', '}{', '[{', '{"a":"', '[1,{"a"}]', '{"a":1}}']
+  expect(bodies.filter((text) => isJson(added(text)))).toEqual([])
 })
