@@ -8,7 +8,7 @@ import type { Measure } from './measure.ts'
 
 const devicesAtOnce = 100
 /** Of each device: compiled by the first, measured with the second. */
-const rounds = [200, 1_000]
+const rounds = [100, 400]
 
 export async function measureMqtt(): Promise<Measure[]> {
   if (!hasMosquitto) fail('the MQTT bench', 'it needs mosquitto (apt-get install mosquitto)')
