@@ -18,7 +18,7 @@ export async function measureMqtt(): Promise<Measure[]> {
     { name: 'mqtt: messages of 100 devices', value: plain.perSecond, unit: 'messages/s', bar: { least: 10_000 } },
     { name: 'mqtt: CPU of a message', value: plain.micros, unit: 'µs', bar: { most: 100 } },
     { name: 'mqtt: messages with dedupe=body', value: keyed.perSecond, unit: 'messages/s' },
-    { name: 'mqtt: CPU of one of those', value: keyed.micros, unit: 'µs', bar: { most: 100 } },
+    { name: 'mqtt: CPU of one of those', value: keyed.micros, unit: 'µs' },
   ]
 }
 

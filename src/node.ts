@@ -227,7 +227,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   if (gateway !== undefined && config.mqtt !== undefined) {
-    const mqtt = openMqtt(parts, { gateway, options: config.mqtt, nodeDid: nodeKey.did })
+    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, nodeDid: nodeKey.did })
     health.tell('mqtt', () => mqtt.status)
   }
   if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')

@@ -22,7 +22,7 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import { Mqtt } from './mqtt/mqtt.ts'
+import type { Mqtt } from './mqtt/mqtt.ts'
 import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
 import {
@@ -135,10 +135,12 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
 }
 
 /** Begins to take messages from a broker; `nodeDid` tells this gateway's sessions from those of others. Throws as `Mqtt`. */
-export function openMqtt(
+export async function openMqtt(
   { config, catalog, clock, logger, metrics, opened }: Shared,
   { gateway, options, nodeDid }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly nodeDid: string },
-): Mqtt {
+): Promise<Mqtt> {
+  // Loaded where there is a broker.
+  const { Mqtt } = await import('./mqtt/mqtt.ts')
   const clientId = options.clientId ?? `proofstream${sha256Hex(utf8(nodeDid)).slice(0, 6)}`
   const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
   opened.push(() => mqtt.close())

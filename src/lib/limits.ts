@@ -105,7 +105,7 @@ export const limitTable = {
     text: 'inflated bytes that one token may send, averaged over 10 s; 0 means any number',
   },
   mqttInFlight: {
-    value: 2_000,
+    value: 1_000,
     unit: 'messages',
     text: 'messages of an MQTT route that came and are not acknowledged; no more are read then',
   },

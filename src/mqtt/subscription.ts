@@ -7,7 +7,7 @@ import { assert } from '../lib/assert.ts'
 import { type Clock, nextTurn } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { MqttOptions } from '../mqtt-options.ts'
-import { BrokerFault } from './broker-fault.ts'
+import { BrokerFault, reasonText } from './broker-fault.ts'
 import type { Intake } from './intake.ts'
 import {
   acknowledgements,
@@ -41,12 +41,15 @@ const beatMs = 5_000
 /** From the first byte to the granted subscription. */
 const greetWithinMs = 10_000
 const [firstPauseMs, longestPauseMs] = [500, 30_000]
+/** A connection that has lasted so long was a good one. */
+const steadyMs = 10_000
 /** How long a broker that speaks MQTT 5 keeps the session while this node is away. */
 const sessionSeconds = 7 * 24 * 3600
 /** Bytes being stored, of several messages. */
 const storingBytesMost = 16 * 1024 * 1024
 /** How long what is under way may take when the node stops. */
 const closeWithinMs = 5_000
+const closedWithinMs = 1_000
 /** `Connection refused, unacceptable protocol version` of 3.1.1, `Unsupported Protocol Version` of 5. */
 const wrongVersion: readonly number[] = [1, 0x84]
 
@@ -78,6 +81,8 @@ export class Subscription {
   readonly #ended: Promise<void>
   #state: State = 'connecting'
   #version: ProtocolVersion = 5
+  /** The broker may ask for less. */
+  #keepAliveSeconds = keepAliveSeconds
   #wire: Wire | undefined
   #isFlushing = false
   /** In this process: a session that is kept then has the subscription. */
@@ -118,11 +123,12 @@ export class Subscription {
     let pauseMs = firstPauseMs
     while (!signal.aborted) {
       const version = this.#version
+      const beganMs = clock.monotonicMs()
       const fault = await this.#connection()
       if (signal.aborted) break
       // Another version is tried at once.
       if (version !== this.#version) pauseMs = 0
-      else if (this.#state === 'receiving') pauseMs = firstPauseMs
+      else if (this.#state === 'receiving' && clock.monotonicMs() - beganMs > steadyMs) pauseMs = firstPauseMs
       if (this.#fault !== fault && pauseMs > 0)
         logger.warn({ filter, cause: fault }, 'No messages come from the MQTT broker')
       this.#fault = fault
@@ -149,7 +155,8 @@ export class Subscription {
     let wire: Wire | undefined
     const late = new AbortController()
     void clock.sleep(greetWithinMs, stopped).then(() => {
-      if (this.#state === 'receiving' || stopped.aborted) return
+      const isHeld = this.#state === 'subscribing' && this.#window.isFull
+      if (this.#state === 'receiving' || isHeld || stopped.aborted) return
       late.abort()
       wire?.end(new BrokerFault('the broker does not answer'))
     })
@@ -161,14 +168,15 @@ export class Subscription {
         { version: this.#version, mostBytes: limits.mqttMessageBytes + packetHeadBytes },
         {
           onPacket: (packet, lostBytes) => this.#on(packet, lostBytes),
-          isHeld: () => this.#stop.signal.aborted || this.#window.isFull,
+          isHeld: () => this.#stop.signal.aborted || (this.#state !== 'greeting' && this.#window.isFull),
         },
       )
       this.#wire = wire
       wire.write(this.#connectPacket())
       void this.#beat(wire, stopped)
       const stop = new Promise<Error>((resolve) => {
-        this.#stop.signal.addEventListener('abort', () => resolve(new BrokerFault('the node stops')), { once: true })
+        const onStop = (): void => resolve(new BrokerFault('the node stops'))
+        this.#stop.signal.addEventListener('abort', onStop, { signal: over.signal })
       })
       const { message } = await Promise.race([wire.closed, stop])
       // On a connection that has ended nothing is acknowledged; one that the node ends has its last acknowledgements yet.
@@ -199,13 +207,14 @@ export class Subscription {
     const { clock } = this.#deps
     let [heardMs, pingedMs, bytes] = [clock.monotonicMs(), clock.monotonicMs(), 0]
     for (;;) {
-      await clock.sleep(beatMs, over)
+      const keepAliveMs = this.#keepAliveSeconds * 1000
+      await clock.sleep(Math.min(beatMs, keepAliveMs / 4), over)
       if (over.aborted) return
       const nowMs = clock.monotonicMs()
       if (wire.receivedBytes > bytes || this.#window.isFull) heardMs = nowMs
       bytes = wire.receivedBytes
       if (nowMs - heardMs > silentMostMs) wire.end(new BrokerFault('the broker is silent'))
-      if (nowMs - pingedMs < (keepAliveSeconds * 1000) / 2) continue
+      if (nowMs - pingedMs < keepAliveMs / 2) continue
       pingedMs = nowMs
       wire.write(pingPacket)
     }
@@ -245,6 +254,7 @@ export class Subscription {
       if (this.#version === 5 && wrongVersion.includes(code)) this.#version = 4
       throw new BrokerFault(`the broker refuses the connection: ${reasonText(code)}`)
     }
+    this.#keepAliveSeconds = packet.properties?.serverKeepAlive || keepAliveSeconds
     this.#window.reopen(packet.sessionPresent)
     this.#go('subscribing')
     // With 3.1.1 a subscription that is made again brings the retained messages again.
@@ -315,35 +325,14 @@ export class Subscription {
     while (this.#window.storing > 0 && clock.monotonicMs() < endMs) await clock.sleep(finishLookMs)
     this.#giveUp.abort(new BrokerFault('the node stops'))
     this.#acknowledge()
-    await this.#wire?.close(disconnectPacket)
+    const wire = this.#wire
+    if (wire === undefined) return
+    // A broker that does not close its side is not waited for.
+    void clock.sleep(closedWithinMs).then(() => wire.end(new BrokerFault('the node stops')))
+    await wire.close(disconnectPacket)
   }
 }
 
 const finishLookMs = 10
 /** Of a PUBLISH, what may stand before its payload: header, topic, packet id, properties. */
 const packetHeadBytes = 128 * 1024
-
-const reasons: Readonly<Record<number, string>> = {
-  1: 'unacceptable protocol version',
-  2: 'client id rejected',
-  3: 'server unavailable',
-  4: 'bad user name or password',
-  5: 'not authorized',
-  0x80: 'unspecified error',
-  0x84: 'unsupported protocol version',
-  0x85: 'client id not valid',
-  0x86: 'bad user name or password',
-  0x87: 'not authorized',
-  0x88: 'server unavailable',
-  0x89: 'server busy',
-  0x8b: 'server shutting down',
-  0x8e: 'session taken over by another client with this client id (--mqtt-client-id)',
-  0x93: 'receive maximum exceeded',
-  0x97: 'quota exceeded',
-  0x9e: 'shared subscriptions not supported',
-}
-
-function reasonText(code: unknown): string {
-  const text = typeof code === 'number' ? reasons[code] : undefined
-  return text === undefined ? `code ${String(code)}` : text
-}

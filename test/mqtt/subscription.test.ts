@@ -232,3 +232,29 @@ test('it stops while the broker is away', async () => {
   await subscription.close()
   expect(subscription.state).toBe('closed')
 })
+
+test('a window that is full when the connection ends does not keep the node from coming back', async () => {
+  const { broker, intake, reaches } = await subscribed(friendly, { mqttInFlight: 1 })
+  await reaches('receiving')
+  const peer = await broker.peer(1)
+  peer.publish(1, 'm1')
+  await until('it came', async () => intake.taken.length === 1)
+  peer.socket.destroy()
+  const next = await broker.peer(2)
+  await reaches('receiving')
+  next.publish(1, 'm1', { dup: true })
+  intake.store('m1')
+  await until('it is acknowledged', async () => next.acknowledged.length === 1)
+  expect(intake.payloads).toEqual(['m1'])
+})
+
+test('the keep-alive is what the broker asks for', async () => {
+  const { broker, reaches } = await subscribed((peer, packet, connection) => {
+    if (packet.cmd !== 'connect') return friendly(peer, packet, connection)
+    const properties = { serverKeepAlive: 1 }
+    peer.send({ cmd: 'connack', sessionPresent: false, returnCode: 0, reasonCode: 0, properties })
+  })
+  await reaches('receiving')
+  const peer = await broker.peer(1)
+  await until('it pings', async () => peer.has('pingreq'))
+})
