@@ -67,7 +67,7 @@ export class Intake {
       } catch (error) {
         const isFirst = refusal === undefined
         if (isFirst && !isPassing(error)) {
-          refusal = asRefusal(error)
+          refusal = this.#refusalOf(error)
           pauseMs = firstPauseMs / 2
           continue
         }
@@ -75,6 +75,16 @@ export class Intake {
         await this.#deps.clock.sleep(pauseMs, signal)
       }
     }
+  }
+
+  /** What is no refusal is a fault of ours that this message has met: it goes into quarantine too, and stops no other. */
+  #refusalOf(error: unknown): NodeError {
+    if (error instanceof NodeError) return error
+    this.#deps.logger.error(
+      { err: error, filter: this.#route.filter },
+      'A fault at an MQTT message, kept in quarantine',
+    )
+    return new NodeError('Internal', 'The node met a fault of its own.', { cause: error })
   }
 
   /** Told once, until something is stored again. */
@@ -90,8 +100,9 @@ export class Intake {
   async #store(message: Publish): Promise<void> {
     const { topic, payload, lostBytes } = message
     const { mqttMessageBytes: value } = this.#deps.limits
-    if (lostBytes > 0) {
-      throw new NodeError('BodyTooLarge', `The message has ${payload.length + lostBytes} bytes of payload.`, {
+    const payloadBytes = payload.length + lostBytes
+    if (payloadBytes > value) {
+      throw new NodeError('BodyTooLarge', `The message has ${payloadBytes} bytes of payload.`, {
         limit: { name: 'mqttMessageBytes', value, unit: 'bytes' },
       })
     }
@@ -148,12 +159,6 @@ function keyOf(topic: string, payload: Uint8Array): string {
 
 function isPassing(error: unknown): boolean {
   return error instanceof NodeError && (isRetryable(error.kind) || passing.has(error.kind))
-}
-
-/** What is no refusal is a fault of ours that this message has met: it goes into quarantine too, and stops no other. */
-function asRefusal(error: unknown): NodeError {
-  if (error instanceof NodeError) return error
-  return new NodeError('Internal', 'The node met a fault of its own.', { cause: error })
 }
 
 function streamOf(bytes: Uint8Array): Readable {
