@@ -299,10 +299,9 @@ export class Gateway {
   }
 
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
-    const { traceparent } = request.controls
-    const trace = traceparent === undefined ? {} : { traceparent }
-    const { visibility = 'public' } = request.controls
-    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...trace })
+    const { traceparent, visibility = 'public', rules: ingest } = request.controls
+    const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
+    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, request.controls.visibility)
     return chain

@@ -83,7 +83,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
       if (chain === undefined) demandCreate(request.principal, alias.text)
       demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
-      const controls = readControls(request.headers, query)
+      const controls = readControls(request.headers, query, chain?.name.ingest)
       if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
       const answer = await context.gateway.ingest({
         alias,
