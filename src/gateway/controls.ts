@@ -3,13 +3,13 @@
 // than was meant, is refused. Pure.
 
 import type { IngestRules } from '../chain/records.ts'
+import { presetNames, presets } from '../formats/presets.ts'
 import { parametersOf } from '../formats/registry.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
 import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
-import { presetNames, presets } from './presets.ts'
 import type { ContentEncoding } from './read-body.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'

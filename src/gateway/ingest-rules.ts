@@ -4,12 +4,12 @@
 
 import type { IngestRules } from '../chain/records.ts'
 import { pointerPath } from '../formats/field-place.ts'
+import { presetNames, presets } from '../formats/presets.ts'
 import { placesTaken } from '../formats/registry.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DataSchema, Vocabulary } from '../model/schema.ts'
-import { presetNames, presets } from './presets.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
