@@ -8,10 +8,22 @@ import { csv, tsv } from './csv/format.ts'
 import type { CsvHeader, Format, StreamFormat } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
+import { lineProtocol } from './line-protocol/format.ts'
 import { parquet } from './parquet/format.ts'
 import { shapefile } from './shapefile/format.ts'
 
-export const formats: readonly Format[] = [csv, tsv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
+export const formats: readonly Format[] = [
+  csv,
+  tsv,
+  json,
+  ndjson,
+  geojson,
+  ndgeojson,
+  lineProtocol,
+  arrow,
+  parquet,
+  shapefile,
+]
 
 /** What is meant where nobody says a format. */
 export const defaultFormat: Format = ndjson
@@ -65,7 +77,9 @@ export function parametersOf(contentType: string | undefined): readonly string[]
 }
 
 /** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
-export function placesTaken(contentType: string | undefined): Pick<StreamFormat, 'nesting' | 'hasRecords'> {
+export function placesTaken(
+  contentType: string | undefined,
+): Pick<StreamFormat, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
   const mediaType = mediaTypeOf(contentType)
   const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
   return format?.kind === 'stream' ? format : {}

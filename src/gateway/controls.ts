@@ -38,6 +38,8 @@ export interface IngestControls {
   readonly timeZone: 'UTC' | undefined
   /** What is the key where no Idempotency-Key is sent: `body`, or the field that holds it. */
   readonly dedupe: string | undefined
+  /** Records that can be read and do not fit are left out and told; set by routes, not by callers. */
+  readonly leavesOutMisfits?: boolean
   /** JSON pointer to the array of records. */
   readonly records: string | undefined
   /** Objects in objects are columns; undefined: nothing was said. */

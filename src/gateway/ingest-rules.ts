@@ -60,9 +60,9 @@ export function parametersOfRules(
     hasKey,
   }: { readonly given: Query; readonly contentType: string | undefined; readonly hasKey: boolean },
 ): Readonly<Record<string, string>> {
-  const { nesting, hasRecords } = placesTaken(contentType)
+  const { nesting, hasRecords, hasOwnTime } = placesTaken(contentType)
   const { eventTime, eventTimeUnit, records, flatten, dedupe } = rules
-  const isOwnTime = given['eventTime'] !== undefined
+  const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
   return {
     ...(eventTime === undefined || isOwnTime ? {} : { eventTime }),
     ...(eventTimeUnit === undefined || isOwnTime ? {} : { eventTimeUnit }),

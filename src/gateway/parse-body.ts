@@ -210,6 +210,11 @@ async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {
 /** Throws NodeError `NothingToInfer` unless there are records to make a dataset of. */
 export function demandRecords(body: TypedBody): void {
   if (body.rows > 0) return
+  if (body.misfits !== undefined) {
+    const { errors, total } = body.misfits
+    const message = `Record ${errors[0]?.record}: ${errors[0]?.message} None of the records fits. Nothing was stored.`
+    throw new NodeError('RecordsDoNotFit', message, { errors, errorsTotal: total })
+  }
   throw new NodeError(
     'NothingToInfer',
     'The body has no records, so there are no columns to create the dataset with.',

@@ -133,7 +133,8 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
 function keyOf({ controls, body }: Pick<BatchToPlace, 'controls' | 'body'>): string | undefined {
   const { idempotencyKey, dedupe } = controls
   if (idempotencyKey !== undefined || dedupe === undefined) return idempotencyKey
-  if (dedupe === 'body') return body.bodyHash
+  // Equal readings without a time are not repeats.
+  if (dedupe === 'body') return body.undated === 0 ? body.bodyHash : undefined
   const { keyValue } = body
   if (keyValue === undefined || isKey(keyValue)) return keyValue
   return sha2HashOfHex(sha256Hex(utf8(keyValue)))
