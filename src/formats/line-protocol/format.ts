@@ -5,13 +5,13 @@
 import { Buffer } from 'node:buffer'
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { must } from '../../lib/assert.ts'
-import { utf8 } from '../../lib/bytes.ts'
+import { copyBytes, utf8 } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { BodyReader } from '../body-reader.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, unknownName, valueCode } from '../column-plan.ts'
 import { FaultLog, unknownFieldMessage } from '../fault-log.ts'
-import type { InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
+import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
 import { BodyInferrer, type SampledColumn, valueClass } from '../inference.ts'
 import { Scratch } from '../json/text.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
@@ -24,10 +24,14 @@ const mostKnownKeys = 10_000
 
 /** A key as it stands in lines, and its column: an index in the plan, or a code for none. */
 interface Key {
+  readonly bytes: Uint8Array
   readonly name: string
   readonly column: number
 }
 
+const finerThanMs: Readonly<Record<EpochUnit, number>> = { s: -3, ms: 0, us: 3, ns: 6 }
+/** Milliseconds of so many digits are of the years until 2286. */
+const plainDigits = 13
 const [yes, no] = [utf8('true'), utf8('false')]
 
 class LineProtocolReader extends BodyReader {
@@ -37,7 +41,11 @@ class LineProtocolReader extends BodyReader {
   private readonly number = new NumberScan()
   /** By their bytes. */
   private readonly keys = new Map<string, Key>()
+  /** Those of the line before, by their place in it: most lines have the same. */
+  private readonly hints: Key[] = []
   private readonly valueless: ReadonlySet<string>
+  /** Digits of a timestamp after its milliseconds; negative where it has none of those. */
+  private readonly finerDigits: number
   /** Lines with a point so far, those that are left out too. */
   private points = 0
   /** Of each column, the point that brought it last, counted from 1. */
@@ -53,6 +61,7 @@ class LineProtocolReader extends BodyReader {
     this.plan = plan
     this.met = new Float64Array(plan.columns.length)
     this.valueless = new Set(options.valueless?.map(foldAscii))
+    this.finerDigits = finerThanMs[options.eventTimeUnit ?? 'ns']
   }
 
   override get fits(): boolean {
@@ -107,9 +116,25 @@ class LineProtocolReader extends BodyReader {
     const { bytes, timeStart: at, timeEnd: end } = line
     const column = must(this.plan.columns[0], 'an event time')
     this.met[0] = this.points
+    const ms =
+      column.code === valueCode.timestamp && column.perSecond === 1e3 ? this.plainMs(bytes, at, end) : undefined
+    if (ms !== undefined) return this.builderOf(0).appendInt64(ms)
     scanNumber(number, bytes, at, end, true)
     const kind = this.putNumber(column, 0, bytes)
-    if (kind !== undefined) this.misfit(kind, columns.reason, { at, end, column: column.name })
+    return kind === undefined ? undefined : this.misfit(kind, columns.reason, { at, end, column: column.name })
+  }
+
+  /** Milliseconds of a timestamp of our times, without the long numbers that any other takes. */
+  private plainMs(bytes: Uint8Array, start: number, end: number): number | undefined {
+    const last = end - this.finerDigits
+    if (this.finerDigits < 0 || last <= start || last - start > plainDigits) return undefined
+    let ms = 0
+    for (let at = start; at < last; at++) {
+      const digit = (bytes[at] ?? 0) - 0x30
+      if (digit < 0) return undefined
+      ms = ms * 10 + digit
+    }
+    return ms
   }
 
   private readItem(item: number): void {
@@ -137,15 +162,22 @@ class LineProtocolReader extends BodyReader {
   private keyOf(item: number): Key {
     const { line } = this
     const [start, end] = [line.keyStarts[item] ?? 0, line.keyEnds[item] ?? 0]
-    const bytes: string = item === 0 ? '' : Buffer.prototype.latin1Slice.call(line.bytes, start, end)
-    return this.keys.get(bytes) ?? this.newKey(bytes, item === 0 ? measurementColumn : line.keyText(item, this.scratch))
+    const hint = this.hints[item]
+    if (hint !== undefined && isSame(hint.bytes, line.bytes, start, end)) return hint
+    const text: string = item === 0 ? '' : Buffer.prototype.latin1Slice.call(line.bytes, start, end)
+    const key = this.keys.get(text) ?? this.newKey(item, text)
+    this.hints[item] = key
+    return key
   }
 
-  private newKey(bytes: string, name: string): Key {
+  private newKey(item: number, text: string): Key {
+    const { line } = this
+    const name = item === 0 ? measurementColumn : line.keyText(item, this.scratch)
     const index = this.plan.byName.get(foldAscii(name)) ?? unknownName
+    const bytes = copyBytes(line.bytes, line.keyStarts[item], line.keyEnds[item])
     // The event time is the timestamp alone.
-    const key = { name, column: index === 0 ? reservedName : index }
-    if (this.keys.size < mostKnownKeys) this.keys.set(bytes, key)
+    const key = { bytes, name, column: index === 0 ? reservedName : index }
+    if (this.keys.size < mostKnownKeys) this.keys.set(text, key)
     return key
   }
 
@@ -193,6 +225,12 @@ class LineProtocolReader extends BodyReader {
     if (isLeftOut) this.misfits.add(fault, this.points - 1, this.feed.place)
     else this.fault(fault, this.points - 1)
   }
+}
+
+function isSame(key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (key.length !== end - start) return false
+  for (let i = 0; i < key.length; i++) if (key[i] !== bytes[start + i]) return false
+  return true
 }
 
 /** What the sender says of a value is its type. */

@@ -15,7 +15,7 @@ export const comma = 0x2c
 const minus = 0x2d
 export const equals = 0x3d
 export const backslash = 0x5c
-const [zero, nine, letterI, letterU] = [0x30, 0x39, 0x69, 0x75]
+const [zero, nine, letterF, letterI, letterT, letterU] = [0x30, 0x39, 0x66, 0x69, 0x74, 0x75]
 
 /** What an item is; a number without its suffix, a text without its quotes. */
 export const itemKind = { measurement: 0, tag: 1, text: 2, float: 3, integer: 4, unsigned: 5, yes: 6, no: 7 } as const
@@ -244,15 +244,15 @@ function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   return first < end
 }
 
-const words = new Map([
-  ...['t', 'T', 'true', 'True', 'TRUE'].map((word) => [word, true] as const),
-  ...['f', 'F', 'false', 'False', 'FALSE'].map((word) => [word, false] as const),
+const longWords = new Map([
+  ...['true', 'True', 'TRUE'].map((word) => [word, true] as const),
+  ...['false', 'False', 'FALSE'].map((word) => [word, false] as const),
 ])
 
 function wordOf(bytes: Uint8Array, start: number, end: number): boolean | undefined {
   const letter = (bytes[start] ?? 0) | 0x20
-  if (end - start > 5 || (letter !== 0x74 && letter !== 0x66)) return undefined
-  return words.get(String.fromCharCode(...bytes.subarray(start, end)))
+  if ((letter !== letterT && letter !== letterF) || end - start > 5) return undefined
+  return end - start === 1 ? letter === letterT : longWords.get(String.fromCharCode(...bytes.subarray(start, end)))
 }
 
 /** Undoes escapes: in a text of a quote and a backslash, elsewhere of a comma, a space and, where it separates, an equals sign. */
