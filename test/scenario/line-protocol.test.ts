@@ -181,4 +181,13 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
   const sql = 'select sum(f3), count(distinct s), max(epoch_ms(event_time)) from "lp/many"'
   const sum = lines.reduce((sofar, _, i) => sofar + (i % 11 === 3 ? i : 0), 0)
   expect((await live.query(sql)).at('output.data')).toEqual([[sum, count, start + count - 1]])
+  const later = lines.map((text, i) =>
+    i % 5_000 === 22 ? text.replace(/=\d+i/, '="text"') : text.replace(/\d+$/, '9'),
+  )
+  const part = await write(second('lp/many', '&precision=ms'), later.join('\n'))
+  expect([part.status, part.at('message')]).toEqual([
+    422,
+    expect.stringMatching(/^partial write: line 23: .* dropped=4;/),
+  ])
+  await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(2 * count - 4)
 })
