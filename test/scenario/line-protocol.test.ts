@@ -125,6 +125,30 @@ describe('what is told', () => {
     expect(told(none)).toEqual([422, 'application/json', 'unprocessable entity'])
   })
 
+  test('never that a line is stored which was left out when the body came before', async () => {
+    await put('lp/later', {
+      schema: {
+        fields: [
+          { name: '_measurement', type: 'String' },
+          { name: 'v', type: 'Int64?' },
+        ],
+      },
+    })
+    const token = await tokenOf(['ingest'])
+    const send = () => write(second('lp/later'), 'm v=1i 1\nm w=2i 2', { token })
+    expect([(await send()).status, (await send()).status]).toEqual([422, 422])
+    await write(second('lp/later'), 'm w=3i 3')
+    const whole = await send()
+    expect([whole.status, whole.headers['idempotent-replayed']]).toEqual([204, undefined])
+    expect((await send()).headers['idempotent-replayed']).toBe('true')
+    expect(await rows('lp/later', 4, 'v, w')).toEqual([
+      [1, null],
+      [null, 3],
+      [1, null],
+      [null, 2],
+    ])
+  })
+
   test('of lines that cannot be read: 400 with the line, and nothing is stored', async () => {
     const answer = await write(second('lp/broken'), 'm v=1 1\nm v=\n')
     expect(told(answer)).toEqual([400, 'application/json', 'invalid'])
@@ -139,6 +163,7 @@ describe('what is told', () => {
     ['a bucket that is no name', '/api/v2/write?bucket=lp', 400, 'invalid'],
     ['a reserved account', '/write?db=query/x', 400, 'invalid'],
     ['a precision of hours', '/write?db=lp/x&precision=h', 400, 'invalid'],
+    ['a precision of code', '/write?db=lp/x&precision=constructor', 400, 'invalid'],
     ['another method of unknown fields', '/write?db=lp/x&unknownFields=drop', 400, 'invalid'],
   ])('of %s', async (_, target, status, code) => {
     expect(told(await write(target, 'm v=1 1'))).toEqual([status, 'application/json', code])

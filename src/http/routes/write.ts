@@ -29,7 +29,9 @@ const FirstWriteQuery = Type.Object({
 })
 
 /** Spellings of both interfaces. */
-const units: Readonly<Record<string, string>> = { ns: 'ns', n: 'ns', us: 'us', u: 'us', µ: 'us', ms: 'ms', s: 's' }
+const units: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ns: 'ns', n: 'ns', us: 'us', u: 'us', µ: 'us', ms: 'ms', s: 's' }),
+)
 
 export function registerWrite(app: FastifyInstance, context: GatewayContext): void {
   const describes = {
@@ -82,7 +84,7 @@ function controlsOf(
   query: Readonly<Record<string, string | undefined>>,
   mayCreate: boolean,
 ): IngestControls {
-  const eventTimeUnit = units[query['precision'] ?? 'ns']
+  const eventTimeUnit = units.get(query['precision'] ?? 'ns')
   if (eventTimeUnit === undefined) {
     throw new NodeError('InvalidParameter', `The parameter precision is '${query['precision']?.slice(0, 20)}'.`, {
       hint: 'Use one of: ns, us, ms, s.',
