@@ -70,6 +70,8 @@ describe('the OpenAPI document', () => {
         'GET /{account}/{dataset}/metadata',
         'GET /{account}/{dataset}/tail',
         'POST /{account}/{dataset}/ingest',
+        'POST /api/v2/write',
+        'POST /write',
         'GET /{account}/{dataset}/refs/head',
         'GET /{account}/{dataset}',
         'GET /{account}/{dataset}/blocks',
