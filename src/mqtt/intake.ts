@@ -5,6 +5,8 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { IngestRules } from '../chain/records.ts'
+import type { IngestControls } from '../gateway/controls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takesNoRows } from '../gateway/refusals.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
@@ -41,11 +43,19 @@ export class Intake {
   readonly #route: Route
   readonly #joined: JoinedBatches
   #fault: string | undefined
+  /** Controls by the rules of the dataset that they were made with. */
+  #held: { readonly kept: IngestRules | undefined; readonly controls: IngestControls } | undefined
 
   constructor(deps: IntakeDeps, route: Route) {
     this.#deps = deps
     this.#route = route
-    this.#joined = new JoinedBatches((lines) => this.#ingest(route.alias, lines, route.lineControls))
+    this.#joined = new JoinedBatches(async (lines) => {
+      const chain = await this.#chainOf(route.alias)
+      const controls = { ...this.#controlsFor(chain), contentType: 'application/x-ndjson' }
+      // What the dataset says may have changed since they came together.
+      if (mayJoin(controls)) return this.#ingest(route.alias, chain, { body: lines, controls })
+      throw new NodeError('InvalidParameter', 'Messages of this dataset are batches of their own now.')
+    })
   }
 
   /** Why messages are not stored now, or undefined. */
@@ -106,9 +116,11 @@ export class Intake {
         limit: { name: 'mqttMessageBytes', value, unit: 'bytes' },
       })
     }
-    const { alias, controls, topicColumn } = this.#route
+    const { alias, topicColumn } = this.#route
     const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
-    if (controls.dedupe === undefined && controls.records === undefined && isLine(body)) {
+    const chain = await this.#chainOf(alias)
+    const controls = this.#controlsFor(chain)
+    if (mayJoin(controls) && isLine(body)) {
       try {
         return await this.#joined.add(body)
       } catch (error) {
@@ -118,21 +130,32 @@ export class Intake {
     }
     // Devices may send the same reading at the same time: the topic tells them apart.
     const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
-    await this.#ingest(alias, body, { ...controls, ...key })
+    await this.#ingest(alias, chain, { body, controls: { ...controls, ...key } })
+  }
+
+  #controlsFor(chain: DatasetChain | undefined): IngestControls {
+    const kept = chain?.name.ingest
+    if (this.#held === undefined || this.#held.kept !== kept) {
+      this.#held = { kept, controls: this.#route.controlsFor(kept) }
+    }
+    return this.#held.controls
   }
 
   async #quarantine(message: Publish, refusal: NodeError, receivedMs: number): Promise<void> {
     const { gateway, limits } = this.#deps
     const alias = quarantineOf(this.#route.alias)
-    if ((await this.#chainOf(alias)) === undefined) {
-      await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })
-    }
+    const chain =
+      (await this.#chainOf(alias)) ??
+      (await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })).chain
     const row = quarantineRow(message, { route: this.#route, refusal, receivedMs, recordBytes: limits.recordBytes })
-    await this.#ingest(alias, utf8(JSON.stringify(row)), quarantineControls)
+    await this.#ingest(alias, chain, { body: utf8(JSON.stringify(row)), controls: quarantineControls })
   }
 
-  async #ingest(alias: Alias, body: Uint8Array, controls: Route['controls']): Promise<void> {
-    const chain = await this.#chainOf(alias)
+  async #ingest(
+    alias: Alias,
+    chain: DatasetChain | undefined,
+    { body, controls }: { readonly body: Uint8Array; readonly controls: IngestControls },
+  ): Promise<void> {
     if (chain === undefined && !controls.create) {
       throw new NodeError('DatasetNotFound', `There is no dataset '${alias.text}'.`, {
         hint: 'Make it, or say create=true in the route.',
@@ -150,6 +173,11 @@ export class Intake {
     const { catalog } = this.#deps
     return catalog.known(text) ?? (await catalog.byAlias(text).catch(takesNoRows))
   }
+}
+
+/** True for messages that need no batch of their own. */
+function mayJoin({ dedupe, records }: IngestControls): boolean {
+  return dedupe === undefined && records === undefined
 }
 
 /** What a message is known by: where it was sent, and what it says. */

@@ -1,6 +1,7 @@
 // A route as it is followed: what the node's options say of it, with the controls of ingest read, and the id under which
 // the broker knows the subscription.
 
+import type { IngestRules } from '../chain/records.ts'
 import { type IngestControls, readControls } from '../gateway/controls.ts'
 import { sha256Hex } from '../ids/native-crypto.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -12,10 +13,8 @@ export interface Route {
   readonly filter: string
   readonly alias: Alias
   readonly clientId: string
-  /** Of one message. */
-  readonly controls: IngestControls
-  /** Of several, each a line. */
-  readonly lineControls: IngestControls
+  /** Of one message; `kept`: the rules of the dataset, which count where the route says nothing. Throws NodeErrors. */
+  readonly controlsFor: (kept: IngestRules | undefined) => IngestControls
   /** Column for the topic. */
   readonly topicColumn: string | undefined
 }
@@ -24,8 +23,11 @@ export interface Route {
 export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPrefix: string): Route {
   const { topic: topicColumn, ...parameters } = query
   // Nobody waits for the block: a message is acknowledged when it is in the log.
-  const controls = readControls({ 'content-type': 'application/json', prefer: 'respond-async' }, parameters)
-  const lineControls = { ...controls, contentType: 'application/x-ndjson' }
+  const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
+  const controls = readControls(headers, parameters)
+  // The topic stands beside what is sent, so that the record is all of it, whatever the dataset says.
+  const given = topicColumn === undefined ? parameters : { ...parameters, records: '' }
+  const controlsFor = (kept: IngestRules | undefined): IngestControls => readControls(headers, given, kept)
   const [ignored] = controls.ignoredParameters
   const useless = ignored ?? (controls.dryRun ? 'dryRun' : undefined)
   if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)
@@ -35,7 +37,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   }
   const hash = sha256Hex(utf8(JSON.stringify([filter, alias.folded])))
   // Up to 23 letters and digits are what every broker takes (MQTT 3.1.1 §3.1.3.1).
-  return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controls, lineControls, topicColumn }
+  return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controlsFor, topicColumn }
 }
 
 function refused(filter: string, reason: string): NodeError {

@@ -64,8 +64,8 @@ const route = (query: Record<string, string>) =>
   routeOf({ filter: 'a/+', alias: parseAliasText('acme/a'), query }, 'node1')
 
 test('a route has the controls of ingest, and a client id of its own that stays', () => {
-  const { controls, clientId } = route({ preset: 'ttn', create: 'true' })
-  expect(controls).toMatchObject({
+  const { controlsFor, clientId } = route({ preset: 'ttn', create: 'true' })
+  expect(controlsFor(undefined)).toMatchObject({
     flatten: true,
     eventTime: 'received_at',
     dedupe: 'body',
@@ -75,6 +75,13 @@ test('a route has the controls of ingest, and a client id of its own that stays'
   const other = routeOf({ filter: 'a/#', alias: parseAliasText('acme/a'), query: {} }, 'node1')
   expect(other.clientId).not.toBe(clientId)
   expect(clientId).toMatch(/^node1[0-9a-f]{6}$/)
+})
+
+test('what a dataset keeps counts where its route says nothing', () => {
+  const kept = { eventTime: 'ts', dedupe: 'body', records: '/metrics' }
+  expect(route({}).controlsFor(kept)).toMatchObject(kept)
+  expect(route({ dedupe: '/id' }).controlsFor(kept)).toMatchObject({ ...kept, dedupe: '/id' })
+  expect(route({ topic: 'topic' }).controlsFor(kept)).toMatchObject({ dedupe: 'body', records: undefined })
 })
 
 test.each([
