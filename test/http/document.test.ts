@@ -59,6 +59,7 @@ describe('the OpenAPI document', () => {
         'GET /errors/{kind}',
         'GET /.well-known/did.json',
         'GET /datasets',
+        'GET /datasets/deleted',
         'GET /datasets/{id}',
         'PUT /{account}/{dataset}',
         'PATCH /{account}/{dataset}',

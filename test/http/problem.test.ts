@@ -13,7 +13,10 @@ describe('a problem', () => {
   it.each(kinds)('of kind %s has its status, type, media type and whether a repeat helps', (kind) => {
     const { status, mediaType, headers, body } = problemOf(new NodeError(kind, 'It is so.'), id)
     // What a bucket says is for the log of the node.
-    const said = kind === 'StoreUnavailable' ? expect.stringContaining('the log of the node says why') : 'It is so.'
+    const said =
+      kind === 'StoreUnavailable'
+        ? 'The store of this node cannot be reached; the log of the node says why.'
+        : 'It is so.'
     expect(body).toMatchObject({
       type: expect.stringMatching(/^\/errors\/[a-z][a-z-]*[a-z]$/),
       title: errorTable[kind].title,
