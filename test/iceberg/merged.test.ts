@@ -1,8 +1,9 @@
 // A dataset of many small blocks as a table: merged files stand in the place of the slices that they hold, for who reads at
 // the node. The same rows as /query gives in far fewer files, now and at blocks of the past, to PyIceberg and DuckDB where
-// python3 has them (as in engines.test.ts); a file that is gone is made again for who was told of it.
+// python3 has them (as in engines.test.ts), and to Spark (as in test/examples/lake.test.ts); a file that is gone is made again for who was told of it.
 
 import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sha256Hex } from '../../src/ids/native-crypto.ts'
 import { must } from '../../src/lib/assert.ts'
+import { run } from '../examples/run.ts'
 import { startLiveNode, type LiveNode } from '../helpers/live-node.ts'
+import { mavenJars, missingJava, missingMaven } from '../helpers/maven-jars.ts'
 
 const script = String.raw`
 import json, sys
@@ -43,6 +46,10 @@ print(json.dumps(out))
 const modules =
   'import duckdb_extensions, duckdb_extension_iceberg, duckdb_extension_avro, pyiceberg.catalog.rest, pyarrow'
 const hasEngines = spawnSync('python3', ['-c', modules]).status === 0
+const hasSpark =
+  spawnSync('python3', ['-c', "import pyspark; assert pyspark.__version__.startswith('3.5.')"]).status === 0 &&
+  missingJava() === undefined &&
+  missingMaven() === undefined
 const posts = 600
 const windows = 2
 const root = '/iceberg/v1/namespaces/acme/tables'
@@ -155,6 +162,29 @@ test.skipIf(!hasEngines)(
     expect(answer.at('output.data')).toEqual(must(expected[0], 'a row')[0])
   },
 )
+
+test.skipIf(!hasSpark)('Spark too, and finds what came between two blocks once', { timeout: 600_000 }, async () => {
+  const root = new URL('../..', import.meta.url).pathname
+  const jars = await mavenJars(join(root, 'test/iceberg/pom.xml'), 'lake')
+  const code = `
+exec(open('${root}examples/lake/spark.py').read().split('for statement in')[0])
+day = "event_time >= timestamp '2026-01-01 02:00:00' and event_time < timestamp '2026-01-01 03:00:00'"
+for sql in ['select count(*), sum(n) from lake.acme.stream', 'select count(*), min(n) from lake.acme.stream where ' + day,
+            'select count(*) from lake.acme.stream.files']:
+    print(*spark.sql(sql).collect()[0])
+between = {'start-snapshot-id': '${sequenceOf(520)}', 'end-snapshot-id': '${sequenceOf(540)}'}
+rows = spark.read.format('iceberg').options(**between).load('lake.acme.stream')
+print(*rows.selectExpr('count(*)', 'min(n)', 'max(n)').collect()[0])
+`
+  const SPARK_JARS = readdirSync(jars)
+    .map((jar) => join(jars, jar))
+    .join(',')
+  const env = { SERVER: live.node.url, TOKEN: live.adminToken, SPARK_JARS }
+  const { stdout, stderr, code: ended } = await run('python3', ['-c', code], { env })
+  expect([ended, ended === 0 ? '' : stderr]).toEqual([0, ''])
+  const all = `${3 * posts} ${(3 * posts * (posts - 1)) / 2}.0`
+  expect(stdout.trim().split('\n')).toEqual([all, '180 120.0', String(2 + 88), '60 521.0 540.0'])
+})
 
 test('a merged file that is gone is made again for who was told of it, and no other', {
   timeout: 120_000,
