@@ -77,6 +77,8 @@ function optionOf(row: OptionRow): Option {
   const unit = row.type === 'duration-ms' ? ' ms' : ''
   const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
   const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  // A list that is given in several flags is one list.
+  if (row.type === 'list') option.argParser((text: string, before?: string) => [before ?? [], text].flat().join(','))
   return row.type === 'boolean' ? option.preset('true') : option
 }
 
