@@ -47,8 +47,8 @@ function readKey(path: string, text: string): NodeKey {
 
 /**
  * The first admin token, made once and written for curl and the local command line. Its text is durable under
- * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text. An
- * empty file is what an interrupted start of an older version left; a damaged one is for a person to judge.
+ * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text. Who
+ * puts a text there before a start chooses the token: processes without a lasting directory share one so. An empty file is what an interrupted start of an older version left; a damaged one is for a person to judge.
  */
 export async function ensureAdminToken(tokens: TokenRegistry, path: string, logger: Logger): Promise<void> {
   const held = await readText(path)

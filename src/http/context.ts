@@ -15,6 +15,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { BlockEvents } from '../replica/block-events.ts'
 import type { Followers } from '../replica/followers.ts'
+import type { MergedSource } from '../replica/lake-tables.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/work-pool.ts'
@@ -42,7 +43,7 @@ export interface NodeFacts {
 }
 
 /** What a replica is made of, with the files of its answers. */
-type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
+type ReplicaParts = ReplicaDeps & MergedSource & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
   /** Every did:key with which nodes over this store have signed. */

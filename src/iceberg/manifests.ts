@@ -1,6 +1,7 @@
 // Manifests and lists of them. A snapshot reads the slices up to its own: manifests of 1,000 each, which are the same for all
 // later snapshots, one of those behind them, and one with its own slice alone, which it added. What lies in the others is
-// told as existing, so that readers of what was appended between two snapshots find each slice once.
+// told as existing, so that readers of what was appended between two snapshots find each slice once. In place of many small
+// slices there may be the merged file of them, in a manifest of its own.
 // Source: https://iceberg.apache.org/spec/ (Manifests, Manifest Lists).
 
 import { AvroWriter, avroFile } from './avro.ts'
@@ -17,13 +18,19 @@ export interface ManifestRun {
   readonly isAdded: boolean
 }
 
-/** The manifests of the snapshot of slice `last`. */
+/** The manifests of the snapshot of slice `last`, where all slices are files. */
 export function manifestRuns(last: number): ManifestRun[] {
+  return [...existingRuns(0, last), { from: last, to: last + 1, isAdded: true }]
+}
+
+/** Slices `[from, to)` in manifests, none across a multiple of 1,000. */
+export function existingRuns(from: number, to: number): ManifestRun[] {
   const runs: ManifestRun[] = []
-  for (let from = 0; from < last; from += manifestSlices) {
-    runs.push({ from, to: Math.min(from + manifestSlices, last), isAdded: false })
+  for (let at = from; at < to; at = runs.at(-1)?.to ?? to) {
+    const end = (Math.floor(at / manifestSlices) + 1) * manifestSlices
+    runs.push({ from: at, to: Math.min(end, to), isAdded: false })
   }
-  return [...runs, { from: last, to: last + 1, isAdded: true }]
+  return runs
 }
 
 /** The name of a manifest. */
@@ -31,7 +38,12 @@ export function manifestName({ from, to, isAdded }: ManifestRun): string {
   return isAdded ? `added-${from}.avro` : `slices-${from}-${to}.avro`
 }
 
-/** One slice: the sequence of its block, which is its snapshot's id too, its place, and what is known of it. */
+/** The name of the merged file of slices `[from, to)` with this SHA-256, and of its manifest, without their endings. */
+export function mergedName({ from, to, hash }: Omit<ManifestRun, 'isAdded'> & { readonly hash: string }): string {
+  return `merged-${from}-${to}-${hash}`
+}
+
+/** One file: the sequence of its last block, which is a snapshot's id too, its place, and what is known of it. */
 interface ManifestEntry {
   readonly sequence: number
   readonly uri: string
@@ -75,9 +87,10 @@ export function manifestFile(
   return avroFile(entrySchema, metadata, records)
 }
 
-/** What a list says of a manifest: sequences are those of the blocks of its first and last slice. */
-export interface ListedManifest extends ManifestRun {
+/** What a list says of a manifest: sequences are the least and the greatest of its entries. */
+export interface ListedManifest extends Pick<ManifestRun, 'isAdded'> {
   readonly uri: string
+  readonly files: number
   readonly sizeBytes: number
   readonly firstSequence: number
   readonly lastSequence: number
@@ -115,8 +128,8 @@ export function manifestList(
     'sequence-number': String(sequence),
     'format-version': '2',
   }
-  const records = manifests.map(({ uri, sizeBytes, isAdded, from, to, rows, firstSequence, lastSequence }) => {
-    const [added, existing] = isAdded ? [to - from, 0] : [0, to - from]
+  const records = manifests.map(({ uri, sizeBytes, isAdded, files, rows, firstSequence, lastSequence }) => {
+    const [added, existing] = isAdded ? [files, 0] : [0, files]
     const [addedRows, existingRows] = isAdded ? [rows, 0] : [0, rows]
     const record = new AvroWriter().text(uri).long(sizeBytes).long(0).long(0)
     record.long(lastSequence).long(firstSequence).long(lastSequence)

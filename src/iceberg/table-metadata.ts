@@ -23,6 +23,8 @@ export interface TableSnapshot {
   readonly files: number
   readonly rows: number
   readonly addedRows: number
+  /** Whether merged files are listed in place of slices: how many there are then is for the node that is asked. */
+  readonly isMerged: boolean
 }
 
 /** A dataset at a block. */
@@ -39,8 +41,8 @@ export interface TableState {
 }
 
 /** The name of the list of a snapshot's manifests. */
-export function listName({ sequence }: Pick<TableSnapshot, 'sequence'>): string {
-  return `snap-${sequence}.avro`
+export function listName({ sequence, isMerged }: Pick<TableSnapshot, 'sequence' | 'isMerged'>): string {
+  return isMerged ? `snap-${sequence}-merged.avro` : `snap-${sequence}.avro`
 }
 
 /** The name of the metadata as of a block. */
@@ -76,7 +78,7 @@ export function tableMetadata(table: TableState): object {
 }
 
 function snapshotJson(location: string, snapshot: TableSnapshot): object {
-  const { sequence, parent, timeMs, schemaId, blockHash, files, rows, addedRows } = snapshot
+  const { sequence, parent, timeMs, schemaId, blockHash, files, rows, addedRows, isMerged } = snapshot
   return {
     'snapshot-id': sequence,
     ...(parent !== undefined && { 'parent-snapshot-id': parent }),
@@ -88,7 +90,7 @@ function snapshotJson(location: string, snapshot: TableSnapshot): object {
       operation: 'append',
       'added-data-files': '1',
       'added-records': String(addedRows),
-      'total-data-files': String(files),
+      ...(!isMerged && { 'total-data-files': String(files) }),
       'total-records': String(rows),
       'total-delete-files': '0',
       'total-position-deletes': '0',

@@ -1,31 +1,36 @@
 // Datasets as Iceberg tables: the metadata of a table, lists of manifests and manifests, made when they are asked for, from
-// the chain and the footers of its slices. Names of files say what is in them, so that nothing is stored and every node gives
-// the same bytes. What footers say is kept by runs of 1,000 slices, in memory, bounded.
+// the chain and the footers of its files: slices, and for engines that read at this node, merged files in place of many of
+// them. Names of files say what is in them, so that nothing is stored and every node gives the same bytes; only which merged
+// files a list has is for the node that is asked. What footers say is kept in memory, by runs of 1,000 slices, bounded.
 
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { dataFileFacts } from '../iceberg/data-files.ts'
 import {
+  existingRuns,
   type ListedManifest,
   manifestFile,
   manifestList,
   manifestName,
   type ManifestRun,
-  manifestRuns,
   manifestSlices,
+  mergedName,
 } from '../iceberg/manifests.ts'
 import { listName, metadataName, snapshotsMost, tableMetadata, type TableSnapshot } from '../iceberg/table-metadata.ts'
 import { type TableSchemas, tableSchemas } from '../iceberg/table-schema.ts'
 import { must } from '../lib/assert.ts'
-import { concatBytes, utf8 } from '../lib/bytes.ts'
+import { utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/clock.ts'
 import type { DatasetId } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { type DataSchema, systemFields } from '../model/schema.ts'
-import { editedEnd } from '../parquet/edit-footer.ts'
 import { dataKey } from '../store/layout.ts'
 import type { SliceRun } from './file-list.ts'
+import { type DataFileBytes, dataFileOf, type ReadPart, readerOf, sizeWith } from './lake-files.ts'
+import type { CheckedFile, MergedFiles } from './merged-files.ts'
+import type { MergedMaker } from './merged-maker.ts'
+import { rangeSlices } from './merged-ranges.ts'
 import { endOfFile } from './slice-times.ts'
 
 /** What is kept of footers. */
@@ -33,11 +38,27 @@ const heldBytesMost = 64 * 1024 * 1024
 /** Footers that are read at once. */
 const parallelReads = 16
 /** Kinds of files in the folder `metadata`, each with what it is of. */
-const namePattern = /^(v|snap-|slices-|added-)(\d{1,9})(-(\d{1,9}))?(?:\.metadata\.json|\.avro)$/
+const namePattern = /^(v|snap-|slices-|added-)(\d{1,9})(-(\d{1,9})|-merged)?(?:\.metadata\.json|\.avro)$/
+/** A merged file, or its manifest. */
+const mergedPattern = /^merged-(\d{1,9})-(\d{1,9})-([0-9a-f]{64})\.(?:avro|parquet)$/
 /** Lengths of full manifests that are remembered. */
 const lengthsMost = 100_000
 
-/** What is known of the slices of a full manifest, as far as they were read. */
+/** Merged files of this node. */
+export interface MergedSource {
+  readonly merged: Pick<MergedFiles, 'of' | 'find'>
+  readonly maker: Pick<MergedMaker, 'wanted' | 'need'>
+}
+
+/** Where the files of a table lie for who reads it. */
+export interface TablePlace {
+  /** A URI without a slash at the end. */
+  readonly location: string
+  /** It is this node that is asked for them, and it may name merged files. */
+  readonly isHere: boolean
+}
+
+/** What is known of the slices of a full manifest, as far as they were read; or of a merged file. */
 interface Page {
   readonly facts: Uint8Array[]
   reading: Promise<unknown>
@@ -45,22 +66,24 @@ interface Page {
 
 export class LakeTables {
   readonly #objects: Objects
+  readonly #source: MergedSource | undefined
   /** Least recently used first. */
   readonly #pages = new Map<string, Page>()
   #heldBytes = 0
   /** By dataset, name, and how long the URI of the table is. */
   readonly #lengths = new Map<string, number>()
 
-  constructor(objects: Objects) {
+  constructor(objects: Objects, source?: MergedSource) {
     this.#objects = objects
+    this.#source = source
   }
 
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  /** The metadata of the dataset as of block `sequence`, with its files under `location`, a URI without a slash at the end. */
-  table(chain: DatasetChain, sequence: number, location: string): object {
+  /** The metadata of the dataset as of block `sequence`. */
+  table(chain: DatasetChain, sequence: number, { location, isHere }: TablePlace): object {
     const view = viewOf(chain, sequence)
     return tableMetadata({
       id: view.id,
@@ -69,52 +92,82 @@ export class LakeTables {
       blockHash: view.block.hash,
       description: view.info?.description,
       schemas: schemasOf(chain, sequence),
-      snapshots: snapshotsOf(chain, view),
+      snapshots: snapshotsOf(chain, view, isHere && this.#source !== undefined),
     })
   }
 
   /**
-   * A file of the folder `metadata` under `location` by its name; undefined where the dataset has no such. Throws HaltError
-   * `ChainBroken` for a slice that is not what its block says.
+   * A file of the folder `metadata` by its name; undefined where the dataset has no such. Throws HaltError `ChainBroken`
+   * for a slice that is not what its block says, NodeError `Saturated` where a merged file has to be made again, later.
    */
-  async file(chain: DatasetChain, name: string, location: string): Promise<Uint8Array | undefined> {
+  async file(chain: DatasetChain, name: string, place: TablePlace): Promise<Uint8Array | undefined> {
+    const { location } = place
+    const found = place.isHere ? await this.#mergedNamed(chain, name, '.avro') : undefined
+    if (found !== undefined) return await this.#mergedManifest(chain, found, location)
     const [, kind, first, , second] = namePattern.exec(name) ?? []
     const [from, to] = [Number(first), Number(second)]
     if (kind === 'v') {
       if (from > chain.headSequence || name !== metadataName({ sequence: from })) return undefined
-      return utf8(JSON.stringify(this.table(chain, from, location)))
+      return utf8(JSON.stringify(this.table(chain, from, place)))
     }
     if (kind === 'snap-') {
-      if (from > chain.headSequence || name !== listName({ sequence: from })) return undefined
-      return this.#list(chain, from, location)
+      const isMerged = place.isHere && name.endsWith('-merged.avro')
+      if (from > chain.headSequence || name !== listName({ sequence: from, isMerged })) return undefined
+      return this.#list(chain, from, { location, isMerged })
     }
     const run = kind === 'added-' ? { from, to: from + 1, isAdded: true } : { from, to, isAdded: false }
     if (!(run.to <= chain.slices.length && run.from < run.to) || manifestName(run) !== name) return undefined
-    const isRun = run.isAdded || (from % manifestSlices === 0 && to - from <= manifestSlices)
+    const isRun = run.isAdded || existingRuns(from, to).length === 1
     return isRun ? await this.#manifest(chain, run, location) : undefined
   }
 
   /**
    * The file of a slice that was checked: its pages, and a footer that engines take rightly (parquet/edit-footer.ts).
    */
-  async dataFile(id: DatasetId, slice: StoredSlice): Promise<DataFileBytes> {
-    const { sizeBytes, pageBytes, end } = fileOf(slice, await this.#endOf(id, slice))
-    const read = async (from: number, to: number): Promise<Uint8Array> => {
-      const behind = end.subarray(Math.max(0, from - pageBytes), Math.max(0, to - pageBytes))
-      if (from >= pageBytes) return behind
-      const pages = await this.#objects.read(dataKey(id, slice.hash), from, Math.min(to, pageBytes))
-      return behind.length === 0 ? pages : concatBytes([pages, behind])
-    }
-    return { sizeBytes, read }
+  async dataFile(id: DatasetId, slice: Pick<SliceRef, 'hash' | 'sizeBytes'>): Promise<DataFileBytes> {
+    return await dataFileOf(slice.sizeBytes, this.#readerOf(id, slice))
+  }
+
+  /** A merged file by the name that manifests give it, likewise; undefined where there is none of this name. */
+  async mergedFile(
+    chain: DatasetChain,
+    name: string,
+  ): Promise<(DataFileBytes & { readonly hash: string }) | undefined> {
+    const found = await this.#mergedNamed(chain, name, '.parquet')
+    if (found === undefined) return undefined
+    return { hash: found.hash, ...(await dataFileOf(found.sizeBytes, readerOf(found.path))) }
+  }
+
+  /** A merged file that is here, or is made. */
+  async #mergedNamed(chain: DatasetChain, name: string, ending: string): Promise<CheckedFile | undefined> {
+    const [, from, to, hash] = mergedPattern.exec(name.endsWith(ending) ? name : '') ?? []
+    if (hash === undefined || this.#source === undefined || Number(to) > chain.slices.length) return undefined
+    const run = { from: Number(from), to: Number(to) }
+    const { merged, maker } = this.#source
+    const found = await merged.find(viewOf(chain), run, hash)
+    if (found !== undefined || !(await maker.need(chain, run))) return found
+    // Made of the same rows by the same program it has the same bytes; else who asks reads the table anew.
+    return await merged.find(viewOf(chain), run, hash)
   }
 
   /** The list of the snapshot of block `sequence`; undefined for a block that brought no rows. */
-  async #list(chain: DatasetChain, sequence: number, location: string): Promise<Uint8Array | undefined> {
+  async #list(
+    chain: DatasetChain,
+    sequence: number,
+    { location, isMerged }: Pick<TablePlace, 'location'> & { readonly isMerged: boolean },
+  ): Promise<Uint8Array | undefined> {
     const { slices } = viewOf(chain, sequence)
     const last = slices.length - 1
-    if (slices.at(last)?.sequence !== sequence) return undefined
+    if (slices.at(last)?.sequence !== sequence || (isMerged && last < rangeSlices)) return undefined
     const manifests: ListedManifest[] = []
-    for (const run of manifestRuns(last)) manifests.push(await this.#listed(chain, run, location))
+    let from = 0
+    for (const file of isMerged ? await this.#mergedBefore(chain, last) : []) {
+      for (const run of existingRuns(from, file.from)) manifests.push(await this.#listed(chain, run, location))
+      manifests.push(await this.#listedMerged(chain, file, location))
+      from = file.to
+    }
+    for (const run of existingRuns(from, last)) manifests.push(await this.#listed(chain, run, location))
+    manifests.push(await this.#listed(chain, { from: last, to: last + 1, isAdded: true }, location))
     return manifestList({ sequence, parent: last > 0 ? slices.at(last - 1)?.sequence : undefined }, manifests)
   }
 
@@ -126,7 +179,56 @@ export class LakeTables {
     if (this.#lengths.size >= lengthsMost) this.#lengths.clear()
     if (run.to - run.from === manifestSlices) this.#lengths.set(key, sizeBytes)
     const rows = last.end + 1 - first.start
-    return { ...run, uri, sizeBytes, rows, firstSequence: first.sequence, lastSequence: last.sequence }
+    const sequences = { firstSequence: first.sequence, lastSequence: last.sequence }
+    return { isAdded: run.isAdded, uri, sizeBytes, files: run.to - run.from, rows, ...sequences }
+  }
+
+  /** Files of the slices below `last`, in order; missing ones are made behind the reader. */
+  async #mergedBefore(chain: DatasetChain, last: number): Promise<readonly CheckedFile[]> {
+    const view = viewOf(chain, sliceAt(chain, last - 1).sequence)
+    this.#source?.maker.wanted(view)
+    return (await this.#source?.merged.of(view)) ?? []
+  }
+
+  async #listedMerged(chain: DatasetChain, file: CheckedFile, location: string): Promise<ListedManifest> {
+    const uri = `${location}/metadata/${mergedName(file)}.avro`
+    const { sequence, end } = sliceAt(chain, file.to - 1)
+    const { length: sizeBytes } = await this.#mergedManifest(chain, file, location)
+    const rows = end + 1 - sliceAt(chain, file.from).start
+    return { isAdded: false, uri, sizeBytes, files: 1, rows, firstSequence: sequence, lastSequence: sequence }
+  }
+
+  /** The manifest of a merged file: as a file of the last of its blocks. */
+  async #mergedManifest(chain: DatasetChain, file: CheckedFile, location: string): Promise<Uint8Array> {
+    const { sequence, end } = sliceAt(chain, file.to - 1)
+    const key = `${chain.name.id} ${mergedName(file)}`
+    const page = this.#pageOf(key)
+    const rows = end + 1 - sliceAt(chain, file.from).start
+    const readOn = async (): Promise<void> => {
+      if (page.facts.length > 0) return
+      const bytes = await endOfFile(file.sizeBytes, readerOf(file.path))
+      const { columns } = schemasOf(chain, chain.headSequence)
+      this.#keep(key, page, dataFileFacts({ rows, sizeBytes: sizeWith(file.sizeBytes, bytes) }, bytes, columns))
+    }
+    page.reading = page.reading.then(readOn, readOn)
+    await page.reading
+    this.#dropOldest(key)
+    const uri = `${location}/data/${mergedName(file)}.parquet`
+    const { schemas } = schemasOf(chain, sequence)
+    const facts = must(page.facts[0], 'what the footer says')
+    return manifestFile(must(schemas.at(-1), 'a table has a schema'), { isAdded: false }, [{ sequence, uri, facts }])
+  }
+
+  #pageOf(key: string): Page {
+    const page = this.#pages.get(key) ?? { facts: [], reading: Promise.resolve() }
+    this.#pages.delete(key)
+    this.#pages.set(key, page)
+    return page
+  }
+
+  #keep(key: string, page: Page, facts: Uint8Array): void {
+    page.facts.push(facts)
+    if (this.#pages.get(key) === page) this.#heldBytes += facts.length
   }
 
   async #manifest(chain: DatasetChain, run: ManifestRun, location: string): Promise<Uint8Array> {
@@ -143,9 +245,7 @@ export class LakeTables {
   async #factsOf(chain: DatasetChain, { from, to }: SliceRun): Promise<readonly Uint8Array[]> {
     const number = Math.floor(from / manifestSlices)
     const key = `${chain.name.id} ${number}`
-    const page = this.#pages.get(key) ?? { facts: [], reading: Promise.resolve() }
-    this.#pages.delete(key)
-    this.#pages.set(key, page)
+    const page = this.#pageOf(key)
     const first = number * manifestSlices
     const readOn = (): Promise<void> => this.#read(chain, { key, page, first, to })
     page.reading = page.reading.then(readOn, readOn)
@@ -165,21 +265,18 @@ export class LakeTables {
       const run = { from, to: Math.min(from + parallelReads, to) }
       await this.#objects.checkSlices(view, run)
       const slices = view.slices.slice(run.from, run.to)
-      const ends = await Promise.all(slices.map(async (slice) => await this.#endOf(view.id, slice)))
+      const ends = await Promise.all(slices.map((slice) => endOfFile(slice.sizeBytes, this.#readerOf(view.id, slice))))
       for (const [at, end] of ends.entries()) {
         const slice = sliceAt(chain, from + at)
-        const { sizeBytes } = fileOf(slice, end)
-        const facts = dataFileFacts({ rows: slice.end + 1 - slice.start, sizeBytes }, end, columns)
-        page.facts.push(facts)
-        if (this.#pages.get(key) === page) this.#heldBytes += facts.length
+        const sizeBytes = sizeWith(slice.sizeBytes, end)
+        this.#keep(key, page, dataFileFacts({ rows: slice.end + 1 - slice.start, sizeBytes }, end, columns))
       }
       await nextTurn()
     }
   }
 
-  /** The end of a slice that was checked, with its whole footer. */
-  async #endOf(id: DatasetId, { hash, sizeBytes }: StoredSlice): Promise<Uint8Array> {
-    return await endOfFile(sizeBytes, (from, to) => this.#objects.read(dataKey(id, hash), from, to))
+  #readerOf(id: DatasetId, { hash }: Pick<SliceRef, 'hash'>): ReadPart {
+    return (from, to) => this.#objects.read(dataKey(id, hash), from, to)
   }
 
   #dropOldest(but: string): void {
@@ -190,24 +287,6 @@ export class LakeTables {
       this.#heldBytes -= facts.reduce((sum, { length }) => sum + length, 0)
     }
   }
-}
-
-type StoredSlice = Pick<SliceRef, 'hash' | 'sizeBytes'>
-
-export interface DataFileBytes {
-  readonly sizeBytes: number
-  /** Bytes [from, to). */
-  readonly read: (from: number, to: number) => Promise<Uint8Array>
-}
-
-/** What the file of a slice is made of, whose end with its whole footer this is. */
-function fileOf(
-  { sizeBytes }: Pick<StoredSlice, 'sizeBytes'>,
-  ofSlice: Uint8Array,
-): { readonly sizeBytes: number; readonly pageBytes: number; readonly end: Uint8Array } {
-  const { replacedBytes, end } = editedEnd(ofSlice)
-  const pageBytes = sizeBytes - replacedBytes
-  return { sizeBytes: pageBytes + end.length, pageBytes, end }
 }
 
 function sliceAt({ slices }: Pick<DatasetChain, 'slices'>, number: number): SliceRef {
@@ -231,7 +310,7 @@ function schemasOf(chain: DatasetChain, sequence: number): TableSchemas {
   return tableSchemas(history.length > 0 ? history : [{ fields: systemFields(chain.aspectsAt(sequence).vocabulary) }])
 }
 
-function snapshotsOf(chain: DatasetChain, { slices }: DatasetView): TableSnapshot[] {
+function snapshotsOf(chain: DatasetChain, { slices }: DatasetView, hasMerged: boolean): TableSnapshot[] {
   const history = historyOf(chain, chain.headSequence)
   const first = Math.max(0, slices.length - snapshotsMost)
   return slices.slice(first).map(({ sequence, start, end }, at) => {
@@ -248,6 +327,8 @@ function snapshotsOf(chain: DatasetChain, { slices }: DatasetView): TableSnapsho
       files: first + at + 1,
       rows,
       addedRows: end + 1 - start,
+      // Behind fewer slices there is no merged file.
+      isMerged: hasMerged && first + at >= rangeSlices,
     }
   })
 }

@@ -33,6 +33,9 @@ interface Held extends SliceRun, Pick<MergedFile, 'order' | 'path'> {
   check?: Promise<readonly GroupTimes[] | undefined>
 }
 
+/** A file that was checked, with what it is. */
+export interface CheckedFile extends MergedFile, Pick<Held, 'hash' | 'sizeBytes'> {}
+
 export interface MergedFilesOptions {
   /** Made when it is needed. */
   readonly dir: string
@@ -48,6 +51,8 @@ export class MergedFiles {
   readonly #options: MergedFilesOptions
   /** By dataset, least recently used first; in the order of slices. */
   readonly #held = new Map<DatasetId, Held[]>()
+  /** Files that others have taken the place of, while they may still be read. */
+  readonly #retired = new Map<Held, DatasetId>()
   /** Datasets whose files were removed. */
   readonly #lost = new Set<DatasetId>()
   readonly #closed = new AbortController()
@@ -104,12 +109,21 @@ export class MergedFiles {
   }
 
   /** The files of slices of the view, in order and apart, all checked. This counts as use. */
-  async of(view: DatasetView): Promise<MergedFile[]> {
+  async of(view: DatasetView): Promise<CheckedFile[]> {
     const held = this.#held.get(view.id)
     if (held === undefined) return []
     this.#held.delete(view.id)
     this.#held.set(view.id, held)
     return await this.#checked(view, this.partsOf(view.id, { from: 0, to: view.slices.length }))
+  }
+
+  /** The file in the order of offsets of exactly these slices, with this SHA-256, checked; also one that was replaced. */
+  async find(view: DatasetView, { from, to }: SliceRun, hash: string): Promise<CheckedFile | undefined> {
+    const retired = [...this.#retired].filter(([, id]) => id === view.id).map(([file]) => file)
+    const known = [...(this.#held.get(view.id) ?? []), ...retired]
+    const fits = (one: Held): boolean => one.hash === hash && one.from === from && one.to === to
+    const [found] = await this.#checked(view, known.filter(fits).slice(0, 1))
+    return found
   }
 
   /** The sorted copies of slices of the view, all checked. */
@@ -137,13 +151,13 @@ export class MergedFiles {
     return files.reduce((left, { from, to }) => left - (to - from), slices.length)
   }
 
-  async #checked(view: DatasetView, files: readonly Held[]): Promise<MergedFile[]> {
-    const found: MergedFile[] = []
+  async #checked(view: DatasetView, files: readonly Held[]): Promise<CheckedFile[]> {
+    const found: CheckedFile[] = []
     for (const file of files) {
-      const { from, to, path, order } = file
+      const { from, to, path, order, hash, sizeBytes } = file
       file.check ??= this.#check(view, file)
       const groups = await file.check
-      if (groups !== undefined) found.push({ from, to, path, groups, order })
+      if (groups !== undefined) found.push({ from, to, path, groups, order, hash, sizeBytes })
     }
     return found
   }
@@ -228,14 +242,16 @@ export class MergedFiles {
   /** Statements that run may still read it. */
   async #retire(id: DatasetId, file: Held): Promise<void> {
     this.#forget(id, file)
+    this.#retired.set(file, id)
     await this.#options.clock.sleep(this.#options.graceMs, this.#closed.signal)
-    if (this.#closed.signal.aborted) return
+    if (this.#closed.signal.aborted || !this.#retired.delete(file)) return
     await rm(file.path, { force: true })
     this.#bytes -= file.sizeBytes
   }
 
   async #remove(id: DatasetId, file: Held): Promise<void> {
     this.#forget(id, file)
+    this.#retired.delete(file)
     this.#lost.add(id)
     this.#bytes -= file.sizeBytes
     await rm(file.path, { force: true })

@@ -21,7 +21,7 @@ import { sortedGroupRows, type SortOrder } from '../work/sort.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
-import { rangeSlices, rangesOf, type RangeWindow, sortColumnsOf, windowOf } from './merged-ranges.ts'
+import { isRange, rangeSlices, rangesOf, type RangeWindow, sortColumnsOf, windowOf } from './merged-ranges.ts'
 
 /** After each file, of the time that making it took. */
 const restTimes = 2
@@ -29,6 +29,8 @@ const leastRestMs = 100
 /** Blocks, and slices, that are fetched at once. */
 const parallelBlocks = 32
 const heldSlices = 256
+/** Files that tables have named, are not here, and are waited for. */
+const neededMost = 8
 /** Row groups of the smallest sorted copy. */
 const sortedGroupsLeast = 4
 
@@ -63,6 +65,9 @@ export class MergedMaker {
   #rest = new AbortController()
   #made = 0
   #refused = 0
+  /** The last file that is being made: one after the other. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #needing = 0
 
   constructor(deps: MakerDeps) {
     this.#deps = deps
@@ -103,11 +108,31 @@ export class MergedMaker {
     }
   }
 
+  /**
+   * Makes the file of a range that a table has named and that is not here any more, or was made by another process. False
+   * where there is no such range, or no file can be made of it. Throws NodeError `Saturated` where there is no room for it
+   * now, or others wait.
+   */
+  async need(chain: DatasetChain, run: SliceRun): Promise<boolean> {
+    const view = viewOf(chain)
+    if (!isRange(view.slices, run)) return false
+    if (this.#needing >= neededMost || this.#stop.signal.aborted) throw busy()
+    this.#needing++
+    try {
+      const outcome = await this.#make(chain, view, { ...run, order: 'offsets' })
+      if (outcome === 'no room') throw busy()
+      return outcome === 'made'
+    } finally {
+      this.#needing--
+    }
+  }
+
   /** Resolves when nothing is being made. */
   async close(): Promise<void> {
     this.#unsubscribe()
     this.#stop.abort()
     await this.#running
+    await this.#turn
   }
 
   #look(id: DatasetId, slices: number): void {
@@ -163,9 +188,16 @@ export class MergedMaker {
     return lacking.findLast(({ order }) => order === 'offsets') ?? lacking.at(-1)
   }
 
-  async #make(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<'made' | 'refused' | 'no room'> {
+  async #make(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<Outcome> {
+    const made = this.#turn.then(() => this.#makeNow(chain, view, run))
+    this.#turn = made.catch(() => {})
+    return await made
+  }
+
+  async #makeNow(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<Outcome> {
     const { merged, work, logger } = this.#deps
     const { signal } = this.#stop
+    if (merged.has(view.id, run, run.order)) return 'made'
     try {
       // Merged rows take less than their slices do; sorted ones may take more.
       const bytes = view.slices.slice(run.from, run.to).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
@@ -248,6 +280,15 @@ export class MergedMaker {
     return must(event.kind === 'AddData' ? event.newData : undefined, 'the block brought a slice').logicalHash
   }
 }
+
+function busy(): NodeError {
+  return new NodeError('Saturated', 'The node has no room now to make the merged file that a table has named.', {
+    hint: 'Ask again, or read the table anew: it then names what the node has.',
+    retryAfterSeconds: 5,
+  })
+}
+
+type Outcome = 'made' | 'refused' | 'no room'
 
 /** A file that is to be made. */
 type WantedFile = SliceRun & Pick<MergedFile, 'order'>

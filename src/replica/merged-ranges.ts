@@ -69,6 +69,15 @@ function joined(parts: readonly RangeWindow[], isRefused: (run: SliceRun) => boo
   return { ...sum, ranges: areWhole && fits(sum) && !isRefused(run) ? [run] : ranges }
 }
 
+/** Whether some snapshot's files may have one of exactly these slices: what need not be believed of who names it. */
+export function isRange(slices: Pick<DatasetView['slices'], 'length' | 'slice'>, { from, to }: SliceRun): boolean {
+  const [first, end] = [Math.floor(from / rangeSlices) * rangeSlices, Math.ceil(to / rangeSlices) * rangeSlices]
+  if (!(from < to && end <= slices.length && first % (end - first) === 0)) return false
+  const windows: RangeWindow[] = []
+  for (let at = first; at < end; at += rangeSlices) windows.push(windowOf(slices.slice(at, at + rangeSlices), at))
+  return rangesOf(windows, () => false).some((run) => run.from === from && run.to === to)
+}
+
 function fits({ bytes, rows }: Pick<RangeWindow, 'bytes' | 'rows'>): boolean {
   return bytes <= rangeBytes && rows <= rangeRows
 }

@@ -1,4 +1,4 @@
-// Reads docker-compose.yml.
+// Reads docker-compose.yml and deploy/compose.yaml.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ export interface Service {
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly profiles?: readonly string[]
+  readonly networks?: readonly string[]
   readonly depends_on?: Readonly<Record<string, unknown>>
   readonly healthcheck: { readonly test: readonly string[] }
   readonly [name: string]: unknown
@@ -21,11 +22,12 @@ export interface Service {
 interface Compose {
   readonly services: Readonly<Record<string, Service>>
   readonly volumes: Readonly<Record<string, null>>
+  readonly networks?: Readonly<Record<string, { readonly internal?: string } | null>>
 }
 
-/** The file of this repository. */
-export function readCompose(): Compose {
-  return parseYaml(readFileSync(join(repository, 'docker-compose.yml'), 'utf8')) as Compose
+/** A file of this repository. */
+export function readCompose(path = 'docker-compose.yml'): Compose {
+  return parseYaml(readFileSync(join(repository, path), 'utf8')) as Compose
 }
 
 /** The part of YAML that the file uses: maps by indentation, flow lists, scalars, anchors, aliases, merged maps. */

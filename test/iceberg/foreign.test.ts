@@ -67,7 +67,10 @@ async function writeTable({
   const last = must(chain.slices.at(-1), 'a slice')
   const names = manifestRuns(chain.slices.length - 1).map(manifestName)
   for (const file of [...names, `snap-${last.sequence}.avro`, `v${chain.headSequence}.metadata.json`]) {
-    writeFileSync(join(dir, 'metadata', file), must(await tables.file(chain, file, `file://${dir}`), file))
+    writeFileSync(
+      join(dir, 'metadata', file),
+      must(await tables.file(chain, file, { location: `file://${dir}`, isHere: false }), file),
+    )
   }
   writeFileSync(join(dir, 'metadata/version-hint.text'), String(chain.headSequence))
   for (const slice of chain.slices.slice(0)) {

@@ -80,6 +80,10 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   const larger = await open(10 * file.length)
   expect(readdirSync(folder)).not.toContain('part')
   await make(larger, a, [0, 4])
+  // Who was told of the smaller one may read it for a while.
+  expect((await larger.find(a, { from: 0, to: 2 }, merged.hash))?.to).toBe(2)
+  expect(await larger.find(b, { from: 0, to: 2 }, merged.hash)).toBeUndefined()
+  expect(await larger.find(a, { from: 0, to: 2 }, merged.hash.replace(/./g, '0'))).toBeUndefined()
   expect((await larger.of(a)).map(({ from, to }) => [from, to])).toEqual([[0, 4]])
   await expect.poll(() => readdirSync(folder).length).toBe(1)
   await expect.poll(() => [larger.files, larger.bytes]).toEqual([1, file.length])

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { SliceRun } from '../../src/replica/file-list.ts'
-import { rangeSlices, rangesOf, type RangeWindow, windowOf } from '../../src/replica/merged-ranges.ts'
+import { isRange, rangeSlices, rangesOf, type RangeWindow, windowOf } from '../../src/replica/merged-ranges.ts'
 
 function windowsOf(sizes: readonly number[], rows = 60): RangeWindow[] {
   return Array.from({ length: Math.floor(sizes.length / rangeSlices) }, (_, window) => {
@@ -19,7 +19,30 @@ const plan = (sizes: readonly number[], rows?: number, refused: readonly SliceRu
 const even = (slices: number, sizeBytes: number): number[] => Array.from({ length: slices }, () => sizeBytes)
 const MiB = 1024 * 1024
 
+const slicesOf = (sizes: readonly number[], rows = 60) =>
+  sizes.map((sizeBytes, at) => ({ start: at * rows, end: (at + 1) * rows - 1, sizeBytes, sequence: at, hash: '' }))
+
 describe('the ranges of a dataset', () => {
+  it('are told from runs that no snapshot has as one, whatever the dataset has grown to', () => {
+    const sizes = even(9000, 1000).with(5000, 4 * MiB)
+    const slices = slicesOf(sizes)
+    const named = [600, 4096, 4500, 8192, 9000].flatMap((end) => plan(sizes.slice(0, end)))
+    expect(named.length).toBeGreaterThan(40)
+    for (const run of named) expect([run, isRange(slices, run)]).toEqual([run, true])
+    const others = [
+      { from: 0, to: 0 },
+      { from: 0, to: 200 },
+      { from: 1, to: 257 },
+      { from: 0, to: 512 },
+      { from: 256, to: 4352 },
+      { from: 4096, to: 8192 },
+      { from: 4992, to: 5002 },
+      { from: 8960, to: 9216 },
+      { from: 0, to: 65_536 },
+    ]
+    for (const run of others) expect([run, isRange(slices, run)]).toEqual([run, false])
+  })
+
   it('are some hundred for a year of a block a minute', () => {
     const ranges = plan(even(500_000, 4500))
     expect([ranges.length, ranges[0], ranges.at(-1)]).toEqual([

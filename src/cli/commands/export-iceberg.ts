@@ -45,7 +45,10 @@ export async function exportIceberg(
   try {
     await mkdir(join(target.dir, 'metadata'), { recursive: true })
     await mkdir(join(target.dir, 'data'), { recursive: true })
-    const names = metadataNames(itemsAt(table.json(), 'metadata', 'snapshots'))
+    // As of that place: merged files, which the table at the node may name, lie nowhere else.
+    const { location } = target
+    const copied = await client.call({ path: `${files}/metadata/${metadata}`, query: { location } })
+    const names = metadataNames(itemsAt(copied.json(), 'snapshots'))
     for (const hash of await sliceHashes(
       client,
       path,

@@ -15,6 +15,7 @@ import { metadataName } from '../../iceberg/table-metadata.ts'
 import { toHex } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
+import type { DataFileBytes } from '../../replica/lake-files.ts'
 import { LakeTables } from '../../replica/lake-tables.ts'
 import { Reader, sequenceAt } from '../../replica/pin.ts'
 import { mayRead } from '../access.ts'
@@ -69,7 +70,7 @@ const dataPieceBytes = 1024 * 1024
 const pieceBytes = 64 * 1024 * 1024
 
 export function registerIceberg(app: FastifyInstance, context: ReplicaContext): void {
-  const tables = new LakeTables(context.objects)
+  const tables = new LakeTables(context.objects, context.replica)
   context.metrics.gauge('lake_held_bytes', 'Bytes of what is kept of footers for lake engines.', () => tables.heldBytes)
   const config: FastifyContextConfig = { right: 'read', looseParameters: true }
   app.get('/iceberg/v1/config', { config }, () => ({ defaults: {}, overrides: {}, endpoints }))
@@ -132,7 +133,7 @@ async function sendTable(
   const location = locationOf(chain.name.id.slice(idPrefix.length))
   return await reply.send({
     'metadata-location': `${location}/metadata/${metadataName({ sequence })}`,
-    metadata: tables.table(chain, sequence, location),
+    metadata: tables.table(chain, sequence, { location, isHere: true }),
     config: storageOf(request, token),
   })
 }
@@ -166,7 +167,7 @@ async function tableOf(
   })
 }
 
-/** A slice with the footer for engines, which is another file: its tag is not the slice's. */
+/** A slice, or a merged file, with the footer for engines, which is another file: its tag is not the slice's. */
 async function sendData(
   context: ReplicaContext,
   tables: LakeTables,
@@ -175,18 +176,52 @@ async function sendData(
 ): Promise<FastifyReply> {
   const { file } = request.params as { readonly file: string } // FileParams validated it
   const name = await nameOfFolder(context, request)
-  const wanted = {
-    kind: 'data',
-    text: file.replace(/\.parquet$/, ''),
-    chainOf: () => context.catalog.chainOf(name),
-  } as const
-  const found = await context.objects.find(name, wanted)
-  await context.objects.check(found)
-  const stored = { tag: `${found.hash}.lake`, pieceBytes: dataPieceBytes, ...(await tables.dataFile(name.id, found)) }
+  const found = file.startsWith('merged-')
+    ? await mergedOf(context, tables, name, file)
+    : await sliceOf(context, tables, name, file)
+  const stored = { tag: `${found.hash}.lake`, pieceBytes: dataPieceBytes, ...found }
   keepForEver(reply, context, name)
   void reply.type('application/vnd.apache.parquet')
   if (isUnchanged(request, reply, stored.tag)) return await reply.code(304).send()
   return await sendPart(request, reply, wantedPart(request, reply, stored), stored)
+}
+
+async function sliceOf(
+  context: ReplicaContext,
+  tables: LakeTables,
+  name: NameRecord,
+  file: string,
+): Promise<DataFileBytes & { readonly hash: string }> {
+  const text = file.replace(/\.parquet$/, '')
+  const found = await context.objects.find(name, { kind: 'data', text, chainOf: () => context.catalog.chainOf(name) })
+  await context.objects.check(found)
+  return { hash: found.hash, ...(await tables.dataFile(name.id, found)) }
+}
+
+async function mergedOf(
+  context: ReplicaContext,
+  tables: LakeTables,
+  name: NameRecord,
+  file: string,
+): Promise<DataFileBytes & { readonly hash: string }> {
+  const chain = await context.catalog.chainOf(name)
+  const found = await known(context, chain, () => tables.mergedFile(chain, file))
+  if (found !== undefined) return found
+  throw new NodeError('ObjectNotFound', `'${name.alias}' has no such merged file at this node.`, {
+    hint: 'Read the table anew: it names what the node has.',
+  })
+}
+
+/** What is found; looked for again where another process may have committed what it is of. */
+async function known<T>(
+  { catalog }: ReplicaContext,
+  chain: DatasetChain,
+  find: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const found = await find()
+  if (found !== undefined) return found
+  await catalog.refresh(chain)
+  return await find()
 }
 
 async function sendMetadata(
@@ -197,16 +232,12 @@ async function sendMetadata(
 ): Promise<FastifyReply> {
   const { folder, file } = request.params as { readonly folder: string; readonly file: string } // FileParams validated it
   const chain = await context.catalog.chainOf(await nameOfFolder(context, request))
-  const { location = locationOf(folder) } = request.query as Static<typeof FileQuery> // FileQuery validated it
+  const { location: elsewhere } = request.query as Static<typeof FileQuery> // FileQuery validated it
+  const location = elsewhere ?? locationOf(folder)
   if (!/^[a-z][a-z0-9+.-]*:\/\S*[^\s/]$/i.test(location)) throw noLocation(location)
-  let bytes = await tables.file(chain, file, location)
-  if (bytes === undefined) {
-    // Another process may have committed what it is of.
-    await context.catalog.refresh(chain)
-    bytes = await tables.file(chain, file, location)
-  }
-  if (bytes === undefined) throw new NodeError('ObjectNotFound', `'${chain.name.alias}' has no such file of metadata.`)
-  const whole = bytes
+  const place = { location, isHere: elsewhere === undefined }
+  const whole = await known(context, chain, () => tables.file(chain, file, place))
+  if (whole === undefined) throw new NodeError('ObjectNotFound', `'${chain.name.alias}' has no such file of metadata.`)
   const stored = {
     tag: toHex(sha256(whole)),
     sizeBytes: whole.length,
