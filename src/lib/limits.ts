@@ -135,4 +135,6 @@ export const fixedLimits = {
   keyedBatches: { value: 10_000, unit: 'batches', text: 'idempotency keys remembered per dataset at least' },
   keyedDays: { value: 7, unit: 'days', text: 'time an idempotency key is remembered at least' },
   keyedBatchesMost: { value: 1_000_000, unit: 'batches', text: 'idempotency keys remembered per dataset at most' },
+  producers: { value: 10_000, unit: 'producers', text: 'producers of streams remembered per dataset at least' },
+  producerDays: { value: 7, unit: 'days', text: 'time a producer of a stream is remembered at least' },
 } as const satisfies Record<string, LimitRow>
