@@ -138,6 +138,13 @@ const fixedOptions: readonly OptionRow[] = [
   },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
   {
+    name: 'stream-age',
+    type: 'duration-ms',
+    default: 250,
+    text: 'age of the oldest record that ends a batch of a stream',
+  },
+  { name: 'stream-rows', type: 'integer', default: 10_000, text: 'records that end a batch of a stream' },
+  {
     name: 'delete-grace',
     type: 'duration-ms',
     default: 7 * 24 * 3_600_000,
@@ -205,6 +212,7 @@ export interface Config {
     readonly burstBlocks: number
     readonly intervalMs: number
   }
+  readonly stream: { readonly ageMs: number; readonly rows: number }
   readonly logLevel: string
   readonly limits: Limits
 }
@@ -311,6 +319,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
       burstBlocks: number('cut-burst'),
       intervalMs: number('cut-interval'),
     },
+    stream: { ageMs: number('stream-age'), rows: number('stream-rows') },
     logLevel: text('log-level'),
     limits,
   }

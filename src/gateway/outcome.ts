@@ -113,14 +113,15 @@ async function decisionOn(deps: OutcomeDeps, batch: PlacedBatch): Promise<Decisi
   return (await deps.waiters.wait(chain, place, batch.patience)) ?? committedElsewhere(deps, chain, note)
 }
 
-/** What is known of a batch now; undefined while it is only logged. */
+/** What is known of a batch now; undefined while it is only logged, `void` for one without a key whose rows were there before. */
 export async function decisionNow(
   deps: Pick<OutcomeDeps, 'outcomes'>,
   chain: DatasetChain,
   note: ReceiptNote,
-): Promise<DecidedOutcome | undefined> {
+): Promise<Decision | undefined> {
   const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
-  return decision === undefined || decision === 'void' ? committedElsewhere(deps, chain, note) : decision
+  if (note.key === undefined || (decision !== undefined && decision !== 'void')) return decision
+  return committedElsewhere(deps, chain, note)
 }
 
 /**

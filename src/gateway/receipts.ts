@@ -5,6 +5,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
+import type { BatchStatus } from '../chain/checkpoint.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
 import { datasetIdText, multihashText } from '../ids/identifiers.ts'
@@ -53,15 +54,18 @@ export class Receipts {
     note: ReceiptNote,
     name: Pick<NameRecord, 'id' | 'alias'>,
     decided: DecidedOutcome | undefined,
-    { csvHeader }: { readonly csvHeader?: CsvHeader | undefined } = {},
+    { csvHeader, isDuplicate = false }: ReceiptFacts = {},
   ): Receipt {
     const status = decided?.outcome.status
-    const committed = status?.kind === 'committed' || note.rows === 0
+    const committed = status?.kind === 'committed' || note.rows === 0 || isDuplicate
     return {
       receiptId: encodeReceiptId(note, this.#secret),
       status: committed ? 'committed' : status?.kind === 'rejected' ? 'rejected' : 'accepted',
       dataset: { id: name.id, alias: name.alias },
-      records: { received: note.rows, committed: committed ? note.rows : 0, duplicates: 0 },
+      records: {
+        received: note.rows,
+        ...(isDuplicate ? { committed: 0, duplicates: note.rows } : takenOf(note, status)),
+      },
       bodyHash: note.bodyHash,
       mediaType: note.mediaType,
       bytes: note.bytes,
@@ -78,6 +82,19 @@ export class Receipts {
       ...(status?.kind === 'rejected' ? { errors: [{ kind: status.error, message: status.message }] } : {}),
     }
   }
+}
+
+interface ReceiptFacts {
+  readonly csvHeader?: CsvHeader | undefined
+  /** All of it was there before: no block took it. */
+  readonly isDuplicate?: boolean
+}
+
+/** Of a range of a producer, rows that were there already are none of the block's. */
+function takenOf({ rows }: ReceiptNote, status: BatchStatus | undefined): Omit<Receipt['records'], 'received'> {
+  if (status?.kind !== 'committed') return { committed: 0, duplicates: 0 }
+  const committed = status.end - status.start + 1
+  return { committed, duplicates: rows - committed }
 }
 
 const version = 1

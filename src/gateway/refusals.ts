@@ -61,9 +61,23 @@ export function keyReused(key: string): NodeError {
   })
 }
 
+/** `message` is that of the rejection. */
+export function fenced(message: string): NodeError {
+  return new NodeError('ProducerFenced', message, { hint: 'Another sender has taken this Producer-Id over.' })
+}
+
+function sequenceGap(expected: number): NodeError {
+  return new NodeError('SequenceGap', `The producer's next number is ${expected}.`, {
+    hint: 'Send from there on; a blank line stands for a record that is lost.',
+    extra: { expected },
+  })
+}
+
 /** The error that a rejection in the log means for the caller who waited. */
 export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, chain: DatasetChain): NodeError {
   if (status.error === 'HeadMoved') return headMoved(chain)
+  if (status.error === 'SequenceGap') return sequenceGap(Number(/(\d+)\.$/.exec(status.message)?.[1]))
+  if (status.error === 'ProducerFenced') return fenced(status.message)
   const kind = status.error in errorTable ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
   return new NodeError(kind, status.message, {
     hint:

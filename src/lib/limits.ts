@@ -115,8 +115,10 @@ export const limitTable = {
     text: 'what is remembered of idempotency keys; sets not asked for longest are read from the store again when they are',
   },
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
-  bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
-  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },
+  bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s; streams may be slower' },
+  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body, but for streams' },
+  streamIdleMs: { value: 5 * 60_000, unit: 'ms', text: 'time without a byte that ends a stream of records' },
+  streamsPerCaller: { value: 2_000, unit: 'streams', text: 'streams of records that one caller may have open' },
   storeAnswerMs: {
     value: 10_000,
     unit: 'ms',

@@ -27,7 +27,7 @@ async function open(
     for await (const chunk of payload) read.push(chunk.toString())
     return read.join('')
   })
-  const bodies = registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond } })
+  const bodies = registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond, bodyMs: 600_000 } })
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     bodies.begin(raw)
     done()
