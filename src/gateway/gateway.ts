@@ -42,7 +42,7 @@ import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
-import { demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
+import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
 import { type ToldTimes, toldTimes } from './told-times.ts'
@@ -386,19 +386,8 @@ export class Gateway {
     if (chain !== undefined) this.#demandOpen(chain)
   }
 
-  /** Throws NodeError `OtherLog`, `LogUnavailable` when the dataset takes no rows here. */
   #demandOpen(chain: DatasetChain): void {
-    if (chain.name.log !== this.#deps.log.id) {
-      throw new NodeError('OtherLog', `The rows of '${chain.name.alias}' go to another log than this node's.`, {
-        hint: 'Send them to a node of that log.',
-      })
-    }
-    const halt = this.#deps.haltOf(chain.name.id, chain.name.partition)
-    if (halt !== undefined) {
-      throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
-        hint: 'An operator has to look at it; reads go on.',
-        retryAfterSeconds: 30,
-      })
-    }
+    const { log, haltOf } = this.#deps
+    demandOpen(chain, { log: log.id, halt: haltOf(chain.name.id, chain.name.partition) })
   }
 }

@@ -120,8 +120,19 @@ export async function decisionNow(
   note: ReceiptNote,
 ): Promise<Decision | undefined> {
   const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
-  if (note.key === undefined || (decision !== undefined && decision !== 'void')) return decision
-  return committedElsewhere(deps, chain, note)
+  if (decision !== undefined && decision !== 'void') return decision
+  if (note.producer !== undefined && decision === undefined) return isThere(deps, chain, note.producer)
+  return note.key === undefined ? decision : committedElsewhere(deps, chain, note)
+}
+
+/** A range that is logged and whose numbers the chain has from others calls for no block of its own. */
+async function isThere(
+  { outcomes }: Pick<OutcomeDeps, 'outcomes'>,
+  chain: DatasetChain,
+  { identity, epoch, last }: NonNullable<ReceiptNote['producer']>,
+): Promise<'void' | undefined> {
+  const { mark } = await outcomes.producer(chain, identity)
+  return mark?.epoch === epoch && mark.last >= last ? 'void' : undefined
 }
 
 /**

@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import type { ProducerRange } from '../chain/producers.ts'
+import { producerIdentity, type ProducerRange } from '../chain/producers.ts'
 import { normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
@@ -231,7 +231,12 @@ function noteOf(
   batch: BatchToPlace,
   place: { id: string; position: number; index: number; acceptedMs: number },
 ): ReceiptNote {
-  const { chain, body, tokenId, receivedMs, mediaType } = batch
+  const { chain, body, tokenId, receivedMs, mediaType, producer: range } = batch
+  const producer = range && {
+    identity: producerIdentity(chain.name.id, tokenId, range.id),
+    epoch: range.epoch,
+    last: range.last,
+  }
   return {
     dataset: chain.name.id,
     batchId: place.id,
@@ -246,5 +251,6 @@ function noteOf(
     mediaType,
     tokenId,
     key: keyOf(batch),
+    ...(producer === undefined ? {} : { producer }),
   }
 }

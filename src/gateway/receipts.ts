@@ -1,7 +1,7 @@
 // Receipts, from what their ids carry and what the chain says of them. An id is a sealed note: it names dataset, batch and
 // log position and carries what the receipt repeats, so any gateway can answer for it as long as the chain exists, with no
 // table of receipts anywhere. Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of SHA3-256 over
-// the secret and all before; as base64url.
+// the secret and all before; as base64url. Version 2 has a text more: epoch, last number and identity of a producer.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
@@ -97,7 +97,8 @@ function takenOf({ rows }: ReceiptNote, status: BatchStatus | undefined): Omit<R
   return { committed, duplicates: rows - committed }
 }
 
-const version = 1
+/** 2: of a batch of a producer. */
+const versions = [1, 2]
 const sealBytes = 12
 const didBytes = 34
 const hashBytes = 34
@@ -134,16 +135,20 @@ export interface ReceiptNote {
   readonly mediaType: string
   readonly tokenId: string | undefined
   readonly key: string | undefined
+  /** Of a batch of a numbered stream: its producer, and the last of its numbers. */
+  readonly producer?: { readonly identity: Hash; readonly epoch: number; readonly last: number } | undefined
 }
 
 /** The id of a receipt, sealed with `secret`. */
 export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
-  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''] as const
+  const { producer } = note
+  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? '']
+  if (producer !== undefined) texts.push(`${producer.epoch} ${producer.last} ${producer.identity}`)
   // The secret stands before the note while it is sealed.
   const start = secret.length
   const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
   out.set(secret)
-  out[start] = version
+  out[start] = producer === undefined ? 1 : 2
   // Both texts are base16 after a prefix.
   let at = start + 1 + out.write(note.dataset.slice(didPrefixChars), start + 1, 'hex')
   at += out.write(note.batchId, at, 'base64url')
@@ -163,7 +168,7 @@ export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote |
   if (!/^[A-Za-z0-9_-]{200,1400}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(0, -sealBytes)
-  if (body.length < fixedBytes + 3 || body[0] !== version) return undefined
+  if (body.length < fixedBytes + 3 || !versions.includes(body[0] ?? 0)) return undefined
   const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
   if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
   try {
@@ -187,6 +192,7 @@ function readNote(body: Buffer): ReceiptNote {
     return value
   }
   const [mediaType, tokenId, key] = [text(), text(), text()]
+  const [epoch, last, identity = ''] = body[0] === 2 ? text().split(' ') : []
   return {
     dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
     batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
@@ -195,6 +201,7 @@ function readNote(body: Buffer): ReceiptNote {
     mediaType,
     tokenId: tokenId === '' ? undefined : tokenId,
     key: key === '' ? undefined : key,
+    ...(epoch === undefined ? {} : { producer: { identity, epoch: Number(epoch), last: Number(last) } }),
   }
 }
 

@@ -104,3 +104,20 @@ export function demandSpace(hasRoom: boolean): void {
     hint: 'An operator has to make room; nothing was stored.',
   })
 }
+
+/** Throws NodeError `OtherLog`, `LogUnavailable` when the dataset takes no rows here: not of `log`, or halted. */
+export function demandOpen(
+  { name }: DatasetChain,
+  { log, halt }: { readonly log: string; readonly halt: string | undefined },
+): void {
+  if (name.log !== log) {
+    throw new NodeError('OtherLog', `The rows of '${name.alias}' go to another log than this node's.`, {
+      hint: 'Send them to a node of that log.',
+    })
+  }
+  if (halt === undefined) return
+  throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
+    hint: 'An operator has to look at it; reads go on.',
+    retryAfterSeconds: 30,
+  })
+}
