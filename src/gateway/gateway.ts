@@ -196,7 +196,7 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch) => batches.place(batch) },
+      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
       {
         body,
         contentEncoding: controls.contentEncoding,
@@ -325,6 +325,7 @@ export class Gateway {
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
+      if (request.streamed !== undefined) await request.streamed.turn
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)

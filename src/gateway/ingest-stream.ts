@@ -1,6 +1,7 @@
 // A body without end on its way in: lines are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
-// of any other, and its receipt is told as soon as it is durable. Reading goes on while a batch is placed, and stops where
-// one waits; receipts that nobody takes give way to later ones. So a stream holds two batches and one line, whoever is slow.
+// of any other, and its receipt is told as soon as it is durable. A batch is parsed while the one before it is appended, and
+// reading stops where another waits; receipts that nobody takes give way to later ones. So a stream holds four batches and
+// one line, whoever is slow.
 
 import type { Readable } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
@@ -50,8 +51,8 @@ export interface StreamDeps {
   readonly rows: number
   /** The node is shutting down. */
   readonly draining: AbortSignal
-  /** Durable when it resolves. */
-  readonly place: (batch: LineBatch) => Promise<StreamReceipt>
+  /** Appends a batch after `turn`, which rejects where it must not. Durable when it resolves. */
+  readonly place: (batch: LineBatch, turn: Promise<void>) => Promise<StreamReceipt>
 }
 
 export class IngestStream {
@@ -65,6 +66,10 @@ export class IngestStream {
   #heardMs: number
   #rightsMs: number
   #last: number | undefined
+  /** The last batch that is being placed, and the one before it. */
+  #placing: Promise<void> = Promise.resolve()
+  #beforeIt: Promise<void> = Promise.resolve()
+  #hasFailed = false
   /** The line that is next to be taken. */
   #line: StreamLine | undefined
   #end: StreamLine | undefined
@@ -98,6 +103,8 @@ export class IngestStream {
       await this.#placeAll()
     } catch (cause) {
       error = cause
+      // Another batch may be under way: its turn never comes.
+      await this.#placing.catch(() => {})
     }
     this.#deps.draining.removeEventListener('abort', onDrain)
     this.#end = { kind: 'end', last: this.#last, ...(error === undefined ? {} : { error }) }
@@ -150,30 +157,43 @@ export class IngestStream {
       if (batch !== undefined) {
         this.#openedMs = this.#cutter.isOpen ? nowMs : undefined
         this.#roomNews.ring()
-        await this.#place(batch)
+        await this.#begin(batch)
         continue
       }
-      if (isOver) break
+      if (this.#hasFailed || isOver) break
       await this.#bodyNews.wait(Math.min(dueMs, idleMs) - nowMs)
     }
+    await this.#placing
     if (this.#bodyError !== undefined) throw this.#bodyError
     if (this.#body === 'coming') throw draining.aborted ? drainingNow() : idle(limits.streamIdleMs)
   }
 
+  /** Begins to place a batch; resolves when the one before the last has its place. */
+  async #begin(batch: LineBatch): Promise<void> {
+    const before = this.#placing
+    await this.#beforeIt
+    this.#beforeIt = before
+    this.#placing = this.#place(batch, before)
+    this.#placing.catch(() => {
+      this.#hasFailed = true
+      this.#bodyNews.ring()
+    })
+  }
+
   /** Places a batch; of one with a record that does not fit, the records before it. */
-  async #place(batch: LineBatch): Promise<void> {
+  async #place(batch: LineBatch, turn: Promise<void>): Promise<void> {
     try {
-      await this.#placeWhole(batch)
+      await this.#placeWhole(batch, turn)
     } catch (error) {
       const misfit = misfitOf(error, batch)
       if (misfit === undefined) throw error
       const before = linesBefore(batch, misfit.number)
-      if (before !== undefined) await this.#placeWhole(before)
+      if (before !== undefined) await this.#placeWhole(before, turn)
       throw misfit.error
     }
   }
 
-  async #placeWhole(batch: LineBatch): Promise<void> {
+  async #placeWhole(batch: LineBatch, turn: Promise<void>): Promise<void> {
     const { clock, place, draining } = this.#deps
     if (clock.monotonicMs() >= this.#rightsMs) {
       await this.#source.rights()
@@ -181,7 +201,7 @@ export class IngestStream {
     }
     for (;;) {
       try {
-        return this.#tell(await place(batch))
+        return this.#tell(await place(batch, turn))
       } catch (error) {
         const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
         if (!isFull || draining.aborted || this.#body === 'cut') throw error

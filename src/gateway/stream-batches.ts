@@ -32,6 +32,8 @@ export interface StreamedBatch {
   readonly rows: number
   /** A block is called for. */
   readonly waits: boolean
+  /** When it may be appended; rejects where it must not be. */
+  readonly turn: Promise<void>
 }
 
 export interface StreamBatchesDeps {
@@ -68,7 +70,9 @@ export class StreamBatches {
   }
 
   /** Durable when it resolves. Throws as an ingest; NodeErrors `ProducerFenced`, `SequenceGap`. */
-  async place({ first, last, rows, bytes }: LineBatch): Promise<StreamReceipt> {
+  async place({ first, last, rows, bytes }: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
+    // What the first batch finds out counts for the others.
+    if (!this.#isCertain || this.#chain === undefined) await turn
     await this.#demandTaken()
     const { receipts } = this.#deps
     const { id, epoch } = this.#producer ?? {}
@@ -81,6 +85,7 @@ export class StreamBatches {
       producer,
       rows,
       waits: !this.#isCertain,
+      turn,
     })
     const { chain, note } = taken
     this.#chain = chain
