@@ -125,6 +125,11 @@ export class Catalog {
     return this.#names.deletionOf(id)
   }
 
+  /** Every deletion that was not taken back; those whose record is damaged are left out. Reads one by one. */
+  async deletions(): Promise<readonly Deletion[]> {
+    return this.#names.deletions()
+  }
+
   /** The name of the dataset with this DID if the catalog holds it already; no IO. */
   heldName(id: DatasetId): NameRecord | undefined {
     return this.#names.heldOfId(id)

@@ -17,6 +17,7 @@ import {
   readDeletion,
   readName,
 } from '../store/names.ts'
+import { datasetOfFolder, deletionsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptionsFrom } from '../store/records.ts'
 
@@ -150,6 +151,20 @@ export class HeldNames {
   /** When a dataset was deleted, and what it was; undefined where it was not. Throws HaltError `ChainBroken`. */
   deletionOf(id: DatasetId): Promise<Deletion | undefined> {
     return whole(`the deletion of ${id} is damaged`, readDeletion(this.#store, id))
+  }
+
+  /** Of all datasets that are deleted; those whose record is damaged are left out. */
+  async deletions(): Promise<readonly Deletion[]> {
+    const ids = (await this.#store.list(deletionsPrefix)).flatMap((folder) => datasetOfFolder(folder) ?? [])
+    const found: Deletion[] = []
+    for (const id of ids) {
+      const deletion = await readDeletion(this.#store, id).catch((error: unknown) => {
+        if (!(error instanceof DecodeError)) throw error
+        this.#logger.error({ dataset: id, cause: error.message }, 'A deletion is left out')
+      })
+      if (deletion !== undefined) found.push(deletion)
+    }
+    return found
   }
 
   /** The name with the log and partition of now: those it was made with, unless that log was given up for another. */

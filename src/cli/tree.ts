@@ -109,6 +109,7 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .command('list')
     .description('list the datasets that you may read')
     .option('--account <name>', 'of one account')
+    .option('--deleted', 'those that can be restored, with their ids')
     .action(runner<ListOptions>(async (context, _, options) => (await code.dataset()).listDatasets(context, options)))
   dataset
     .command('show <name>')

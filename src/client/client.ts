@@ -72,6 +72,14 @@ export interface Receipt {
   readonly offsets?: Offsets
   readonly idempotencyKey?: string
   readonly csvHeader?: string
+  /** Where its event times came from; `missing` records had none of their own. Only in the answer to the batch. */
+  readonly eventTime?: {
+    readonly from: 'field' | 'header' | 'received'
+    readonly name?: string
+    readonly missing?: number
+    readonly otherwise?: 'header' | 'received'
+  }
+  readonly warnings?: readonly string[]
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why it was rejected. */
   readonly errors?: readonly { readonly kind: string; readonly message: string }[]

@@ -129,7 +129,7 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
     ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(operation['requestBody'], text),
-    responses: { ...Object.fromEntries(answers), ...errorResponses(text, shared) },
+    responses: joined(Object.fromEntries(answers), errorResponses(text, shared)),
   }
 }
 
@@ -157,7 +157,19 @@ function bareType(mediaType: string): string {
   return mediaType.split(';')[0] ?? ''
 }
 
-/** One response per status of the kinds that the route may give; a status that the table of answers has keeps both. */
+/** The responses of both; one whose status both have may be either. */
+function joined(answers: Json, errors: Json): Json {
+  const both = { ...answers, ...errors }
+  for (const status of Object.keys(answers).filter((one) => one in errors)) {
+    const [answer, error] = [record(answers[status]), record(errors[status])]
+    const description = `${String(answer['description'])} Or ${String(error['description'])}`
+    const headers = { ...record(answer['headers']), ...record(error['headers']) }
+    both[status] = { description, headers, content: { ...record(answer['content']), ...record(error['content']) } }
+  }
+  return both
+}
+
+/** One response per status of the kinds that the route may give. */
 function errorResponses(text: OperationText, shared: readonly string[]): Json {
   const byStatus = new Map<number, ErrorKind[]>()
   for (const kind of new Set([...routeTexts.errorsOfAll, ...errorsOf(text)])) {

@@ -87,6 +87,8 @@ describe('ingest', () => {
       offsets: true,
       idempotencyKey: true,
       csvHeader: true,
+      eventTime: true,
+      warnings: true,
       times: true,
       errors: true,
     }

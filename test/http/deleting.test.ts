@@ -47,6 +47,25 @@ describe('a deletion', () => {
     expect((await live.ingest('acme/gone', [{ city: 'x' }])).refusal).toBe('404 DatasetNotFound')
   })
 
+  it('is listed to who may take it back, as long as that can be done', async () => {
+    const [first, second, over] = [await made('acme/first'), await made('acme/second'), await made('acme/over')]
+    for (const name of ['first', 'second']) await remove(`/acme/${name}`)
+    await remove('/acme/over?grace=0s')
+    const listed = async (token?: string | null): Promise<string[]> => {
+      const answer = await live.call('/datasets/deleted', token === undefined ? {} : { token })
+      expect([answer.status, answer.at('datasets.0.alias') ?? '']).toEqual([200, expect.any(String)])
+      return (answer.at('datasets') as { id: string }[]).map(({ id }) => id)
+    }
+    const all = await listed()
+    expect(all.slice(0, 2)).toEqual([second, first])
+    expect(all).not.toContain(over)
+    expect(await listed(await tokenOf(['admin'], ['acme/fir*']))).toEqual([first])
+    for (const scope of ['create', 'read']) expect(await listed(await tokenOf([scope], ['acme/*']))).toEqual([])
+    expect((await live.call('/datasets/deleted', { token: null })).refusal).toBe('401 Unauthenticated')
+    await restore(second)
+    expect(await listed()).not.toContain(second)
+  })
+
   it('needs a head that has not moved, or says that it may have', async () => {
     const id = await made('acme/head')
     const old = (await live.head('acme/head')) ?? ''

@@ -12,15 +12,17 @@ const kinds = Object.keys(errorTable) as ErrorKind[]
 describe('a problem', () => {
   it.each(kinds)('of kind %s has its status, type, media type and whether a repeat helps', (kind) => {
     const { status, mediaType, headers, body } = problemOf(new NodeError(kind, 'It is so.'), id)
+    // What a bucket says is for the log of the node.
+    const said = kind === 'StoreUnavailable' ? expect.stringContaining('the log of the node says why') : 'It is so.'
     expect(body).toMatchObject({
       type: expect.stringMatching(/^\/errors\/[a-z][a-z-]*[a-z]$/),
       title: errorTable[kind].title,
       status,
-      detail: 'It is so.',
+      detail: said,
       instance: `urn:uuid:${id}`,
       ok: false,
-      error: { kind, message: 'It is so.' },
-      message: 'It is so.',
+      error: { kind, message: said },
+      message: said,
       retryable: isRetryable(kind),
     })
     expect(mediaType).toBe(`application/${kind.includes('::') ? '' : 'problem+'}json; charset=utf-8`)

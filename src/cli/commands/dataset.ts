@@ -130,11 +130,20 @@ export async function renameDataset(context: CommandContext, [name = '', alias =
 
 export interface ListOptions {
   readonly account?: string
+  readonly deleted?: boolean
 }
 
 /** Every dataset that the caller may read. */
 export async function listDatasets(context: CommandContext, options: ListOptions): Promise<number> {
   const client = await openClient(context)
+  if (options.deleted === true) {
+    const all = itemsAt((await client.call({ path: '/datasets/deleted' })).json(), 'datasets')
+    const ofAccount = `${options.account?.toLowerCase() ?? ''}/`
+    const isAsked = (one: JsonValue): boolean => (textAt(one, 'alias') ?? '').toLowerCase().startsWith(ofAccount)
+    const deleted = options.account === undefined ? all : all.filter(isAsked)
+    printObjects(context.form, ['alias', 'deletedAt', 'removedAfter', 'id'], deleted)
+    return exitCodes.done
+  }
   const datasets: JsonValue[] = []
   let after: string | undefined
   do {

@@ -3,7 +3,7 @@
 import type { Deletion } from '../../chain/records.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { canSee, demandKeeper } from '../../access/scopes.ts'
+import { canSee, demandKeeper, keeps } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { changeOf, changesRecord } from '../../gateway/change-dataset.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
@@ -55,6 +55,18 @@ export function registerChanges(app: FastifyInstance, context: GatewayContext): 
     },
   )
   registerDeletion(app, context)
+  registerRestoring(app, context)
+}
+
+function registerRestoring(app: FastifyInstance, context: GatewayContext): void {
+  const { catalog, gateway, clock } = context
+  app.get('/datasets/deleted', { config: { right: 'create' } }, async (request, reply) => {
+    const nowMs = clock.nowMs()
+    const deletions = (await catalog.deletions())
+      .filter(({ name, until }) => nowMs < Date.parse(until) && keeps(request.principal, name))
+      .sort((a, b) => (a.at < b.at ? 1 : -1))
+    return reply.header('cache-control', 'no-cache').send({ datasets: deletions.map(toldOf) })
+  })
   app.post(
     '/datasets/:id/restore',
     { config: { right: 'create', reads: 'tokens' }, schema: { params: IdParams } },
