@@ -10,7 +10,7 @@ import { hostAndPort, isLoopback } from './lib/loopback.ts'
 import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
-import { type BucketConfig, bucketConfig, isBucketUrl } from './store-options.ts'
+import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -52,33 +52,6 @@ const kafkaOptions: readonly OptionRow[] = [
   },
 ]
 
-const bucketOptions: readonly OptionRow[] = [
-  {
-    name: 's3-endpoint',
-    type: 'text',
-    text: "address of the bucket's service, such as https://host:9000 (default: that of AWS or Google)",
-  },
-  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
-  {
-    name: 's3-path-style',
-    type: 'boolean',
-    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
-  },
-  {
-    name: 's3-condition',
-    type: 'text',
-    default: 'aws',
-    values: ['aws', 'gcs'],
-    text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
-  },
-  {
-    name: 's3-single-writer',
-    type: 'boolean',
-    default: false,
-    text: 'do without conditional writes; only where one process alone ever writes, since two would fork chains',
-  },
-]
-
 const fixedOptions: readonly OptionRow[] = [
   {
     name: 'data',
@@ -91,7 +64,7 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'text',
     text: 'directory of the store, or s3://bucket/prefix; processes with other roles share it (default: <data>/store); or the https:// address of a node: a replica alone then follows its datasets into <data>/store',
   },
-  ...bucketOptions,
+  ...bucketRows,
   {
     name: 'roles',
     type: 'list',

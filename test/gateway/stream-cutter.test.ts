@@ -50,13 +50,13 @@ test('batches hold every line that is no blank at the end, in order, with its nu
         expect(batch.rows).toBe(rows.length)
         expect(batch.rows).toBeGreaterThan(0)
         expect(batch.rows).toBeLessThanOrEqual(mostRows)
-        if (endsAtBlank) expect(own.slice(-batch.rows).some(isBlank)).toBe(false)
+        expect(endsAtBlank && own.slice(-batch.rows).some(isBlank)).toBe(false)
         for (let number = batch.first; number <= batch.last; number++) {
           const before = linesBefore(batch, number)
           const texts = own.slice(0, number - batch.first)
           const expected = texts.some((text) => !isBlank(text)) ? texts.map((text) => `${text}\n`).join('') : undefined
           expect(before && decodeUtf8(before.bytes)).toBe(expected)
-          if (before !== undefined) expect([before.first, before.last]).toEqual([batch.first, number - 1])
+          expect([before?.first ?? batch.first, before?.last ?? number - 1]).toEqual([batch.first, number - 1])
         }
       }
     }),

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Answer, type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({
@@ -78,12 +78,12 @@ class Stream {
   }
 
   async told(last: number): Promise<void> {
-    await expect.poll(() => this.last, { timeout: 10_000 }).toBe(last)
+    await vi.waitUntil(() => this.last === last, { timeout: 10_000 })
   }
 
   async end(): Promise<Line> {
     this.request.end()
-    await expect.poll(() => this.lines.at(-1)?.ended, { timeout: 10_000 }).toBe(true)
+    await vi.waitUntil(() => this.lines.at(-1)?.ended === true, { timeout: 10_000 })
     return this.lines.at(-1) ?? {}
   }
 }

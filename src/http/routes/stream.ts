@@ -20,6 +20,10 @@ import { IngestQuery, ingestRequest } from './ingest.ts'
 
 export function registerStream(app: FastifyInstance, context: GatewayContext): void {
   const { logger, metrics, limits } = context
+  const onEnd = (error: unknown, requestId: string): void => {
+    if (error === undefined || problemOf(error, requestId).status !== 500) return
+    logger.error({ requestId, err: String(error) }, 'A stream of records failed')
+  }
   const open = new OpenStreams(limits.streamsPerCaller)
   metrics.gauge('streams', 'Streams of records that are open.', () => open.count)
   app.post(
@@ -66,9 +70,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
           if (line.kind === 'receipt') {
             metrics.ingestedRecords.inc(line.receipt.records.received)
             metrics.ingestedBytes.inc(line.receipt.bytes)
-          } else if (line.error !== undefined && problemOf(line.error, request.id).status === 500) {
-            logger.error({ requestId: request.id, err: String(line.error) }, 'A stream of records failed')
-          }
+          } else onEnd(line.error, request.id)
           yield utf8(lineText(line, request.id))
           if (line.kind === 'end') return
         }
