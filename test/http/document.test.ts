@@ -70,6 +70,7 @@ describe('the OpenAPI document', () => {
         'GET /{account}/{dataset}/metadata',
         'GET /{account}/{dataset}/tail',
         'POST /{account}/{dataset}/ingest',
+        'POST /{account}/{dataset}/stream',
         'GET /{account}/{dataset}/refs/head',
         'GET /{account}/{dataset}',
         'GET /{account}/{dataset}/blocks',

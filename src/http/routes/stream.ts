@@ -22,7 +22,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   const { logger, metrics, limits } = context
   const onEnd = (error: unknown, requestId: string): void => {
     if (error === undefined || problemOf(error, requestId).status !== 500) return
-    logger.error({ requestId, err: String(error) }, 'A stream of records failed')
+    logger.error({ requestId, err: error instanceof Error ? error.message : 'no error' }, 'A stream of records failed')
   }
   const open = new OpenStreams(limits.streamsPerCaller)
   metrics.gauge('streams', 'Streams of records that are open.', () => open.count)
