@@ -21,6 +21,7 @@ import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
+import { measureMqtt } from './mqtt.ts'
 import { measureOutputs } from './outputs.ts'
 import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
@@ -71,7 +72,12 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   stream: measureStream,
 }
 /** Parts that need more than Node.js, or much time. */
-const furtherParts: typeof parts = { kafka: measureKafka, questdb: measureQuestDb, year: measureYear }
+const furtherParts: typeof parts = {
+  kafka: measureKafka,
+  mqtt: measureMqtt,
+  questdb: measureQuestDb,
+  year: measureYear,
+}
 
 function readBaseline(): Baseline | undefined {
   try {

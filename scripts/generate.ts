@@ -24,7 +24,11 @@ const generators: readonly Generator[] = [
 ]
 
 /** Types that are there already: the schema's definition gives way to them. */
-const modelTypes: Readonly<Record<string, string>> = { DataSchema: 'DataSchema', ChangedLayout: 'CreateLayout' }
+const modelTypes: Readonly<Record<string, string>> = {
+  DataSchema: 'DataSchema',
+  ChangedLayout: 'CreateLayout',
+  ChangedIngest: 'CreateIngest',
+}
 
 async function generateMessages(): Promise<string> {
   const parts = [

@@ -1,5 +1,4 @@
-// The options table of the node: flags, environment, config file, defaults, help and docs come from it.
-// The only reader of process.env.
+// The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
 import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
@@ -9,6 +8,7 @@ import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { hostAndPort, isLoopback } from './lib/loopback.ts'
 import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
+import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
 import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl } from './store-options.ts'
 
@@ -138,6 +138,7 @@ const fixedOptions: readonly OptionRow[] = [
   },
   ...kafkaOptions,
   ...followRows,
+  ...mqttRows,
   {
     name: 'log-level',
     type: 'text',
@@ -164,6 +165,7 @@ export interface Config {
   readonly bucket: BucketConfig | undefined
   /** The node whose datasets are copied into the store. */
   readonly follow: FollowOptions | undefined
+  readonly mqtt: MqttOptions | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]
   /** Absent for the file log. */
@@ -273,6 +275,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     storeDir: isInBucket || address !== undefined ? undefined : store,
     bucket: isInBucket ? bucketConfig(values, keyEnvironment()) : undefined,
     follow: followOptions(address, values),
+    mqtt: mqttOptions(values),
     roles: rolesOf(list('roles') ?? [], text('log')),
     kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
     listenHost: host,

@@ -40,6 +40,7 @@ import {
   openGateway,
   openLogWatch,
   openMerged,
+  openMqtt,
   openQueries,
   openSliceFiles,
   slicesFolder,
@@ -178,6 +179,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   // A process with this role alone has opened the store for reading only, unless it follows another node.
   if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
     await putSigner(store, nodeKey.did)
+  const health = createHealth(parts, engine)
   const app = await createServer({
     signers: () => listSigners(store),
     facts: {
@@ -205,7 +207,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     store,
     objects,
     tokens,
-    health: createHealth(parts, engine),
+    health,
     metrics: measured(parts, engine),
     limits: config.limits,
     clock,
@@ -224,6 +226,10 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     gateway?.drain()
     await app.close()
   })
+  if (gateway !== undefined && config.mqtt !== undefined) {
+    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, nodeDid: nodeKey.did })
+    health.tell('mqtt', () => mqtt.status)
+  }
   if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
   return describe(parts, { port, nodeKey, failed })
 }

@@ -15,13 +15,24 @@ import { type Follow, startFollow } from './follow/follow.ts'
 import type { FollowOptions } from './follow-options.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
+import { sha256Hex } from './ids/native-crypto.ts'
+import { utf8 } from './lib/bytes.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
+import type { Mqtt } from './mqtt/mqtt.ts'
+import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
-import { measureBuilder, measureFollow, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
+import {
+  measureBuilder,
+  measureFollow,
+  measureGateway,
+  measureMerged,
+  measureMqtt,
+  type Metrics,
+} from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import { MergedFiles } from './replica/merged-files.ts'
 import { MergedMaker } from './replica/merged-maker.ts'
@@ -122,6 +133,20 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   measureGateway(metrics, () => gateway.load)
   logger.debug({ builder: builder !== undefined }, 'gateway open')
   return gateway
+}
+
+/** Begins to take messages from a broker; `nodeDid` tells this gateway's sessions from those of others. Throws as `Mqtt`. */
+export async function openMqtt(
+  { config, catalog, clock, logger, metrics, opened }: Shared,
+  { gateway, options, nodeDid }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly nodeDid: string },
+): Promise<Mqtt> {
+  // Loaded where there is a broker.
+  const { Mqtt } = await import('./mqtt/mqtt.ts')
+  const clientId = options.clientId ?? `proofstream${sha256Hex(utf8(nodeDid)).slice(0, 6)}`
+  const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
+  opened.push(() => mqtt.close())
+  measureMqtt(metrics, () => mqtt.status)
+  return mqtt
 }
 
 /** Watches a log that deletes what is old, for a gateway. */

@@ -279,9 +279,13 @@ export function descriptionEvents(
 
 /** The record of the dataset's name, whose rows go to `at`. */
 export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 'partition'>): NameRecord {
-  const { dataset: id, alias, visibility, freshnessMs, layout } = header
+  const { dataset: id, alias, visibility, freshnessMs, layout, ingest } = header
   const { log, partition } = at
-  const set = { ...(freshnessMs === undefined ? {} : { freshnessMs }), ...(layout === undefined ? {} : { layout }) }
+  const set = {
+    ...(freshnessMs === undefined ? {} : { freshnessMs }),
+    ...(layout === undefined ? {} : { layout }),
+    ...(ingest === undefined ? {} : { ingest }),
+  }
   return { id, alias, log, partition, visibility, ...set }
 }
 

@@ -31,6 +31,15 @@ export interface Layout {
   readonly sortBy: readonly string[]
 }
 
+/** How bodies are read whose requests do not say otherwise: parameters of ingest by their names. */
+export interface IngestRules {
+  readonly eventTime?: string
+  readonly eventTimeUnit?: 's' | 'ms' | 'us' | 'ns'
+  readonly records?: string
+  readonly flatten?: true
+  readonly dedupe?: string
+}
+
 /**
  * `names/<account>/<dataset>` (lower case): who owns a name, which log and partition its rows go to, and how it is to be
  * built and laid out.
@@ -45,6 +54,7 @@ export interface NameRecord {
   /** Age at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
   readonly layout?: Layout
+  readonly ingest?: IngestRules
   /** The alias at birth, where that is another: its hash is the partition. */
   readonly born?: string
   /** The alias before the last rename. As long as that is not noted there, both lead to the dataset. */
@@ -54,6 +64,17 @@ export interface NameRecord {
 }
 
 const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+
+const ingestShape = checked(
+  object({
+    eventTime: optional(text()),
+    eventTimeUnit: optional(oneOf('s', 'ms', 'us', 'ns')),
+    records: optional(text()),
+    flatten: optional(oneOf(true)),
+    dedupe: optional(text()),
+  }),
+  (rules) => (Object.keys(rules).length === 0 ? 'has no rule' : undefined),
+)
 
 const nameShape = object({
   id: datasetId,
@@ -66,6 +87,7 @@ const nameShape = object({
   visibility: oneOf('public', 'private'),
   freshnessMs: optional(natural),
   layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
+  ingest: optional(ingestShape),
   born: optional(text()),
   from: optional(text()),
   changed: optional(natural),

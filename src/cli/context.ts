@@ -28,6 +28,8 @@ export interface CommandContext {
   readonly tokenFile: string | undefined
   /** `--output`, else a table on a terminal and NDJSON elsewhere. */
   readonly form: OutputForm
+  /** Whether `--output` names it. */
+  readonly isFormSaid: boolean
   /** `--output` where it names a file. */
   readonly file: { readonly path: string; readonly form: FileForm } | undefined
   /** `--output` where it names a bundle. */
@@ -103,6 +105,7 @@ export function contextOf(command: Command, entry: Entry): CommandContext {
     server,
     tokenFile,
     form: form ?? (process.stdout.isTTY ? 'table' : 'ndjson'),
+    isFormSaid: form !== undefined,
     file,
     bundle,
     entry,

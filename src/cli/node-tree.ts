@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import type { OptionRow } from '../index.ts'
 import type { ChaosOptions } from './commands/fsck.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
-import { collect, type NodeOptions, type Runner, wholeNumber } from './context.ts'
+import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
 
 export type Values = Readonly<Record<string, unknown>>
 
@@ -77,6 +77,8 @@ function optionOf(row: OptionRow): Option {
   const unit = row.type === 'duration-ms' ? ' ms' : ''
   const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
   const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  // A list that is given in several flags is one list.
+  if (row.type === 'list') option.argParser((text: string, before?: string) => [before ?? [], text].flat().join(','))
   return row.type === 'boolean' ? option.preset('true') : option
 }
 
@@ -161,10 +163,12 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
 export function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
   token
-    .command('create <name>')
-    .description('create a token; its text is shown once')
-    .requiredOption('--scope <scope>', 'read, ingest, create or admin (repeat)', collect)
+    .command('create [name]')
+    .description('create a token, or many as CSV; their texts are shown once')
+    .option('--scope <scope>', 'read, ingest, create or admin (repeat; with --count: ingest)', collect)
     .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
+    .option('--count <tokens>', 'as many, named <name>-0001 and so on (name: device)', positiveNumber)
+    .option('--datasets <patterns>', "with --count: bind each to datasets, such as 'fleet/{name}'", commaList)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
     .action(runner<TokenOptions>(async (...given) => (await code.facts()).createToken(...given)))
   token

@@ -49,21 +49,28 @@ const commandHints: Readonly<Record<string, string>> = {
 
 /** The flags that stand for parameters of HTTP. */
 const flags: Readonly<Record<string, string>> = {
+  dedupe: '--dedupe',
+  eventTime: '--event-time',
   eventTimeUnit: '--event-time-unit',
   charset: '--charset',
   header: '--header',
   integers: '--integers',
   layer: '--layer',
+  preset: '--preset',
+  records: '--records',
   timeZone: '--time-zone',
   unknownFields: '--unknown-fields',
 }
-const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=\\w)`, 'g')
+const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=[\\w/])`, 'g')
 
 const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
 
 /** A node's text with the flags of `ingest` where it names parameters: `timeZone=UTC` is `--time-zone UTC`. */
 export function withFlags(text: string): string {
-  return text.replaceAll(inMediaType, '').replaceAll(parameter, (_, name: string) => `${flags[name] ?? name} `)
+  const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
+    return value === 'true' ? '--flatten' : '--no-flatten'
+  })
+  return plain.replaceAll(parameter, (_, name: string) => `${flags[name] ?? name} `)
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])

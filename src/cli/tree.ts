@@ -34,6 +34,7 @@ const code = {
   exportIceberg: () => import('./commands/export-iceberg.ts'),
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
+  preset: () => import('./commands/preset.ts'),
   log: () => import('./commands/log.ts'),
   query: () => import('./commands/query.ts'),
   verify: () => import('./commands/verify.ts'),
@@ -48,6 +49,7 @@ export function addCommands(
   addNodeCommands(program, runner, table)
   addDatasetCommands(program, runner, table)
   addIngestCommand(program, runner, formats)
+  addPresetCommands(program, runner)
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
@@ -171,9 +173,31 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .addOption(choice('--time-zone <zone>', 'zone of times that have none', 'UTC'))
     .option('--layer <name>', 'of a shapefile with several layers: which')
     .option('--charset <name>', 'of a shapefile: the character set of its texts, such as windows-1252')
+    .option('--event-time <field>', 'the field, or the JSON pointer to it, that holds the event time')
     .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
+    .option('--records <pointer>', 'of JSON: where in the body the array of records is, such as /metrics')
+    .option('--flatten', 'objects inside of records become columns, a_b')
+    .option('--no-flatten', 'objects inside are JSON text, whatever the rules of the dataset say')
+    .option('--dedupe <field>', "what is the key of a batch instead of --key: a column, or 'body'")
+    .option('--preset <name>', 'what the bodies of a known producer need (proofstream preset list)')
     .addHelpText('after', ingestHelp)
     .action(runner<IngestOptions>(async (...given) => (await code.ingest()).ingest(...given)))
+}
+
+function addPresetCommands(program: Command, runner: Runner): void {
+  const preset = program.command('preset').description("what known producers' bodies need; no node is asked")
+  preset
+    .command('list')
+    .description('list the presets')
+    .action(runner(async (context) => (await code.preset()).listPresets(context)))
+  preset
+    .command('show <name>')
+    .description('the parameters that a preset stands for, and a body of its producer')
+    .action(runner(async (context, args) => (await code.preset()).showPreset(context, args)))
+  preset
+    .command('test <name> [file]')
+    .description("print the rows that a body would become; nothing is stored (without a file, or '-': stdin)")
+    .action(runner(async (context, args) => (await code.preset()).testPreset(context, args)))
 }
 
 function addReadCommands(program: Command, runner: Runner): void {

@@ -3,6 +3,7 @@
 // parts lie anywhere in it, is opened when it is complete.
 
 import type { Limits } from '../lib/limits.ts'
+import type { RecordError } from '../model/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 import type { FieldPlace } from './field-place.ts'
 
@@ -35,6 +36,8 @@ export interface StreamFormat extends FormatNames {
   readonly nesting?: 'objects' | 'features'
   /** True when a body may be an object that has the records in an array inside. */
   readonly hasRecords?: boolean
+  /** True when records have their event time in a place of its own, a number of nanoseconds unless a unit is said. */
+  readonly hasOwnTime?: boolean
   /** True when the first line may be a header, as the parameter `header` of the media type says. */
   readonly hasHeader?: boolean
   /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
@@ -114,6 +117,8 @@ export interface ReaderOptions extends FormatOptions {
   /** Type of the event-time column: Timestamp or Date, without Option. */
   readonly eventTimeType: DataType
   readonly unknownFields: 'reject' | 'ignore'
+  /** True where records that can be read and do not fit are left out and told, for formats that do so. */
+  readonly leavesOutMisfits?: boolean
   /** Columns that `Inferred.valueless` left out of the schema: they may stand in the input without a value. */
   readonly valueless?: readonly string[]
 }
@@ -128,6 +133,13 @@ export interface ParsedBody {
   readonly batches: readonly RecordBatch[]
   /** CSV only: whether the first record was taken as a header. */
   readonly csvHeader?: CsvHeader
+  /** Records that were left out, the first hundred of them; absent where there were none. */
+  readonly misfits?: Misfits
+}
+
+export interface Misfits {
+  readonly errors: readonly RecordError[]
+  readonly total: number
 }
 
 /** Reads one body. A reader that has thrown is used up. Faults say where: line and byte, row, or path, as the format has them. */

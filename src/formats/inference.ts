@@ -23,6 +23,9 @@ export const valueClass = {
   /** A time without zone. */
   zonelessTime: 32,
   text: 64,
+  /** Integers of 64 bits by the word of their sender. */
+  int64: 128,
+  uint64: 256,
 } as const
 
 const number = new NumberScan()
@@ -186,7 +189,10 @@ export class Sample {
     if (classes === valueClass.date) return { kind: 'Date' }
     const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
-    if ((classes & ~(valueClass.integer | valueClass.number)) !== 0) return { kind: 'String' }
+    if ((classes & ~anyNumber) !== 0) return { kind: 'String' }
+    const isExact = this.options.integers !== 'float64'
+    if (classes === valueClass.int64 && isExact) return { kind: 'Int64' }
+    if (classes === valueClass.uint64 && isExact) return { kind: 'UInt64' }
     if (classes !== valueClass.integer || this.options.integers === 'float64') return { kind: 'Float64' }
     const evidence = csv || this.options.integers === 'int64' || this.records >= manyRecords || column.wide
     return { kind: evidence ? 'Int64' : 'Float64' }
@@ -203,6 +209,7 @@ export function tooManyColumns(
   return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
+const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64
 const anyTime = valueClass.time | valueClass.zonelessTime
 
 function newColumn(name: string): SampledColumn {

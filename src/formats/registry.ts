@@ -5,13 +5,25 @@ import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { arrow } from './arrow/format.ts'
 import { csv, tsv } from './csv/format.ts'
-import type { CsvHeader, Format } from './format.ts'
+import type { CsvHeader, Format, StreamFormat } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
+import { lineProtocol } from './line-protocol/format.ts'
 import { parquet } from './parquet/format.ts'
 import { shapefile } from './shapefile/format.ts'
 
-export const formats: readonly Format[] = [csv, tsv, json, ndjson, geojson, ndgeojson, arrow, parquet, shapefile]
+export const formats: readonly Format[] = [
+  csv,
+  tsv,
+  json,
+  ndjson,
+  geojson,
+  ndgeojson,
+  lineProtocol,
+  arrow,
+  parquet,
+  shapefile,
+]
 
 /** What is meant where nobody says a format. */
 export const defaultFormat: Format = ndjson
@@ -62,6 +74,15 @@ export function parametersOf(contentType: string | undefined): readonly string[]
   const mediaType = mediaTypeOf(contentType)
   const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
   return format?.kind === 'file' ? (format.parameters ?? []) : []
+}
+
+/** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
+export function placesTaken(
+  contentType: string | undefined,
+): Pick<StreamFormat, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
+  const mediaType = mediaTypeOf(contentType)
+  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  return format?.kind === 'stream' ? format : {}
 }
 
 /** The format that a `Content-Type` names. Throws NodeError `UnsupportedMediaType`. */

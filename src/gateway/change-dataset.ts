@@ -13,6 +13,7 @@ import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
 import { foldAscii, parseAliasText } from '../model/names.ts'
+import { ingestOf } from './ingest-rules.ts'
 import { descriptionOf, freshnessOf, layoutOf, membersOf, visibilityOf, withoutKind } from './new-dataset.ts'
 import { patientFor, type Waiters } from './outcome.ts'
 import type { ChangeToPublish, Publisher } from './publish.ts'
@@ -26,18 +27,19 @@ const idBytes = 32
 /** What is to be changed: each member as a whole. */
 export type Change = Pick<
   ChangeHeader,
-  'info' | 'license' | 'attachments' | 'visibility' | 'freshnessMs' | 'layout' | 'alias' | 'traceparent'
+  'info' | 'license' | 'attachments' | 'visibility' | 'freshnessMs' | 'layout' | 'ingest' | 'alias' | 'traceparent'
 >
 
-const bodyMembers = ['info', 'license', 'attachments', 'visibility', 'freshness', 'layout', 'alias']
+const bodyMembers = ['info', 'license', 'attachments', 'visibility', 'freshness', 'layout', 'ingest', 'alias']
 
-/** Reads the body; null takes freshness or layout away. Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
+/** Reads the body; null takes freshness, layout or ingest away. Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
 export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Change {
   const member = membersOf(body, bodyMembers)
   const { vocabulary, schema } = viewOf(chain)
   const visibility = member('visibility', visibilityOf)
   const freshnessMs = member('freshness', (value) => (value === null ? 0 : freshnessOf(value)))
   const layout = member('layout', (value) => (value === null ? { sortBy: [] } : layoutOf(value, vocabulary, schema)))
+  const ingest = member('ingest', (value) => (value === null ? {} : ingestOf(value, vocabulary, schema)))
   const alias = member('alias', (value) => parseAliasText(typeof value === 'string' ? value : '').text)
   const change = {
     ...descriptionOf(member),
@@ -45,25 +47,27 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
     ...(visibility === undefined ? {} : { visibility }),
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
     ...(layout === undefined ? {} : { layout }),
+    ...(ingest === undefined ? {} : { ingest }),
   }
   if (Object.keys(change).length > 0) return change
   throw new NodeError('InvalidRequest', 'The body has nothing to change.', { candidates: bodyMembers })
 }
 
 /** True where the change is of how the dataset is kept, beside what it says of itself. */
-export function changesRecord({ visibility, freshnessMs, layout, alias }: Change): boolean {
-  return visibility !== undefined || freshnessMs !== undefined || layout !== undefined || alias !== undefined
+export function changesRecord({ visibility, freshnessMs, layout, ingest, alias }: Change): boolean {
+  return [visibility, freshnessMs, layout, ingest, alias].some((member) => member !== undefined)
 }
 
 /** The part of a change that is none yet: what holds already makes no block. */
 function differenceTo(chain: DatasetChain, change: Change): Change {
   const { info, license, attachments } = viewOf(chain)
-  const { visibility, freshnessMs = 0, layout = { sortBy: [] }, alias } = chain.name
+  const { visibility, freshnessMs = 0, layout = { sortBy: [] }, ingest = {}, alias } = chain.name
   const held: Change = {
     visibility,
     alias,
     freshnessMs,
     layout,
+    ingest,
     ...(info === undefined ? {} : { info: withoutKind(info) }),
     ...(license === undefined ? {} : { license: withoutKind(license) }),
     attachments: attachments?.items ?? [],

@@ -2,12 +2,14 @@
 // Producers that add parameters of their own go on, but a misspelt one of ours, which would silently store something else
 // than was meant, is refused. Pure.
 
+import type { IngestRules } from '../chain/records.ts'
+import { presetNames, presets } from '../formats/presets.ts'
 import { parametersOf } from '../formats/registry.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
-import { presetNames, presets } from './presets.ts'
+import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
 import type { ContentEncoding } from './read-body.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
@@ -36,6 +38,8 @@ export interface IngestControls {
   readonly timeZone: 'UTC' | undefined
   /** What is the key where no Idempotency-Key is sent: `body`, or the field that holds it. */
   readonly dedupe: string | undefined
+  /** Records that can be read and do not fit are left out and told; set by routes, not by callers. */
+  readonly leavesOutMisfits?: boolean
   /** JSON pointer to the array of records. */
   readonly records: string | undefined
   /** Objects in objects are columns; undefined: nothing was said. */
@@ -53,6 +57,10 @@ export interface IngestControls {
   readonly ifMatch: string | undefined
   /** The trace of the request, as it is passed on. */
   readonly traceparent: string | undefined
+  /** What the request says of how its body is read: kept with a dataset that it makes. */
+  readonly rules: IngestRules | undefined
+  /** Parameters that the request does not have and rules of the dataset say. */
+  readonly ruled: readonly string[]
   /** Query parameters that are none of ours. */
   readonly ignoredParameters: readonly string[]
 }
@@ -63,9 +71,12 @@ type Query = Readonly<Record<string, unknown>>
 export const maxWaitSeconds = 30
 const maxKeyChars = 255
 
-/** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. */
-export function readControls(headers: Headers, given: Query): IngestControls {
-  const query = withPreset(headers, given)
+/**
+ * Reads the controls; `kept`: the rules of the dataset, which count where neither a parameter nor a preset does. Throws
+ * NodeError `InvalidParameter`, `UnsupportedEncoding`.
+ */
+export function readControls(headers: Headers, given: Query, kept: IngestRules = {}): IngestControls {
+  const { query, rules, ruled } = withRules(headers, given, kept)
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
   const contentType = header(headers, 'content-type')
@@ -86,7 +97,8 @@ export function readControls(headers: Headers, given: Query): IngestControls {
     integers: choice(query, 'integers', ['int64', 'float64']),
     timeZone: choice(query, 'timeZone', ['UTC']),
     dedupe: dedupe(query, headers),
-    records: word(query, 'records'),
+    // The empty pointer is the body.
+    records: query['records'] === '' ? undefined : word(query, 'records'),
     flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),
     eventTime: word(query, 'eventTime'),
     eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
@@ -95,6 +107,8 @@ export function readControls(headers: Headers, given: Query): IngestControls {
     traceparent: traceparentOf(headers),
     layer: ofFormat.includes('layer') ? word(query, 'layer') : undefined,
     charset: ofFormat.includes('charset') ? word(query, 'charset') : undefined,
+    rules,
+    ruled,
     ignoredParameters: foreignParameters(Object.keys(given), ofFormat),
   }
 }
@@ -137,12 +151,22 @@ function word(query: Query, name: string): string | undefined {
   })
 }
 
-/** The parameters with those that a preset stands for; what is given counts, an Idempotency-Key too. */
-function withPreset(headers: Headers, query: Query): Query {
-  const name = choice(query, 'preset', presetNames)
-  if (name === undefined) return query
-  const { dedupe, ...parameters } = presets[name].parameters
-  return { ...parameters, ...(headers['idempotency-key'] === undefined ? { dedupe } : {}), ...query }
+/** The parameters with those that a preset or rules of the dataset stand for; what is given counts, an Idempotency-Key too. */
+function withRules(
+  headers: Headers,
+  given: Query,
+  kept: IngestRules,
+): { readonly query: Query } & Pick<IngestControls, 'rules' | 'ruled'> {
+  const name = choice(given, 'preset', presetNames)
+  const hasKey = headers['idempotency-key'] !== undefined
+  if (name !== undefined) {
+    const { dedupe, ...parameters } = presets[name].parameters
+    const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
+    return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
+  }
+  const parameters = parametersOfRules(kept, { given, contentType: header(headers, 'content-type'), hasKey })
+  const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
 }
 
 function dedupe(query: Query, headers: Headers): string | undefined {

@@ -7,6 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
+import type { Misfits } from '../formats/format.ts'
 import { formatOf } from '../formats/registry.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -99,9 +100,7 @@ export interface DryRunAnswer {
   readonly told: ToldTimes
 }
 
-interface TakenBatch extends PlacedBatch {
-  readonly told: ToldTimes
-}
+type TakenBatch = PlacedBatch & Pick<IngestAnswer, 'told' | 'misfits'>
 
 export interface IngestAnswer {
   readonly status: 200 | 202
@@ -110,6 +109,8 @@ export interface IngestAnswer {
   /** Value of Preference-Applied, if a preference was honoured. */
   readonly preferenceApplied: string | undefined
   readonly told: ToldTimes
+  /** Records that were left out, where the request asks for that. */
+  readonly misfits?: Misfits | undefined
 }
 
 export class Gateway {
@@ -168,15 +169,16 @@ export class Gateway {
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
     if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
     const batch = await this.#admit(request)
-    if ('dryRun' in batch)
-      return { status: 200, body: batch, replayed: false, preferenceApplied: undefined, told: batch.told }
+    const { told } = batch
+    if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined, told }
     const answer = await answerOf(this.#parts, batch)
     return {
       status: answer.receipt.status === 'accepted' ? 202 : 200,
       body: answer.receipt,
       replayed: answer.replayed,
       preferenceApplied: preferenceApplied(controls, answer),
-      told: batch.told,
+      told,
+      misfits: batch.misfits,
     }
   }
 
@@ -341,8 +343,8 @@ export class Gateway {
         producer: request.streamed?.producer,
       }
       const placed = await placeTyped(this.#parts, batch, target)
-      const told = toldTimes(controls, placed.body, target.shape)
-      return { ...placed, chain, csvHeader: placed.body.csvHeader, patience, told }
+      const { csvHeader, misfits } = placed.body
+      return { ...placed, chain, csvHeader, misfits, patience, told: toldTimes(controls, placed.body, target.shape) }
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded
@@ -361,10 +363,9 @@ export class Gateway {
   }
 
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
-    const { traceparent } = request.controls
-    const trace = traceparent === undefined ? {} : { traceparent }
-    const { visibility = 'public' } = request.controls
-    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...trace })
+    const { traceparent, visibility = 'public', rules: ingest } = request.controls
+    const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
+    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, request.controls.visibility)
     return chain

@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import type { Layout } from '../chain/records.ts'
+import type { IngestRules, Layout } from '../chain/records.ts'
 import { datasetIdFromKey } from '../ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import { type Clock, durationMs, durationText } from '../lib/clock.ts'
@@ -27,6 +27,7 @@ import {
   type Vocabulary,
 } from '../model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
+import { ingestOf } from './ingest-rules.ts'
 import type { Publisher } from './publish.ts'
 import { declaredSchema } from './shape.ts'
 
@@ -47,11 +48,12 @@ export interface NewDataset {
   /** Age at which a row of a steady stream is in a block. */
   readonly freshnessMs?: number
   readonly layout?: Layout
+  readonly ingest?: IngestRules
   /** The trace of the request. */
   readonly traceparent?: string
 }
 
-const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'layout']
+const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'layout', 'ingest']
 /** As the schema of `create` messages has them. */
 const freshnessLeastMs = 100
 const freshnessMostMs = 24 * 3_600_000
@@ -64,11 +66,13 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
   const schema = member('schema', (value) => schemaOf(value, { ...defaultVocabulary, ...vocab }, columnsLimit))
   const freshnessMs = member('freshness', freshnessOf)
   const layout = member('layout', (value) => layoutOf(value, { ...defaultVocabulary, ...vocab }, schema))
+  const ingest = member('ingest', (value) => ingestOf(value, { ...defaultVocabulary, ...vocab }, schema))
   return {
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
     ...(layout === undefined ? {} : { layout }),
+    ...(ingest === undefined ? {} : { ingest }),
     ...(schema === undefined ? {} : { schema }),
     ...(vocab === undefined ? {} : { vocab }),
     ...descriptionOf(member),
@@ -118,6 +122,7 @@ export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
     asked.visibility === made.visibility &&
     asked.freshnessMs === chain.name.freshnessMs &&
     sameValue(asked.layout ?? {}, made.layout ?? {}) &&
+    sameValue(asked.ingest ?? {}, chain.name.ingest ?? {}) &&
     sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
     sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
     sameValue(asked.attachments ?? [], items) &&

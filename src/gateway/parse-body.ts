@@ -8,6 +8,7 @@ import { freeBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { BodyHead } from './body-head.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
+import type { IngestControls } from './controls.ts'
 import { EarlyReading } from './early-reading.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import {
@@ -48,8 +49,15 @@ export async function typedBody(source: BodySource, target: Target): Promise<Typ
     throw head.refusal(map)
   } catch (error) {
     await demandUndamaged(source, digest, error)
-    throw head.explained(error, target.shape)
+    throw head.explained(ruleNamed(source.controls, error), target.shape)
   }
+}
+
+/** Who sent no parameter learns which of the dataset's rules it is that its body has no place for. */
+function ruleNamed({ ruled }: IngestControls, error: unknown): unknown {
+  if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter' || ruled.length === 0) return error
+  const hint = `The dataset has rules for ${ruled.join(', ')}, which count where a request says none: GET it to see them, say the parameter, or PATCH ingest.`
+  return new NodeError('InvalidParameter', error.message, { hint })
 }
 
 async function readBody(source: HeadedSource, target: Target): Promise<TypedBody> {
@@ -202,6 +210,11 @@ async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {
 /** Throws NodeError `NothingToInfer` unless there are records to make a dataset of. */
 export function demandRecords(body: TypedBody): void {
   if (body.rows > 0) return
+  if (body.misfits !== undefined) {
+    const { errors, total } = body.misfits
+    const message = `Record ${errors[0]?.record}: ${errors[0]?.message} None of the records fits. Nothing was stored.`
+    throw new NodeError('RecordsDoNotFit', message, { errors, errorsTotal: total })
+  }
   throw new NodeError(
     'NothingToInfer',
     'The body has no records, so there are no columns to create the dataset with.',

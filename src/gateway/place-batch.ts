@@ -136,10 +136,19 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
 function keyOf({ controls, body }: Pick<BatchToPlace, 'controls' | 'body'>): string | undefined {
   const { idempotencyKey, dedupe } = controls
   if (idempotencyKey !== undefined || dedupe === undefined) return idempotencyKey
-  if (dedupe === 'body') return body.bodyHash
+  if (dedupe === 'body') return bodyKey(body)
   const { keyValue } = body
   if (keyValue === undefined || isKey(keyValue)) return keyValue
   return sha2HashOfHex(sha256Hex(utf8(keyValue)))
+}
+
+/**
+ * The key that a body is: none where a time is missing, because equal readings are not repeats; another where records were
+ * left out, which may fit when it comes again.
+ */
+function bodyKey({ bodyHash, undated, misfits }: TypedBody): string | undefined {
+  if (undated > 0) return undefined
+  return misfits === undefined ? bodyHash : `${bodyHash}-${misfits.total}`
 }
 
 /** A batch without records is judged, but has nothing to store. */

@@ -11,6 +11,7 @@ import type {
   FormatOptions,
   InferOptions,
   Inferred,
+  Misfits,
   ReaderOptions,
   StreamFormat,
 } from '../formats/format.ts'
@@ -49,6 +50,8 @@ export interface TypedBody extends SentFacts {
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
+  /** Records that were left out, where the request asks for that. */
+  readonly misfits?: Misfits
   /** What the rows were read against; another than that of the target when columns were inferred. */
   readonly shape: Shape
   /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */
@@ -106,11 +109,13 @@ export class Reading {
   /** Takes the end of the body. */
   async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
     const finished = this.#reader.finish()
-    const { records, rows, csvHeader, undated, keyValue } = finished instanceof Promise ? await finished : finished
+    const ended = finished instanceof Promise ? await finished : finished
+    const { records, rows, csvHeader, undated, keyValue, misfits } = ended
     this.#reader.end()
     const adding = this.#add(rows)
     if (adding !== undefined) await adding
-    const read = { csvHeader, undated, keyValue, shape: this.#shape }
+    const told = misfits === undefined ? {} : { misfits }
+    const read = { csvHeader, undated, keyValue, shape: this.#shape, ...told }
     return { rows: records, typed: this.#typed, ...read, bodyHash, bytes }
   }
 
@@ -157,6 +162,7 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
     fields,
     eventTimeType,
     unknownFields: source.controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
+    ...(source.controls.leavesOutMisfits === true ? { leavesOutMisfits: true } : {}),
     ...(inferred === undefined ? {} : { valueless: inferred.valueless }),
     ...(inferred?.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),
   }
@@ -229,14 +235,16 @@ function placesOf(
   return {
     ...(place === undefined || isColumn ? {} : { eventTime: place }),
     ...(flatten === true ? { flatten } : {}),
-    ...(dedupe === 'body' ? { demandsEventTime: true } : {}),
+    // What is left out is no reason to refuse the others.
+    ...(dedupe === 'body' && controls.leavesOutMisfits !== true ? { demandsEventTime: true } : {}),
     ...(records === undefined ? {} : { records: pointerPath('records', records) }),
   }
 }
 
-function placingOf({ flatten, records }: IngestControls, format: Format): Placing {
+function placingOf({ eventTime, flatten, records }: IngestControls, format: Format): Placing {
   const { title } = format
-  const { nesting, hasRecords } = format.kind === 'stream' ? format : { nesting: undefined, hasRecords: false }
+  const { nesting, hasRecords, hasOwnTime }: Partial<StreamFormat> = format.kind === 'stream' ? format : {}
+  if (eventTime !== undefined && hasOwnTime === true) throw counts('eventTime', 'formats without timestamps', title)
   if (flatten === true && nesting === undefined) throw counts('flatten', 'JSON, NDJSON and GeoJSON', title)
   if (records !== undefined && hasRecords !== true) throw counts('records', 'JSON (application/json)', title)
   return { title, flatten: flatten === true, ...(nesting === undefined ? {} : { nesting }) }

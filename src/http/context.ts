@@ -122,6 +122,8 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
+    /** Errors are told as InfluxDB does. */
+    readonly tellsAsInflux?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */

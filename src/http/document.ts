@@ -179,7 +179,7 @@ function errorResponses(text: OperationText, shared: readonly string[]): Json {
   const isPage = answersInBoth(text)
   const responses = [...byStatus].map(([status, kinds]) => [
     String(status),
-    errorResponse(status, { kinds, shared, isPage }),
+    withBody(errorResponse(status, { kinds, shared, isPage }), text.errorSchema),
   ])
   return Object.fromEntries(responses)
 }
@@ -213,6 +213,13 @@ function errorResponse(
     headers: headerRefs(headers),
     content,
   }
+}
+
+/** The response with errors of another schema, if any. */
+function withBody(response: Json, schema: string | undefined): Json {
+  return schema === undefined
+    ? response
+    : { ...response, content: { 'application/json': { schema: schemaOf(schema) } } }
 }
 
 function headerRefs(names: readonly string[]): Json {

@@ -13,6 +13,7 @@ import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext } from './context.ts'
 import { sendHtml, wantsHtml } from './html.ts'
+import { influxProblem } from './influx-problem.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
@@ -170,7 +171,8 @@ export function sendProblem(
   const known = error instanceof NodeError ? error : frameworkError(error, request)
   const location = known && placeNow(known, request)
   if (location !== undefined) return sendMoved(context, location, { request, reply })
-  const problem = problemOf(known ?? error, request.id)
+  const own = problemOf(known ?? error, request.id)
+  const problem = request.routeOptions.config.tellsAsInflux === true ? influxProblem(own) : own
   if (problem.status === 500 || known?.kind === 'StoreUnavailable') {
     context.logger.error(
       {

@@ -27,6 +27,7 @@ import { registerEvents } from './routes/events.ts'
 import { registerExport } from './routes/export.ts'
 import { registerIceberg } from './routes/iceberg.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
+import { registerWrite } from './routes/write.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerOgc } from './routes/ogc.ts'
@@ -102,7 +103,14 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   registerRerun(app)
   if (gateway !== undefined) {
     const own = { ...context, gateway }
-    for (const register of [registerCreation, registerChanges, registerIngest, registerStream, registerReceipts])
+    for (const register of [
+      registerCreation,
+      registerChanges,
+      registerIngest,
+      registerStream,
+      registerWrite,
+      registerReceipts,
+    ])
       register(app, own)
     registerTokens(app, context)
   } else {

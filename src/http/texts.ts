@@ -46,6 +46,8 @@ export interface OperationText {
   readonly answers: Readonly<Record<string, AnswerText>>
   /** Kinds and names of `errorGroups`, beside `errorsOfAll`. */
   readonly errors: readonly string[]
+  /** A name of `schemas`, where errors have another body than a problem. */
+  readonly errorSchema?: string
 }
 
 interface RouteTexts {

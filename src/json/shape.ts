@@ -75,7 +75,7 @@ export function integer(least: number): Shape<number> {
 
 export const natural: Shape<number> = integer(0)
 
-export function oneOf<const T extends string>(...values: readonly T[]): Shape<T> {
+export function oneOf<const T extends string | boolean>(...values: readonly T[]): Shape<T> {
   return (value) => values.find((one) => one === value) ?? refuse(`is not one of ${values.join(', ')}`)
 }
 

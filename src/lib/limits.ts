@@ -104,6 +104,16 @@ export const limitTable = {
     unit: 'bytes/s',
     text: 'inflated bytes that one token may send, averaged over 10 s; 0 means any number',
   },
+  mqttInFlight: {
+    value: 1_000,
+    unit: 'messages',
+    text: 'messages of an MQTT route that came and are not acknowledged; no more are read then',
+  },
+  mqttMessageBytes: {
+    value: 1 * MiB,
+    unit: 'bytes',
+    text: 'payload of an MQTT message; of a larger one the beginning goes into quarantine',
+  },
   catalogBytes: {
     value: 256 * MiB,
     unit: 'bytes',

@@ -8,7 +8,9 @@ import type { DataSchema } from '../model/schema.ts'
 export type MessageHeader =
   CreateHeader | RowsHeader | AbortHeader | CutHeader | ChangeHeader | DeleteHeader | RestoreHeader
 
-/** Makes a dataset; in this version one with a freshness or a layout. Needs no cut; no payload. */
+/**
+ * Makes a dataset; in this version one with a freshness, a layout or rules of ingest. Needs no cut; no payload.
+ */
 export interface CreateHeader {
   readonly kind: 'create'
   /** Random name of one process's writer for one partition: base64url of 16 bytes. */
@@ -31,6 +33,7 @@ export interface CreateHeader {
   /** Age in milliseconds at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
   readonly layout?: CreateLayout
+  readonly ingest?: CreateIngest
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
 }
@@ -62,6 +65,19 @@ export interface CreateAttachment {
 export interface CreateLayout {
   /** Columns by which a sorted copy is in order, the first one first. */
   readonly sortBy: readonly string[]
+}
+/** How bodies are read that do not say otherwise; the chain does not change. */
+export interface CreateIngest {
+  /** The field that holds the event time, or a JSON pointer to it. */
+  readonly eventTime?: string
+  /** Numeric event times are epochs of this unit. */
+  readonly eventTimeUnit?: 's' | 'ms' | 'us' | 'ns'
+  /** JSON pointer to the array of records. */
+  readonly records?: string
+  /** Objects in objects are columns. */
+  readonly flatten?: true
+  /** What is the key of a batch: body, or the field that holds it. */
+  readonly dedupe?: string
 }
 /**
  * Rows of whole small batches, or one part of a large batch. Payload: one Arrow IPC stream (event-time column first, then the user columns; rows of all batches in order), or a byte range of one. Has `batches`, `part`, or, in the last part, both with exactly one batch: what a batch is, is known when its body has come to its end.
@@ -191,6 +207,7 @@ export interface ChangeHeader {
   /** As of a creation; 0: the builder's own pace from now on. */
   readonly freshnessMs?: number
   readonly layout?: CreateLayout
+  readonly ingest?: CreateIngest
   /** account/dataset that it has from now on, as written. */
   readonly alias?: string
 }

@@ -88,12 +88,16 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
 type Version = 1 | 2
 
 /**
- * Changes, deletions and what takes them back are of version 2; a creation is where it has a freshness or a layout; rows are where a body's hash is not
- * sha3-256, a batch is of a producer, or what a large batch is stands on its last part.
+ * Changes, deletions and what takes them back are of version 2; a creation is where it has a freshness,
+ * a layout or rules of ingest; rows are where a body's hash is not sha3-256, a batch is of a
+ * producer, or what a large batch is stands on its last part.
  */
 function versionOf(header: MessageHeader): Version {
   if (!messageKinds[1].has(header.kind)) return 2
-  if (header.kind === 'create') return header.freshnessMs === undefined && header.layout === undefined ? 1 : 2
+  if (header.kind === 'create') {
+    const { freshnessMs, layout, ingest } = header
+    return freshnessMs === undefined && layout === undefined && ingest === undefined ? 1 : 2
+  }
   if (header.kind !== 'rows') return 1
   const { part, batches } = header
   if (batches?.some(({ bodyHash, producer }) => producer !== undefined || !hashPattern.test(bodyHash)) === true)

@@ -24,7 +24,7 @@ function messages(): Uint8Array[] {
     writer.change(id, { visibility: 'private', info: { description: 'one' } }),
     writer.rows(id, [{ rows: 2, key: 'b' }]),
     writer.rows(id, [{ rows: 2, key: 'a' }]),
-    writer.change(id, { freshnessMs: 5_000, layout: { sortBy: ['city'] } }),
+    writer.change(id, { freshnessMs: 5_000, layout: { sortBy: ['city'] }, ingest: { dedupe: 'id' } }),
     writer.change(id, { attachments: [], freshnessMs: 0 }),
     writer.rows(id, [{ rows: 1 }]),
     writer.cut([{ dataset: id, sequence: 10 }]),
@@ -93,7 +93,12 @@ describe('a change', () => {
     const made = ['Seed', 'SetDataSchema', 'AddPushSource']
     const changes = ['AddData', 'SetInfo', 'AddData', 'AddData', 'AddData', 'SetAttachments', 'AddData']
     expect(await kindsOf(store)).toEqual([...made, ...changes, 'AddData'])
-    expect(await nameOf(store)).toMatchObject({ visibility: 'private', layout: { sortBy: ['city'] }, changed: 9 })
+    expect(await nameOf(store)).toMatchObject({
+      visibility: 'private',
+      layout: { sortBy: ['city'] },
+      ingest: { dedupe: 'id' },
+      changed: 9,
+    })
     expect(await nameOf(store)).not.toHaveProperty('freshnessMs')
     expect(await fsck(store)).toMatchObject({ ok: true })
   })

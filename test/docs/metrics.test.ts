@@ -16,11 +16,17 @@ const elsewhere = [
   'proofstream_follow_received_bytes_total counter',
 ]
 
-const live = await liveNode()
+// A broker that is not there has its metrics too.
+const live = await liveNode({ mqtt: 'tcp://127.0.0.1:9', 'mqtt-route': 'a=acme/a' })
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text
 }
+
+test('how it goes with the broker is told where the node says what it needs', async () => {
+  const { status, json } = await live.call('/readyz')
+  expect([status, json]).toMatchObject([200, { ok: true, mqtt: { routes: 1, connected: 0, unacknowledged: 0 } }])
+})
 
 async function valueOf(name: string): Promise<number> {
   return Number(new RegExp(`^proofstream_${name}(?:\\{.*\\})? (\\S+)$`, 'm').exec(await metrics())?.[1])

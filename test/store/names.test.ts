@@ -23,6 +23,19 @@ describe('a name', () => {
     expect(await names.readName(store, 'acme/other')).toBeUndefined()
   })
 
+  test('has rules of ingest where they are set, and none that is not known', () => {
+    const set: NameRecord = {
+      ...record,
+      ingest: { eventTime: 'ts', eventTimeUnit: 'ms', flatten: true, dedupe: 'body' },
+    }
+    const bytes = nameCodec.encode(set)
+    expect(nameCodec.decode(bytes)).toEqual(set)
+    for (const ingest of ['{}', '{"flatten":false}', '{"eventTimeUnit":"min"}', '{"preset":"ttn"}', '{"records":1}']) {
+      const text = new TextDecoder().decode(bytes).replace(/"ingest":\{[^}]*\}/, `"ingest":${ingest}`)
+      expect(() => nameCodec.decode(utf8(text))).toThrow(DecodeError)
+    }
+  })
+
   test('has freshness and layout where they are set, and is the bytes of before where they are not', () => {
     const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
     const plain = `"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"public"}`
@@ -71,11 +84,11 @@ describe('a changed name', () => {
   test('is changed once by each block, and by no earlier one after it', async () => {
     const store = openMemoryStore()
     await names.putName(store, record)
-    await names.changeName(store, of(7), { freshnessMs: 500, layout: { sortBy: ['a'] } })
+    await names.changeName(store, of(7), { freshnessMs: 500, layout: { sortBy: ['a'] }, ingest: { dedupe: 'id' } })
     for (const sequence of [7, 3]) await names.changeName(store, of(sequence), { visibility: 'private' })
     expect(await names.generationOf(store, 'acme/temps')).toBe(1)
     expect(await names.readName(store, 'acme/temps')).toMatchObject({ visibility: 'public', changed: 7 })
-    await names.changeName(store, of(9), { freshnessMs: 0, layout: { sortBy: [] } })
+    await names.changeName(store, of(9), { freshnessMs: 0, layout: { sortBy: [] }, ingest: {} })
     expect(await names.readName(store, 'acme/temps')).toEqual({ ...record, changed: 9 })
   })
 

@@ -41,7 +41,12 @@ export interface IngestOptions {
   readonly timeZone?: string
   readonly layer?: string
   readonly charset?: string
+  readonly eventTime?: string
   readonly eventTimeUnit?: string
+  readonly records?: string
+  readonly flatten?: boolean
+  readonly dedupe?: string
+  readonly preset?: string
 }
 
 interface Sending {
@@ -245,11 +250,11 @@ async function tellCreated({ client, dataset, path }: Sending): Promise<void> {
 async function sendSource(sending: Sending, batch: Batch, known: Known): Promise<Ingested> {
   const { client, path, options } = sending
   const { source } = batch
-  const key = options.key ?? randomUUID()
+  const key = keyOf(options)
   const status = createStatusLine()
   const onInterrupt = (): void => {
     status.clear()
-    note(`interrupted; to send ${source.label} again without storing it twice, add: --key ${key}`)
+    note(`interrupted; ${againHint(source.label, key)}`)
   }
   process.prependListener('SIGINT', onInterrupt)
   const attempt = (): Promise<Answer> => {
@@ -285,18 +290,40 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
   }
 }
 
+/** The key that a batch is sent under; none where the node finds it in the body. */
+function keyOf({ key, dedupe, preset }: IngestOptions): string | undefined {
+  return key ?? (dedupe === undefined && preset === undefined ? randomUUID() : undefined)
+}
+
+function againHint(label: string, key: string | undefined): string {
+  const again = `to send ${label} again without storing it twice,`
+  return key === undefined ? `${again} run the same command` : `${again} add: --key ${key}`
+}
+
 /** Where the tries are used up, the key is what makes another one safe. */
-function withKey(error: unknown, label: string, key: string): unknown {
+function withKey(error: unknown, label: string, key: string | undefined): unknown {
   if (!(error instanceof CommandFailure) || error.details.retryable !== true) return error
   return new CommandFailure(error.exitCode, error.message, {
     ...error.details,
-    hint: `To send ${label} again without storing it twice, add: --key ${key}`,
+    hint: againHint(label, key).replace(/^t/, 'T'),
     cause: error,
   })
 }
 
 function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
-  const { unknownFields, integers, timeZone, layer, charset, eventTimeUnit } = options
+  const {
+    unknownFields,
+    integers,
+    timeZone,
+    layer,
+    charset,
+    eventTime,
+    eventTimeUnit,
+    records,
+    flatten,
+    dedupe,
+    preset,
+  } = options
   return {
     create: missing ? 'true' : undefined,
     dryRun: options.dryRun === true ? 'true' : undefined,
@@ -305,14 +332,19 @@ function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<
     timeZone,
     layer,
     charset,
+    eventTime,
     eventTimeUnit,
+    records,
+    flatten: flatten === undefined ? undefined : String(flatten),
+    dedupe,
+    preset,
   }
 }
 
 function ingestHeaders(
   options: IngestOptions,
   { source, isOnly }: Batch,
-  { key, header }: { readonly key: string; readonly header: string | undefined },
+  { key, header }: { readonly key: string | undefined; readonly header: string | undefined },
 ): Readonly<Record<string, string>> {
   const { format } = source
   const hasHeader = format.kind === 'stream' && format.hasHeader === true
@@ -323,7 +355,7 @@ function ingestHeaders(
     'content-digest': `sha-256=:${source.sha256}:`,
     'content-length': String(source.bytes),
     ...(source.contentEncoding === undefined ? {} : { 'content-encoding': source.contentEncoding }),
-    'idempotency-key': key,
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
     ...(prefer === undefined ? {} : { prefer }),
   }
 }

@@ -6,6 +6,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
+import { createTokens } from './many-tokens.ts'
 
 /** What became of a batch. A batch that was rejected is a conflict, as it was for its sender. */
 export async function showReceipt(context: CommandContext, [id = '']: Args): Promise<number> {
@@ -41,25 +42,38 @@ export function showVersion(context: CommandContext): number {
 }
 
 export interface TokenOptions {
-  readonly scope: readonly string[]
+  readonly scope?: readonly string[]
   /** Patterns such as `acme/*`. */
   readonly dataset?: readonly string[]
   /** RFC 3339, or a duration from now such as `30d`. */
   readonly expires?: string
+  /** More than one, under names with numbers. */
+  readonly count?: number
+  /** Patterns in which `{name}` stands for the name of the token; with `count`. */
+  readonly datasets?: readonly string[]
 }
 
-export async function createToken(context: CommandContext, [name = '']: Args, options: TokenOptions): Promise<number> {
-  const body = objectOf({
-    name,
-    scopes: [...options.scope],
-    datasets: options.dataset === undefined ? undefined : [...options.dataset],
-    expiresAt: options.expires === undefined ? undefined : expiry(options.expires),
-  })
+export async function createToken(context: CommandContext, [name]: Args, options: TokenOptions): Promise<number> {
+  const { scope, dataset, count, expires } = options
+  const expiresAt = expires === undefined ? undefined : expiry(expires)
+  if (count !== undefined) {
+    const datasets = options.datasets ?? dataset
+    return createTokens(context, { count, name: name ?? 'device', scopes: scope ?? ['ingest'], datasets, expiresAt })
+  }
+  if (name === undefined || scope === undefined || options.datasets !== undefined) throw incomplete()
+  const datasets = dataset === undefined ? undefined : [...dataset]
+  const body = objectOf({ name, scopes: [...scope], datasets, expiresAt })
   const client = await openClient(context)
   const made = (await client.call({ method: 'POST', path: '/tokens', json: body })).json()
   if (made instanceof Map) printObject(context.form, made)
   note('The text of the token is shown this once: keep it now.')
   return exitCodes.done
+}
+
+function incomplete(): CommandFailure {
+  return new CommandFailure(exitCodes.usage, 'A token takes a name and a --scope; --datasets goes with --count.', {
+    hint: "For instance: token create reader --scope read, or token create --count 500 --datasets 'fleet/{name}'.",
+  })
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -9,7 +9,7 @@ import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
-import { presetNames, presets } from '../../gateway/presets.ts'
+import { presetNames, presets } from '../../formats/presets.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
 import { toPlain } from '../../json/json.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
@@ -106,7 +106,7 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
   if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
   if (chain === undefined) demandCreate(request.principal, alias.text)
   demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
-  const controls = readControls(request.headers, query)
+  const controls = readControls(request.headers, query, chain?.name.ingest)
   if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
   return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(request.body) }
 }
@@ -115,7 +115,7 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
  * The dataset, if there is one for this caller: what is hidden from him is missing. Throws NodeError `LogUnavailable`, with
  * the reason, when its chain is broken, and `Forbidden` to who may not hear the reason.
  */
-async function visibleChain(
+export async function visibleChain(
   context: GatewayContext,
   request: FastifyRequest,
   alias: Alias,
@@ -135,7 +135,7 @@ async function visibleChain(
 }
 
 /** The body stream that the content type parser hands over; a request without a body has none. */
-function bodyOf(body: unknown): Readable {
+export function bodyOf(body: unknown): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
@@ -143,7 +143,7 @@ function bodyOf(body: unknown): Readable {
   })
 }
 
-function count(context: GatewayContext, answer: IngestAnswer): void {
+export function count(context: GatewayContext, answer: IngestAnswer): void {
   if ('dryRun' in answer.body || answer.replayed) return
   context.metrics.ingestedRecords.inc(answer.body.records.received)
   context.metrics.ingestedBytes.inc(answer.body.bytes)

@@ -1,0 +1,114 @@
+// POST /api/v2/write and POST /write: line protocol as the clients of InfluxDB send it (docs/decisions/line-protocol.md).
+// Answered when it is durable; what does not fit is left out, and told.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { can, datasetNotFound, demand } from '../../access/scopes.ts'
+import { lineProtocol } from '../../formats/line-protocol/format.ts'
+import type { Misfits } from '../../formats/format.ts'
+import { type IngestControls, readControls } from '../../gateway/controls.ts'
+import { NodeError } from '../../model/errors.ts'
+import { parseAliasText } from '../../model/names.ts'
+import { demandNotRenamed } from '../access.ts'
+import type { GatewayContext } from '../context.ts'
+import { bodyOf, count, visibleChain } from './ingest.ts'
+
+const precision = Type.Optional(Type.String({ description: 'Unit of the timestamps: ns (default), us, ms or s.' }))
+const unknownFields = Type.Optional(
+  Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
+)
+const WriteQuery = Type.Object({
+  bucket: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  precision,
+  unknownFields,
+})
+const FirstWriteQuery = Type.Object({
+  db: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  precision,
+  unknownFields,
+})
+
+/** Spellings of both interfaces. */
+const units: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ns: 'ns', n: 'ns', us: 'us', u: 'us', µ: 'us', ms: 'ms', s: 's' }),
+)
+
+export function registerWrite(app: FastifyInstance, context: GatewayContext): void {
+  const describes = {
+    consumes: ['text/plain', ...lineProtocol.mediaTypes],
+    body: Type.String({ description: `Lines such as ${lineProtocol.example}` }),
+  }
+  const config = { right: 'ingest', stream: true, looseParameters: true, tellsAsInflux: true, describes } as const
+  app.post('/api/v2/write', { config, schema: { querystring: WriteQuery } }, (request, reply) =>
+    write(context, 'bucket', { request, reply }),
+  )
+  app.post('/write', { config, schema: { querystring: FirstWriteQuery } }, (request, reply) =>
+    write(context, 'db', { request, reply }),
+  )
+}
+
+async function write(
+  context: GatewayContext,
+  parameter: 'bucket' | 'db',
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<FastifyReply> {
+  const query = request.query as Readonly<Record<string, string | undefined>> // the schema of the route validated it
+  const { principal } = request
+  const alias = parseAliasText(named(query[parameter], parameter))
+  const chain = await visibleChain(context, request, alias)
+  if (chain === undefined) await demandNotRenamed(context.catalog, principal, alias.text)
+  const facts = chain?.name ?? ({ alias: alias.text, visibility: 'public' } as const)
+  const mayCreate = can(principal, 'create', facts)
+  if (chain === undefined && !mayCreate) throw datasetNotFound(alias.text)
+  demand(principal, 'ingest', alias.text, facts)
+  const controls = controlsOf(request, query, mayCreate)
+  const body = bodyOf(request.body)
+  const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body })
+  count(context, answer)
+  if (answer.misfits !== undefined) throw partial(answer.misfits)
+  if (answer.replayed) void reply.header('idempotent-replayed', 'true')
+  if ('receiptId' in answer.body) void reply.header('receipt-id', answer.body.receiptId)
+  return reply.code(204).send()
+}
+
+function named(text: string | undefined, parameter: string): string {
+  if (text !== undefined && text !== '') return text
+  throw new NodeError('InvalidParameter', `The parameter ${parameter} is missing.`, {
+    hint: `Say ${parameter}=account/dataset.`,
+  })
+}
+
+/** Of a repeated body that brings its times nothing is stored twice; the token decides whether columns may be added. */
+function controlsOf(
+  { headers }: FastifyRequest,
+  query: Readonly<Record<string, string | undefined>>,
+  mayCreate: boolean,
+): IngestControls {
+  const eventTimeUnit = units.get(query['precision'] ?? 'ns')
+  if (eventTimeUnit === undefined) {
+    throw new NodeError('InvalidParameter', `The parameter precision is '${query['precision']?.slice(0, 20)}'.`, {
+      hint: 'Use one of: ns, us, ms, s.',
+    })
+  }
+  const controls = readControls(
+    { ...headers, 'content-type': lineProtocol.mediaTypes[0] },
+    {
+      eventTimeUnit,
+      ...(headers['idempotency-key'] === undefined ? { dedupe: 'body' } : {}),
+      ...(mayCreate ? { create: 'true' } : {}),
+      ...(query['unknownFields'] === undefined ? {} : { unknownFields: query['unknownFields'] }),
+    },
+  )
+  if (controls.unknownFields === 'add' && !mayCreate) {
+    throw new NodeError('Forbidden', 'This token may not add columns.', { hint: 'It takes the scope create.' })
+  }
+  const waiting = controls.waiting.kind === 'default' ? ({ kind: 'async' } as const) : controls.waiting
+  // What is said here of times and keys is of the protocol, and no rule for other bodies.
+  return { ...controls, waiting, rules: undefined, leavesOutMisfits: true }
+}
+
+function partial({ errors, total }: Misfits): NodeError {
+  const [first] = errors
+  const message = `partial write: line ${first?.line}: ${first?.message} dropped=${total}; all other lines are stored.`
+  return new NodeError('RecordsDoNotFit', message, { errors, errorsTotal: total })
+}

@@ -1,0 +1,146 @@
+// What the options say of an MQTT broker whose messages are taken: read, and held against each other. Part of config.ts,
+// which reads the options.
+
+import { invalidOption } from './log-options.ts'
+import { type Alias, parseAliasText } from './model/names.ts'
+
+/** Their rows in the options table. */
+export const mqttRows = [
+  {
+    name: 'mqtt',
+    type: 'text',
+    text: 'MQTT broker to take messages from, tcp://host:1883 or mqtts://host:8883; the gateway is its client (MQTT 5, else 3.1.1)',
+  },
+  {
+    name: 'mqtt-route',
+    type: 'list',
+    text: "which messages go where: 'sensors/+/up=account/dataset?preset=ttn', the parameters being those of ingest, and topic=<column>; one with a comma in it goes into the config file",
+  },
+  {
+    name: 'mqtt-client-id',
+    type: 'text',
+    text: 'first word of the client ids, one a route, under which the broker keeps what was not acknowledged (default: made from the node key)',
+  },
+  { name: 'mqtt-username', type: 'text', text: 'user name for the broker' },
+  {
+    name: 'mqtt-password',
+    type: 'text',
+    isSecret: true,
+    text: 'password for the broker; better in the environment than in a flag',
+  },
+  { name: 'mqtt-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the broker' },
+  { name: 'mqtt-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the broker' },
+  { name: 'mqtt-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
+] as const
+
+/** One subscription: messages of topics that fit `filter` become rows of `alias`. */
+export interface MqttRouteOptions {
+  /** Topic filter, with `$share/<group>/` before it where gateways share the messages. */
+  readonly filter: string
+  readonly alias: Alias
+  /** Query parameters of ingest, and `topic`. */
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** How to reach the broker, and what to take from it. TLS texts are names of files. */
+export interface MqttOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined
+  readonly login: { readonly username: string; readonly password: string | undefined } | undefined
+  readonly clientId: string | undefined
+  readonly routes: readonly MqttRouteOptions[]
+}
+
+const schemes: Readonly<Record<string, { readonly port: number; readonly isTls: boolean }>> = {
+  'tcp:': { port: 1883, isTls: false },
+  'mqtt:': { port: 1883, isTls: false },
+  'mqtts:': { port: 8883, isTls: true },
+  'ssl:': { port: 8883, isTls: true },
+}
+
+/** Undefined without a broker. Throws NodeError `InvalidParameter` where the options do not go together, `InvalidName`. */
+export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions | undefined {
+  // parseValue has given each option the type that its row names.
+  const text = (name: string): string | undefined => values.get(name) as string | undefined
+  const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
+  const routes = list('mqtt-route')
+  const address = text('mqtt')
+  if (address === undefined) {
+    const lonely = mqttRows.find(({ name }) => values.get(name) !== undefined)
+    if (lonely === undefined) return undefined
+    throw invalidOption(`Option '${lonely.name}' needs a broker: --mqtt tcp://host:1883.`)
+  }
+  if (routes === undefined || routes.length === 0) {
+    throw invalidOption("Option 'mqtt' needs routes: --mqtt-route 'sensors/+/up=account/dataset'.")
+  }
+  if (list('roles')?.includes('gateway') !== true) {
+    throw invalidOption("Option 'mqtt' is for gateways; the roles of this process have none.")
+  }
+  const { host, port, isTls } = brokerOf(address)
+  const [ca, cert, key] = ['mqtt-tls-ca', 'mqtt-tls-cert', 'mqtt-tls-key'].map(text)
+  if ((cert === undefined) !== (key === undefined)) {
+    throw invalidOption("Options 'mqtt-tls-cert' and 'mqtt-tls-key' belong together; only one is given.")
+  }
+  if (!isTls && (ca ?? cert) !== undefined) {
+    throw invalidOption("Options 'mqtt-tls-…' need a broker that speaks TLS: --mqtt mqtts://host:8883.")
+  }
+  const [username, password, clientId] = ['mqtt-username', 'mqtt-password', 'mqtt-client-id'].map(text)
+  if (username === undefined && password !== undefined) {
+    throw invalidOption("Option 'mqtt-password' is given without 'mqtt-username'.")
+  }
+  if (clientId !== undefined && !/^[A-Za-z0-9._-]{1,100}$/.test(clientId)) {
+    throw invalidOption(`Option 'mqtt-client-id' is '${clientId}'; expected letters, digits, '.', '_' and '-'.`)
+  }
+  const files = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  }
+  const read = routes.map(routeOf)
+  const twice = read.find(({ filter, alias }, at) =>
+    read.slice(0, at).some((other) => other.filter === filter && other.alias.folded === alias.folded),
+  )
+  if (twice !== undefined) throw invalidOption(`Option 'mqtt-route' has '${twice.filter}=${twice.alias.text}' twice.`)
+  return {
+    host,
+    port,
+    tls: isTls ? files : undefined,
+    login: username === undefined ? undefined : { username, password },
+    clientId,
+    routes: read,
+  }
+}
+
+function brokerOf(address: string): { readonly host: string; readonly port: number; readonly isTls: boolean } {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  const scheme = url && schemes[url.protocol]
+  const isBare = url !== undefined && /^\/?$/.test(url.pathname) && url.search === '' && url.hash === ''
+  if (url !== undefined && scheme !== undefined && isBare && url.username === '' && url.hostname !== '') {
+    const { port, isTls } = scheme
+    return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port), isTls }
+  }
+  // An address with a password in it is not repeated.
+  throw invalidOption("Option 'mqtt' is no address of a broker; expected tcp://host:1883 or mqtts://host:8883.")
+}
+
+/** Reads `FILTER=ACCOUNT/DATASET?PARAMETERS`. */
+function routeOf(text: string): MqttRouteOptions {
+  const [, filter = '', alias = '', query = ''] = /^(.+?)=([^=/?]+\/[^=/?]+)(?:\?(.*))?$/.exec(text) ?? []
+  if (alias === '') throw invalidOption(`Option 'mqtt-route' is '${text}'; expected 'topic/filter=account/dataset'.`)
+  if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is no topic filter.`)
+  const parameters = [...new URLSearchParams(query)]
+  if (new Set(parameters.map(([name]) => name)).size < parameters.length) {
+    throw invalidOption(`Option 'mqtt-route' is '${text}': one parameter stands more than once.`)
+  }
+  return { filter, alias: parseAliasText(alias), query: Object.fromEntries(parameters) }
+}
+
+/** As MQTT 5 §4.7 and §4.8.2 have topic filters. */
+function isFilter(text: string): boolean {
+  const [, group, shared] = /^\$share\/([^/]*)\/(.*)$/.exec(text) ?? []
+  if (text.startsWith('$share/') && (group === undefined || !/^[^+#]+$/.test(group))) return false
+  const levels = (shared ?? text).split('/')
+  const isWhole = (level: string, at: number): boolean =>
+    level === '+' || (level === '#' && at === levels.length - 1) || !/[+#\0]/.test(level)
+  return (shared ?? text) !== '' && Buffer.byteLength(text) <= 65_535 && levels.every(isWhole)
+}

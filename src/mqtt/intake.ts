@@ -1,0 +1,169 @@
+// A message becomes rows as the body of a post does: with others of its route in one batch, or, where it has a key of its
+// own, is more than a line, or was in a batch that was refused, in a batch of its own. What can never be stored goes into
+// the quarantine of its account; what cannot be stored now is tried again, while the broker waits.
+
+import { Readable } from 'node:stream'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { takesNoRows } from '../gateway/refusals.ts'
+import { sha2HashOfHex } from '../ids/identifiers.ts'
+import { sha256Hex } from '../ids/native-crypto.ts'
+import { concatBytes, utf8 } from '../lib/bytes.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import { type ErrorKind, isRetryable } from '../model/error-table.ts'
+import { NodeError } from '../model/errors.ts'
+import type { Alias } from '../model/names.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import { isLine, JoinedBatches } from './joined-batches.ts'
+import { quarantineControls, quarantineOf, quarantineRow, quarantineSchema } from './quarantine.ts'
+import type { Route } from './route.ts'
+import { withTopic } from './topic-column.ts'
+import type { Publish } from './window.ts'
+
+export interface IntakeDeps {
+  readonly gateway: Pick<Gateway, 'ingest' | 'create'>
+  readonly catalog: Pick<Catalog, 'known' | 'byAlias'>
+  readonly metrics: Pick<Metrics, 'ingestedRecords' | 'ingestedBytes'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly limits: { readonly mqttMessageBytes: number; readonly recordBytes: number }
+}
+
+/** Between tries of a message that cannot be stored now; the times double. */
+const [firstPauseMs, longestPauseMs] = [50, 5_000]
+/** Kinds that pass by themselves or when an operator has looked, beside those that HTTP clients repeat. */
+const passing: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['StorageFull', 'SchemaConflict', 'OtherLog'])
+
+export class Intake {
+  readonly #deps: IntakeDeps
+  readonly #route: Route
+  readonly #joined: JoinedBatches
+  #fault: string | undefined
+
+  constructor(deps: IntakeDeps, route: Route) {
+    this.#deps = deps
+    this.#route = route
+    this.#joined = new JoinedBatches((lines) => this.#ingest(route.alias, lines, route.lineControls))
+  }
+
+  /** Why messages are not stored now, or undefined. */
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
+  /** Stores the message, or puts it into quarantine: durable when it resolves. Rejects only when `signal` aborts. */
+  async take(message: Publish, signal: AbortSignal): Promise<'stored' | 'quarantined'> {
+    const receivedMs = this.#deps.clock.nowMs()
+    let refusal: NodeError | undefined
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      signal.throwIfAborted()
+      try {
+        if (refusal === undefined) await this.#store(message)
+        else await this.#quarantine(message, refusal, receivedMs)
+        this.#fault = undefined
+        return refusal === undefined ? 'stored' : 'quarantined'
+      } catch (error) {
+        const isFirst = refusal === undefined
+        if (isFirst && !isPassing(error)) {
+          refusal = this.#refusalOf(error)
+          pauseMs = firstPauseMs / 2
+          continue
+        }
+        this.#tell(error)
+        await this.#deps.clock.sleep(pauseMs, signal)
+      }
+    }
+  }
+
+  /** What is no refusal is a fault of ours that this message has met: it goes into quarantine too, and stops no other. */
+  #refusalOf(error: unknown): NodeError {
+    if (error instanceof NodeError) return error
+    this.#deps.logger.error(
+      { err: error, filter: this.#route.filter },
+      'A fault at an MQTT message, kept in quarantine',
+    )
+    return new NodeError('Internal', 'The node met a fault of its own.', { cause: error })
+  }
+
+  /** Told once, until something is stored again. */
+  #tell(error: unknown): void {
+    const { filter, alias } = this.#route
+    const fault = error instanceof Error ? error.message : String(error)
+    if (this.#fault === undefined) {
+      this.#deps.logger.warn({ filter, dataset: alias.text, cause: fault }, 'MQTT messages wait: they cannot be stored')
+    }
+    this.#fault = fault
+  }
+
+  async #store(message: Publish): Promise<void> {
+    const { topic, payload, lostBytes } = message
+    const { mqttMessageBytes: value } = this.#deps.limits
+    const payloadBytes = payload.length + lostBytes
+    if (payloadBytes > value) {
+      throw new NodeError('BodyTooLarge', `The message has ${payloadBytes} bytes of payload.`, {
+        limit: { name: 'mqttMessageBytes', value, unit: 'bytes' },
+      })
+    }
+    const { alias, controls, topicColumn } = this.#route
+    const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
+    if (controls.dedupe === undefined && controls.records === undefined && isLine(body)) {
+      try {
+        return await this.#joined.add(body)
+      } catch (error) {
+        if (isPassing(error)) throw error
+        // It may have been another's fault.
+      }
+    }
+    // Devices may send the same reading at the same time: the topic tells them apart.
+    const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
+    await this.#ingest(alias, body, { ...controls, ...key })
+  }
+
+  async #quarantine(message: Publish, refusal: NodeError, receivedMs: number): Promise<void> {
+    const { gateway, limits } = this.#deps
+    const alias = quarantineOf(this.#route.alias)
+    if ((await this.#chainOf(alias)) === undefined) {
+      await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })
+    }
+    const row = quarantineRow(message, { route: this.#route, refusal, receivedMs, recordBytes: limits.recordBytes })
+    await this.#ingest(alias, utf8(JSON.stringify(row)), quarantineControls)
+  }
+
+  async #ingest(alias: Alias, body: Uint8Array, controls: Route['controls']): Promise<void> {
+    const chain = await this.#chainOf(alias)
+    if (chain === undefined && !controls.create) {
+      throw new NodeError('DatasetNotFound', `There is no dataset '${alias.text}'.`, {
+        hint: 'Make it, or say create=true in the route.',
+      })
+    }
+    const { gateway, metrics } = this.#deps
+    const given = { ...controls, contentLength: body.length }
+    const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: streamOf(body) })
+    if ('dryRun' in answer.body || answer.replayed) return
+    metrics.ingestedRecords.inc(answer.body.records.received)
+    metrics.ingestedBytes.inc(answer.body.bytes)
+  }
+
+  async #chainOf({ text }: Alias): Promise<DatasetChain | undefined> {
+    const { catalog } = this.#deps
+    return catalog.known(text) ?? (await catalog.byAlias(text).catch(takesNoRows))
+  }
+}
+
+/** What a message is known by: where it was sent, and what it says. */
+function keyOf(topic: string, payload: Uint8Array): string {
+  return sha2HashOfHex(sha256Hex(concatBytes([utf8(topic), Uint8Array.of(0), payload])))
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof NodeError && (isRetryable(error.kind) || passing.has(error.kind))
+}
+
+function streamOf(bytes: Uint8Array): Readable {
+  const stream = new Readable({ read: () => {} })
+  if (bytes.length > 0) stream.push(bytes)
+  stream.push(null)
+  return stream
+}

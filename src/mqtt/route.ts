@@ -1,0 +1,45 @@
+// A route as it is followed: what the node's options say of it, with the controls of ingest read, and the id under which
+// the broker knows the subscription.
+
+import { type IngestControls, readControls } from '../gateway/controls.ts'
+import { sha256Hex } from '../ids/native-crypto.ts'
+import { utf8 } from '../lib/bytes.ts'
+import { NodeError } from '../model/errors.ts'
+import type { Alias } from '../model/names.ts'
+import type { MqttRouteOptions } from '../mqtt-options.ts'
+
+export interface Route {
+  readonly filter: string
+  readonly alias: Alias
+  readonly clientId: string
+  /** Of one message. */
+  readonly controls: IngestControls
+  /** Of several, each a line. */
+  readonly lineControls: IngestControls
+  /** Column for the topic. */
+  readonly topicColumn: string | undefined
+}
+
+/** Reads the parameters of a route. Throws NodeError `InvalidParameter` for what counts in requests alone. */
+export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPrefix: string): Route {
+  const { topic: topicColumn, ...parameters } = query
+  // Nobody waits for the block: a message is acknowledged when it is in the log.
+  const controls = readControls({ 'content-type': 'application/json', prefer: 'respond-async' }, parameters)
+  const lineControls = { ...controls, contentType: 'application/x-ndjson' }
+  const [ignored] = controls.ignoredParameters
+  const useless = ignored ?? (controls.dryRun ? 'dryRun' : undefined)
+  if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)
+  if (topicColumn === '') throw refused(filter, 'topic names no column')
+  if (topicColumn !== undefined && controls.records !== undefined) {
+    throw refused(filter, 'topic is a member of what is sent, and records leaves out what stands beside them')
+  }
+  const hash = sha256Hex(utf8(JSON.stringify([filter, alias.folded])))
+  // Up to 23 letters and digits are what every broker takes (MQTT 3.1.1 §3.1.3.1).
+  return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controls, lineControls, topicColumn }
+}
+
+function refused(filter: string, reason: string): NodeError {
+  return new NodeError('InvalidParameter', `Option 'mqtt-route' for '${filter}': ${reason}.`, {
+    hint: 'proofstream serve --help lists the options; parameters are those of POST …/ingest.',
+  })
+}

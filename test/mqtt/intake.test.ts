@@ -1,0 +1,137 @@
+// What becomes of a message in a gateway with a real builder: stored, in quarantine, or tried again.
+
+import { expect, test } from 'vitest'
+import { utf8 } from '../../src/lib/bytes.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { NodeError } from '../../src/model/errors.ts'
+import { parseAliasText } from '../../src/model/names.ts'
+import { Intake, type IntakeDeps } from '../../src/mqtt/intake.ts'
+import { routeOf } from '../../src/mqtt/route.ts'
+import type { Publish } from '../../src/mqtt/window.ts'
+import { Metrics } from '../../src/ops/metrics.ts'
+import { until } from '../builder/support.ts'
+import { type Rig, rigOf } from '../gateway/support.ts'
+
+const limits = { mqttMessageBytes: 1_000, recordBytes: 16 * 1024 * 1024 }
+const never = new AbortController().signal
+
+const message = (payload: string, topic = 'a/b', lostBytes = 0): Publish => ({
+  id: 1,
+  isDup: false,
+  topic,
+  payload: Buffer.from(payload),
+  lostBytes,
+})
+
+function intakeOf(rig: Rig, query: Record<string, string> = {}, more: Partial<IntakeDeps> = {}): Intake {
+  const route = routeOf({ filter: 'a/+', alias: parseAliasText('a/b'), query }, 'x')
+  const deps = { gateway: rig.gateway, catalog: rig.catalog, metrics: new Metrics(), limits, logger: silentLogger }
+  return new Intake({ ...deps, clock: systemClock, ...more }, route)
+}
+
+/** Rows of a dataset, once so many are there. */
+async function rowsOf(rig: Rig, alias: string, count: number): Promise<number> {
+  let rows = 0
+  await until(`${alias} has ${count} rows`, async () => {
+    const chain = await rig.catalog.byAlias(alias)
+    if (chain !== undefined) await rig.catalog.refresh(chain)
+    rows = (chain?.slices.at(-1)?.end ?? -1) + 1
+    return rows >= count
+  })
+  return rows
+}
+
+test('messages that come together are one batch, in which a bad one spoils no other', async () => {
+  const rig = await rigOf().build()
+  const intake = intakeOf(rig, { create: 'true', unknownFields: 'reject' })
+  expect(await intake.take(message('{"n":0}'), never)).toBe('stored')
+  const batches = async (): Promise<number> => (await rig.headers()).filter(({ kind }) => kind === 'rows').length
+  const before = await batches()
+  const payloads = Array.from({ length: 50 }, (_, n) => `{"n":${n}}`)
+  const outcomes = await Promise.all(payloads.map((payload) => intake.take(message(payload), never)))
+  expect(new Set(outcomes)).toEqual(new Set(['stored']))
+  expect(await batches()).toBe(before + 1)
+  const mixed = ['{"n":1}', '{"n":"x', '"}', '{"n":2}', '{"m":1}', '[{"n":3},\n{"n":4}]', '']
+  expect(await Promise.all(mixed.map((payload) => intake.take(message(payload), never)))).toEqual([
+    'stored',
+    'quarantined',
+    'quarantined',
+    'stored',
+    'quarantined',
+    'stored',
+    'stored',
+  ])
+})
+
+test('with dedupe=body the same message is stored once, and the same bytes of another topic are another', async () => {
+  const rig = await rigOf().build()
+  const intake = intakeOf(rig, { create: 'true', dedupe: 'body' })
+  const payload = '{"event_time":"2026-01-31T12:00:00Z","n":1}'
+  for (const topic of ['a/1', 'a/1', 'a/2', 'a/1', 'a/2']) {
+    expect(await intake.take(message(payload, topic), never)).toBe('stored')
+  }
+  // Without an event time a repeat cannot be told from an equal reading.
+  expect(await intake.take(message('{"n":1}'), never)).toBe('quarantined')
+  const keyed = (await rig.headers()).flatMap((header) => (header.kind === 'rows' ? (header.batches ?? []) : []))
+  expect(new Set(keyed.flatMap(({ key }) => key ?? [])).size).toBe(2)
+  expect(keyed.filter(({ key }) => key !== undefined).length).toBe(2)
+})
+
+test('what cannot be stored now is tried again until it can', async () => {
+  const rig = await rigOf().build()
+  const kinds = ['Saturated', 'StorageFull', 'LogUnavailable', 'OutcomeUnknown', 'Draining'] as const
+  let tries = 0
+  const gateway: IntakeDeps['gateway'] = {
+    create: (dataset) => rig.gateway.create(dataset),
+    ingest: (request) => {
+      const kind = kinds[tries++]
+      return kind === undefined ? rig.gateway.ingest(request) : Promise.reject(new NodeError(kind, 'Not now.'))
+    },
+  }
+  const intake = intakeOf(rig, { create: 'true' }, { gateway })
+  const taken = intake.take(message('{"n":1}'), never)
+  await until('it says why it waits', async () => intake.fault === 'Not now.')
+  expect([await taken, tries, intake.fault]).toEqual(['stored', kinds.length + 1, undefined])
+})
+
+test('it ends when the node stops', async () => {
+  const rig = rigOf()
+  const gateway = { create: rig.gateway.create, ingest: () => Promise.reject(new NodeError('Saturated', 'Full.')) }
+  const stop = new AbortController()
+  const taken = intakeOf(rig, { create: 'true' }, { gateway }).take(message('{"n":1}'), stop.signal)
+  setTimeout(() => stop.abort(new NodeError('Draining', 'It stops.')), 20)
+  await expect(taken).rejects.toThrow('It stops.')
+})
+
+test('what is refused for good, and what the node itself fails at, is in quarantine; what is too large with its beginning', async () => {
+  const rig = await rigOf().build()
+  // No dataset, and no leave to make one.
+  expect(await intakeOf(rig).take(message('{"n":1}'), never)).toBe('quarantined')
+  const intake = intakeOf(rig, { create: 'true' })
+  expect(await intake.take(message('{"n":1}'), never)).toBe('stored')
+  expect(await intake.take(message('{"n":1', 'a/b', 999), never)).toBe('quarantined')
+  expect(await intake.take(message(`{"n":1,"text":"${'x'.repeat(1_000)}"}`), never)).toBe('quarantined')
+  const gateway: IntakeDeps['gateway'] = {
+    create: (dataset) => rig.gateway.create(dataset),
+    ingest: (request) => {
+      if (request.alias.dataset === 'quarantine') return rig.gateway.ingest(request)
+      return Promise.reject(new TypeError('a fault of ours'))
+    },
+  }
+  expect(await intakeOf(rig, {}, { gateway }).take(message('{"n":1}'), never)).toBe('quarantined')
+  const chain = await rig.catalog.byAlias('a/quarantine')
+  expect(chain?.name.visibility).toBe('private')
+  expect(await rowsOf(rig, 'a/quarantine', 4)).toBe(4)
+})
+
+test('a quarantine that takes no rows holds the message back', async () => {
+  const rig = await rigOf().build()
+  await rig.post('a/quarantine', utf8('{"mine":1}\n'), { query: { create: 'true' } })
+  const stop = new AbortController()
+  const intake = intakeOf(rig)
+  const taken = intake.take(message('{"n":1}'), stop.signal)
+  await until('it says why', async () => intake.fault !== undefined)
+  stop.abort(new NodeError('Draining', 'It stops.'))
+  await expect(taken).rejects.toThrow('It stops.')
+})

@@ -1,0 +1,96 @@
+// What the options say of a broker, and what is refused at the start of a node.
+
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { parseAliasText } from '../../src/model/names.ts'
+import { routeOf } from '../../src/mqtt/route.ts'
+import { runCommand } from '../helpers/run-node.ts'
+
+const optionsOf = (options: Record<string, unknown>) =>
+  loadConfig({ mqtt: 'tcp://broker:1883', 'mqtt-route': 'a/+=acme/a', ...options }).mqtt
+
+test('a broker, its routes and how to log in', () => {
+  expect(loadConfig({}).mqtt).toBeUndefined()
+  const options = optionsOf({
+    mqtt: 'mqtts://[::1]',
+    'mqtt-route': '$share/g/a/#=acme/a,x=y/+=acme/b?preset=ttn&eventTime=%2Fa=b',
+    'mqtt-username': 'node',
+    'mqtt-password': 'secret',
+    'mqtt-tls-ca': 'ca.pem',
+  })
+  expect(options).toEqual({
+    host: '::1',
+    port: 8883,
+    tls: { ca: 'ca.pem' },
+    login: { username: 'node', password: 'secret' },
+    clientId: undefined,
+    routes: [
+      { filter: '$share/g/a/#', alias: parseAliasText('acme/a'), query: {} },
+      { filter: 'x=y/+', alias: parseAliasText('acme/b'), query: { preset: 'ttn', eventTime: '/a=b' } },
+    ],
+  })
+  expect(optionsOf({ mqtt: 'tcp://broker:1884' })).toMatchObject({ host: 'broker', port: 1884, tls: undefined })
+})
+
+test.each([
+  [{ mqtt: 'http://broker' }, /no address of a broker/],
+  [{ mqtt: 'tcp://u:secret@broker' }, /no address of a broker/],
+  [{ mqtt: undefined }, /'mqtt-route' needs a broker/],
+  [{ 'mqtt-route': undefined }, /needs routes/],
+  [{ 'mqtt-route': 'acme/a' }, /expected 'topic\/filter=account\/dataset'/],
+  [{ 'mqtt-route': 'a/#/b=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': 'a+/b=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': '$share/g=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': '$share/+/a=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': 'a=acme/a?create=true&create=false' }, /more than once/],
+  [{ 'mqtt-route': 'a=acme/a,a=Acme/A' }, /twice/],
+  [{ 'mqtt-password': 'secret' }, /without 'mqtt-username'/],
+  [{ 'mqtt-tls-ca': 'ca.pem' }, /speaks TLS/],
+  [{ mqtt: 'mqtts://broker', 'mqtt-tls-key': 'key.pem' }, /belong together/],
+  [{ 'mqtt-client-id': 'a b' }, /mqtt-client-id/],
+  [{ roles: 'replica' }, /for gateways/],
+])('%j is refused', (options, message) => {
+  let refusal = ''
+  try {
+    optionsOf(options)
+  } catch (error) {
+    refusal = String(error)
+  }
+  expect(refusal).toMatch(message)
+  expect(refusal).not.toContain('secret')
+})
+
+const route = (query: Record<string, string>) =>
+  routeOf({ filter: 'a/+', alias: parseAliasText('acme/a'), query }, 'node1')
+
+test('a route has the controls of ingest, and a client id of its own that stays', () => {
+  const { controls, clientId } = route({ preset: 'ttn', create: 'true' })
+  expect(controls).toMatchObject({
+    flatten: true,
+    eventTime: 'received_at',
+    dedupe: 'body',
+    waiting: { kind: 'async' },
+  })
+  expect(clientId).toBe(route({}).clientId)
+  const other = routeOf({ filter: 'a/#', alias: parseAliasText('acme/a'), query: {} }, 'node1')
+  expect(other.clientId).not.toBe(clientId)
+  expect(clientId).toMatch(/^node1[0-9a-f]{6}$/)
+})
+
+test.each([
+  [{ dryRun: 'true' }, /'dryRun' means nothing here/],
+  [{ colour: 'red' }, /'colour' means nothing here/],
+  [{ evenTime: 'ts' }, /evenTime/],
+  [{ topic: '' }, /names no column/],
+  [{ topic: 'topic', records: '/metrics' }, /leaves out what stands beside/],
+])('parameters %j are refused', (query, message) => {
+  expect(() => route(query as Record<string, string>)).toThrow(message)
+})
+
+test('several flags are one list', async () => {
+  const flags = ['--mqtt', 'tcp://b', '--mqtt-route', 'a=acme/a', '--mqtt-route', 'b=acme/b']
+  const { stdout, code } = await runCommand(['config', ...flags, '-o', 'json'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('"b=acme/b"')
+  expect(stdout).toContain('"a=acme/a"')
+})

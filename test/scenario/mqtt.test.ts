@@ -1,0 +1,253 @@
+// Messages of a real broker, Eclipse Mosquitto, in a node of its own process: as docs/devices.md configures both, with
+// 1,000 devices, and while broker and node are stopped and killed.
+
+import { spawnSync } from 'node:child_process'
+import { copyFile, mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { presets } from '../../src/formats/presets.ts'
+import { hasMosquitto, Mosquitto } from '../helpers/mosquitto.ts'
+import { MqttDevice, sendAll } from '../helpers/mqtt-device.ts'
+import { type ServedNode, serveNode } from '../helpers/run-node.ts'
+import { until } from '../builder/support.ts'
+
+if (!hasMosquitto) {
+  if (process.env['CI'] === 'true') throw new Error('The MQTT tests need mosquitto: apt-get install mosquitto.')
+  console.warn('THE MQTT TESTS DID NOT RUN: they need mosquitto (apt-get install mosquitto).')
+}
+
+/** A node over a directory that stays when it ends. */
+class Taker {
+  readonly dataDir: string
+  readonly #args: readonly string[]
+  readonly #env: Readonly<Record<string, string>>
+  #node: ServedNode | undefined
+
+  private constructor(dataDir: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.dataDir = dataDir
+    this.#args = args
+    this.#env = env
+  }
+
+  /** Starts it; it has its subscriptions when this resolves. */
+  static async start(url: string, routes: readonly string[], args: readonly string[] = [], env = {}): Promise<Taker> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
+    const options = ['--mqtt', url, '--mqtt-route', routes.join(','), '--cut-burst', '10000', ...args]
+    const taker = new Taker(dataDir, options, env)
+    onTestFinished(() => taker.end('SIGKILL'))
+    await taker.restart()
+    await until('all routes are connected', async () => (await taker.metric('connected_routes')) === routes.length)
+    return taker
+  }
+
+  async restart(): Promise<void> {
+    this.#node = await serveNode(this.dataDir, this.#args, this.#env)
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await this.#node?.end(signal)
+  }
+
+  async metric(name: string): Promise<number> {
+    const text = await (await this.#fetch('/metrics')).text()
+    return Number(new RegExp(`^proofstream_mqtt_${name} (\\d+)$`, 'm').exec(text)?.[1])
+  }
+
+  async query(sql: string): Promise<unknown[][]> {
+    const answer = await this.#fetch('/query', { method: 'POST', body: JSON.stringify({ query: sql }) })
+    const body = (await answer.json()) as { output?: { data: unknown[][] } }
+    return body.output?.data ?? []
+  }
+
+  /** Waits until a statement gives this. */
+  async becomes(sql: string, rows: unknown): Promise<void> {
+    let last: unknown
+    await until(`${sql} gives ${JSON.stringify(rows)}`, async () => {
+      last = await this.query(sql)
+      return JSON.stringify(last) === JSON.stringify(rows)
+    }).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it gave ${JSON.stringify(last)}`)
+    })
+  }
+
+  async #fetch(path: string, more: RequestInit = {}): Promise<Response> {
+    const token = (await readFile(join(this.dataDir, 'token'), 'utf8')).trim()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    return fetch(`${this.#node?.url}${path}`, { headers, ...more })
+  }
+}
+
+async function brokerOf(settings: readonly string[] = [], listener: readonly string[] = []): Promise<Mosquitto> {
+  const broker = await Mosquitto.start(settings, listener)
+  onTestFinished(() => broker.stop('SIGKILL'))
+  return broker
+}
+
+const reading = (device: string, n: number): { topic: string; payload: string } => ({
+  topic: `sensors/${device}/up`,
+  payload: JSON.stringify({ event_time: new Date(1_790_000_000_000 + n * 1000).toISOString(), n, celsius: 21.5 }),
+})
+
+describe.skipIf(!hasMosquitto)('messages of a broker', () => {
+  test('become rows: by preset, with their topic; what can never be a row is kept in quarantine', async () => {
+    const broker = await brokerOf()
+    const taker = await Taker.start(broker.url, [
+      'sensors/+/up=acme/sensors?create=true&topic=topic',
+      'v3/+/devices/+/up=acme/uplinks?create=true&preset=ttn',
+    ])
+    const device = await MqttDevice.connect(broker.port, 'device')
+    const { topic, payload } = reading('d1', 1)
+    await device.publish(topic, payload)
+    await device.publish('sensors/d2/up', `[${payload},\n${payload}]`)
+    await taker.becomes('select topic, n from "acme/sensors" order by topic', [
+      ['sensors/d1/up', 1],
+      ['sensors/d2/up', 1],
+      ['sensors/d2/up', 1],
+    ])
+    await device.publish('v3/app1/devices/dev1/up', presets.ttn.example)
+    // A repeat by the device, and the same bytes from another one.
+    await device.publish('v3/app1/devices/dev1/up', presets.ttn.example)
+    await device.publish('v3/app1/devices/dev2/up', presets.ttn.example)
+    await taker.becomes('select end_device_ids_device_id, count(*) from "acme/uplinks" group by all', [['dev1', 2]])
+    await device.publish('sensors/d3/up', 'offline')
+    await device.publish('sensors/d3/up', Buffer.of(0xff, 0))
+    await device.publish('sensors/d3/up', '{"n":"many"}')
+    await device.publish('sensors/d3/up', `{"n":1,"text":"${'x'.repeat(1_200_000)}"}`)
+    await taker.becomes(
+      'select kind, dataset, topic, payload_base64, payload_bytes from "acme/quarantine" order by all',
+      [
+        ['BodyTooLarge', 'acme/sensors', 'sensors/d3/up', null, 1_200_017],
+        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', '/wA=', 2],
+        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', null, 7],
+        ['WrongType', 'acme/sensors', 'sensors/d3/up', null, 12],
+      ],
+    )
+    expect(await taker.query('select payload from "acme/quarantine" where payload_bytes < 13 order by all')).toEqual([
+      ['offline'],
+      ['{"n":"many"}'],
+      [null],
+    ])
+    expect(await taker.metric('quarantined_messages_total')).toBe(4)
+    expect(await taker.metric('unacknowledged_messages')).toBe(0)
+    device.close()
+  })
+
+  test('with TLS, a user and a certificate of the node; a wrong password is tried again, not forgotten', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-tls-'))
+    const openssl = (...args: string[]): void => {
+      const { status, stderr } = spawnSync('openssl', args, { cwd: dir, encoding: 'utf8' })
+      if (status !== 0) throw new Error(stderr)
+    }
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+    openssl(
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      'key.pem',
+      '-out',
+      'cert.pem',
+      '-days',
+      '2',
+      ...subject,
+    )
+    spawnSync('mosquitto_passwd', ['-c', '-b', 'passwords', 'node', 'secret'], { cwd: dir })
+    await copyFile(join(dir, 'cert.pem'), join(dir, 'ca.pem'))
+    const broker = await brokerOf(
+      ['allow_anonymous false', `password_file ${dir}/passwords`],
+      [`certfile ${dir}/cert.pem`, `keyfile ${dir}/key.pem`, `cafile ${dir}/ca.pem`, 'require_certificate true'],
+    )
+    const files = [
+      '--mqtt-tls-ca',
+      `${dir}/ca.pem`,
+      '--mqtt-tls-cert',
+      `${dir}/cert.pem`,
+      '--mqtt-tls-key',
+      `${dir}/key.pem`,
+    ]
+    const url = `mqtts://127.0.0.1:${broker.port}`
+    const login = ['--mqtt-username', 'node']
+    const taker = await Taker.start(url, ['t=acme/t'], [...files, ...login], { PROOFSTREAM_MQTT_PASSWORD: 'secret' })
+    expect(await taker.metric('connected_routes')).toBe(1)
+    const wrongDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
+    const wrong = await serveNode(wrongDir, ['--mqtt', url, '--mqtt-route', 't=acme/t', ...files, ...login], {
+      PROOFSTREAM_MQTT_PASSWORD: 'guess',
+    })
+    onTestFinished(async () => void (await wrong.end('SIGKILL')))
+    await until('the log says why', async () => /bad user name or password|not authorized/.test(wrong.log()))
+    expect(wrong.log()).not.toContain('guess')
+  })
+
+  test('retained messages come once to a subscription, and those of QoS 0 too', async () => {
+    const broker = await brokerOf()
+    const device = await MqttDevice.connect(broker.port, 'device')
+    const { topic, payload } = reading('d1', 1)
+    await device.publish(topic, payload, { retain: true })
+    const taker = await Taker.start(broker.url, ['sensors/+/up=acme/sensors?create=true'])
+    await taker.becomes('select count(*) from "acme/sensors"', [[1]])
+    await taker.end('SIGTERM')
+    await taker.restart()
+    const next = reading('d1', 2)
+    await device.publish(next.topic, next.payload, { qos: 0 })
+    await until('the node is back', async () => (await taker.metric('connected_routes')) === 1)
+    await device.publish(next.topic, next.payload, { qos: 0 })
+    await until('the last one is there', async () => (await taker.metric('stored_messages_total')) > 0)
+    await taker.becomes('select n, count(*) >= 1 from "acme/sensors" group by n order by n', [
+      [1, true],
+      [2, true],
+    ])
+    expect(await taker.query('select count(*) from "acme/sensors" where n = 1')).toEqual([[1]])
+    device.close()
+  })
+
+  test('two nodes share the messages of a subscription', async () => {
+    const broker = await brokerOf()
+    const routes = ['$share/nodes/sensors/+/up=acme/sensors?create=true']
+    const takers = await Promise.all([Taker.start(broker.url, routes), Taker.start(broker.url, routes)])
+    const messages = Array.from({ length: 400 }, (_, n) => reading('d1', n))
+    await sendAll(broker.port, 'd1', messages)
+    const listOf = async (taker: Taker): Promise<string[]> => {
+      const [[list] = []] = await taker.query(`select string_agg(n::varchar, ',') from "acme/sensors"`)
+      return typeof list === 'string' ? list.split(',') : []
+    }
+    const seen = async (): Promise<string[]> => (await Promise.all(takers.map(listOf))).flat()
+    await until('each message is at one of them', async () => (await seen()).length === messages.length)
+    expect(new Set(await seen()).size).toBe(messages.length)
+    for (const taker of takers) expect(await taker.metric('stored_messages_total')).toBeGreaterThan(0)
+  })
+
+  test('1,000 devices while node and broker go and come: nothing is lost, and nothing is there twice', {
+    timeout: 300_000,
+  }, async () => {
+    const broker = await brokerOf()
+    const taker = await Taker.start(broker.url, ['sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic'])
+    const [devices, each] = [1_000, 10]
+    const messagesOf = (device: number): { topic: string; payload: string }[] =>
+      Array.from({ length: each }, (_, n) => reading(`d${device}`, n))
+    const sending = Promise.all(
+      Array.from({ length: devices }, async (_, device) => {
+        // Not all at once: the cuts fall into the middle.
+        await new Promise((resolve) => setTimeout(resolve, device * 8))
+        await sendAll(broker.port, `d${device}`, messagesOf(device))
+      }),
+    )
+    const stored = (): Promise<number> => taker.metric('stored_messages_total')
+    for (let cut = 0; cut < 3; cut++) {
+      await until('messages come', async () => (await stored()) > 100)
+      await taker.end('SIGKILL')
+      await taker.restart()
+      await until('messages come again', async () => (await stored()) > 100)
+      // It writes its sessions when it is told to stop; killed, Mosquitto itself loses what it has acknowledged.
+      await broker.stop('SIGTERM')
+      await broker.restart()
+    }
+    await sending
+    const all = devices * each
+    await taker.becomes('select count(distinct (topic, n)) from "acme/sensors"', [[all]])
+    expect(await taker.query('select count(*) from "acme/sensors"')).toEqual([[all]])
+    expect(await taker.query('select count(*) from "acme/quarantine"')).toEqual([])
+  })
+})
