@@ -10,7 +10,7 @@ import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
-import { type BucketConfig, bucketConfig, isBucketUrl } from './store-options.ts'
+import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -52,33 +52,6 @@ const kafkaOptions: readonly OptionRow[] = [
   },
 ]
 
-const bucketOptions: readonly OptionRow[] = [
-  {
-    name: 's3-endpoint',
-    type: 'text',
-    text: "address of the bucket's service, such as https://host:9000 (default: that of AWS or Google)",
-  },
-  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
-  {
-    name: 's3-path-style',
-    type: 'boolean',
-    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
-  },
-  {
-    name: 's3-condition',
-    type: 'text',
-    default: 'aws',
-    values: ['aws', 'gcs'],
-    text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
-  },
-  {
-    name: 's3-single-writer',
-    type: 'boolean',
-    default: false,
-    text: 'do without conditional writes; only where one process alone ever writes, since two would fork chains',
-  },
-]
-
 const fixedOptions: readonly OptionRow[] = [
   {
     name: 'data',
@@ -91,7 +64,7 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'text',
     text: 'directory of the store, or s3://bucket/prefix; processes with other roles share it (default: <data>/store); or the https:// address of a node: a replica alone then follows its datasets into <data>/store',
   },
-  ...bucketOptions,
+  ...bucketRows,
   {
     name: 'roles',
     type: 'list',
@@ -137,6 +110,13 @@ const fixedOptions: readonly OptionRow[] = [
     text: 'blocks a quiet dataset may make at once before it is paced',
   },
   { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
+  {
+    name: 'stream-age',
+    type: 'duration-ms',
+    default: 250,
+    text: 'age of the oldest record that ends a batch of a stream',
+  },
+  { name: 'stream-rows', type: 'integer', default: 10_000, text: 'records that end a batch of a stream' },
   {
     name: 'delete-grace',
     type: 'duration-ms',
@@ -207,6 +187,7 @@ export interface Config {
     readonly burstBlocks: number
     readonly intervalMs: number
   }
+  readonly stream: { readonly ageMs: number; readonly rows: number }
   readonly logLevel: string
   readonly limits: Limits
 }
@@ -314,6 +295,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
       burstBlocks: number('cut-burst'),
       intervalMs: number('cut-interval'),
     },
+    stream: { ageMs: number('stream-age'), rows: number('stream-rows') },
     logLevel: text('log-level'),
     limits,
   }

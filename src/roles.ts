@@ -121,6 +121,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     threads: work,
     memoryBytes: memoryBytes(),
     metrics,
+    stream: config.stream,
     spoolDir: paths.cache,
     receiptSecret,
     haltOf: (dataset, partition) =>

@@ -3,6 +3,34 @@
 
 import { invalidOption } from './log-options.ts'
 
+/** Rows of the options table of a node. */
+export const bucketRows = [
+  {
+    name: 's3-endpoint',
+    type: 'text',
+    text: "address of the bucket's service, such as https://host:9000 (default: that of AWS or Google)",
+  },
+  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
+  {
+    name: 's3-path-style',
+    type: 'boolean',
+    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
+  },
+  {
+    name: 's3-condition',
+    type: 'text',
+    default: 'aws',
+    values: ['aws', 'gcs'],
+    text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
+  },
+  {
+    name: 's3-single-writer',
+    type: 'boolean',
+    default: false,
+    text: 'do without conditional writes; only where one process alone ever writes, since two would fork chains',
+  },
+] as const
+
 /** A bucket, how to reach it and what it can do. */
 export interface BucketConfig {
   /** As it was named: `s3://bucket/prefix`. */

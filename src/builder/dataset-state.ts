@@ -11,11 +11,13 @@ import {
   type KnownId,
   type OpenAttempt,
 } from '../chain/checkpoint.ts'
+import type { ProducersHeld } from '../chain/producers.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { assert } from '../lib/assert.ts'
 import type { ChangeHeader, CreateHeader, DeleteHeader, RestoreHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { AddPushSource, DatasetId, Hash, MetadataEvent, SetVocab } from '../model/events.ts'
 import { type DataSchema, type DataType, defaultVocabulary, type Vocabulary } from '../model/schema.ts'
+import { type ProducerMemory, restoreProducers } from './producer-memory.ts'
 
 /** Rows of one message (or of all parts of a large batch) that a block takes. */
 export interface RowSource {
@@ -57,6 +59,7 @@ export interface DatasetState {
   readonly writers: Map<string, number>
   readonly attempts: Map<string, OpenAttempt>
   readonly ids: IdMemory
+  readonly producers: ProducerMemory
   /** Set while the dataset is deleted: it can be restored before this time, milliseconds since 1970 UTC. */
   deletedUntilMs: number | undefined
   /** Absent while nothing calls for a cut. */
@@ -89,7 +92,7 @@ export interface CreationPlan extends PlanBase {
 /** What a checkpoint holds beside the hashes that only the builder of the block knows. */
 export type CheckpointPlan = Pick<
   CheckpointContent,
-  'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids' | 'deletedUntilMs'
+  'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids' | 'producers' | 'deletedUntilMs'
 >
 
 /** A message that makes a block of its own and changes what the store says of the dataset beside its chain. */
@@ -149,11 +152,15 @@ export type ChainFacts = Pick<
   readonly checkpoint: CheckpointContent | undefined
   /** Oldest first. */
   readonly ids: readonly IdGroup[]
+  /** As the checkpoint has it, with the groups of earlier ones. */
+  readonly producers?: ProducersHeld | undefined
 }
+
+const noProducers: ProducersHeld = { count: 0, from: 0, groups: [] }
 
 /** The state that a chain leaves: the same as that of a fold which made the chain, once nothing is open. */
 export function restoredState(facts: ChainFacts): DatasetState {
-  const { checkpoint, ids, schemaSequence, ...same } = facts
+  const { checkpoint, ids, producers = noProducers, schemaSequence, ...same } = facts
   assert(checkpoint === undefined || checkpoint.next === facts.next, 'checkpoint and source state name one position')
   return {
     ...same,
@@ -163,6 +170,7 @@ export function restoredState(facts: ChainFacts): DatasetState {
     writers: new Map(checkpoint?.writers.map(({ writer, n }) => [writer, n])),
     attempts: new Map(checkpoint?.attempts.map((attempt) => [attemptKey(attempt), attempt])),
     ids: restoreIdMemory(ids, facts.timeMs),
+    producers: restoreProducers(producers, facts.timeMs),
     open: undefined,
     firstChange: undefined,
     lastChange: undefined,
@@ -206,7 +214,9 @@ export function leastOf(positions: readonly (number | undefined)[]): number | un
 /** Memory that the state takes, roughly, in bytes. */
 export function stateBytes(state: DatasetState): number {
   const open = state.open === undefined ? 0 : state.open.outcomes.length * 300
-  return 4096 + state.ids.known.size * 250 + (state.schema?.fields.length ?? 0) * 200 + open
+  return (
+    4096 + (state.ids.known.size + state.producers.ended.size) * 250 + (state.schema?.fields.length ?? 0) * 200 + open
+  )
 }
 
 /** Memory that a plan takes, roughly, in bytes. */

@@ -22,6 +22,7 @@ import {
   type WholeRows,
 } from './dataset-state.ts'
 import { type Fit, fitSchema, schemaFault } from './fit-schema.ts'
+import { endProducers, RangeJudge } from './producer-memory.ts'
 
 const writersKept = 64
 
@@ -164,7 +165,7 @@ function takeWhole(state: DatasetState, header: RowsHeader, position: number, wh
 }
 
 type Verdict =
-  | { readonly kind: 'committed' }
+  | { readonly kind: 'committed' /** Rows that are there already. */; readonly skip: number }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'rejected'; readonly error: ErrorKind; readonly message: string }
 
@@ -173,10 +174,10 @@ interface Judgement {
   readonly verdicts: readonly Verdict[]
   readonly rows: number
   readonly fit: Fit
+  readonly ranges: RangeJudge
 }
 
 export const deletedText = 'The dataset was deleted before this came to its turn.'
-const committed: Verdict = { kind: 'committed' }
 const duplicate: Verdict = { kind: 'duplicate' }
 
 /** Judges each batch by its bytes and the chain's state; changes nothing. */
@@ -193,6 +194,7 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
         })
       : { kind: 'conflict', reason: fault }
   const here = new Map<string, string>()
+  const ranges = new RangeJudge(state.producers, state.id)
   let rows = 0
   const verdicts = whole.batches.map((batch): Verdict => {
     const earlier = batch.key === undefined ? undefined : (state.ids.known.get(batch.id) ?? here.get(batch.id))
@@ -201,8 +203,15 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
       if (earlier === batch.bodyHash) return duplicate
       return rejected('IdempotencyKeyReused', 'The idempotency key was used for another body.')
     }
+    const range = ranges.verdictOn(batch)
+    if (range?.kind === 'duplicate') return duplicate
+    if (range?.kind === 'refused') return rejected(range.error, range.message)
     // mutant: rejected rows are taken
-    if (rejection !== undefined) return rejected('InvalidRequest', rejection)
+    if (rejection !== undefined) {
+      // What comes after them is no gap.
+      ranges.take(batch)
+      return rejected('InvalidRequest', rejection)
+    }
     if (state.deletedUntilMs !== undefined) return rejected('DatasetDeleted', deletedText)
     if (fault !== undefined) return rejected('MalformedBody', `The rows cannot be read: ${fault}.`)
     if (fit.kind === 'conflict') return rejected('SchemaConflict', `The rows do not fit the dataset: ${fit.reason}.`)
@@ -210,10 +219,12 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
       return rejected('HeadMoved', 'The dataset has moved on since the block that the request names.')
     }
     if (batch.key !== undefined) here.set(batch.id, batch.bodyHash)
-    rows += batch.rows
-    return committed
+    ranges.take(batch)
+    const skip = range?.skip ?? 0
+    rows += batch.rows - skip
+    return { kind: 'committed', skip }
   })
-  return { verdicts, rows, fit }
+  return { verdicts, rows, fit, ranges }
 }
 
 function rejected(error: ErrorKind, message: string): Verdict {
@@ -286,12 +297,14 @@ function enter(state: DatasetState, judged: Judgement, position: number, whole: 
       open.outcomes.push(arrival === undefined ? outcome : { ...outcome, arrival })
     }
     if (verdict.kind === 'committed') {
-      if (ranges.at(-1) === row && ranges.length > 0) ranges[ranges.length - 1] = row + batch.rows
-      else ranges.push(row, row + batch.rows)
+      const from = row + verdict.skip
+      if (ranges.at(-1) === from && ranges.length > 0) ranges[ranges.length - 1] = row + batch.rows
+      else ranges.push(from, row + batch.rows)
       if (batch.key !== undefined) rememberId(state.ids, batch.id, batch.bodyHash)
     }
     row += batch.rows
   }
+  judged.ranges.remember()
   if (judged.fit.kind === 'fits' && judged.rows > 0) {
     open.schemaChanged ||= judged.fit.changed
     state.schema = judged.fit.schema
@@ -317,7 +330,7 @@ function statusOf(
 ): BatchStatus {
   if (verdict.kind === 'rejected') return verdict
   const start = state.nextOffset
-  state.nextOffset += batch.rows
+  state.nextOffset += batch.rows - verdict.skip
   return { kind: 'committed', start, end: state.nextOffset - 1 }
 }
 
@@ -338,6 +351,7 @@ export function endBlock(
   const timeMs = Math.max(end.timeMs, state.timeMs)
   const sequence = state.nextSequence
   const number = state.nextCheckpoint
+  const producers = endProducers(state.producers, number, timeMs)
   state.nextSequence += events.length + (open.schemaChanged ? blocksWithSchema : 1)
   if (open.rows > 0) state.moved = state.nextSequence - 1
   state.nextCheckpoint++
@@ -368,6 +382,7 @@ export function endBlock(
       attempts: [...state.attempts.values()],
       writers: Array.from(state.writers, ([writer, n]) => ({ writer, n })),
       ids: endIdGroup(state.ids, number, timeMs),
+      ...(producers === undefined ? {} : { producers }),
       ...(state.deletedUntilMs === undefined ? {} : { deletedUntilMs: state.deletedUntilMs }),
     },
   }

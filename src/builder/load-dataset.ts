@@ -6,10 +6,12 @@ import {
   type BlockRef,
   type CheckpointContent,
   type EarlierCheckpoints,
+  firstIdGroup,
   type IdGroup,
   idsRemembered,
   olderIds,
 } from '../chain/checkpoint.ts'
+import type { ProducerGroup } from '../chain/producers.ts'
 import { type LeftLog, logPositionOf } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
@@ -22,7 +24,7 @@ import { encodeBlock } from '../odf/block.ts'
 import { type Head, type PlacedCommit, readHead } from '../store/heads.ts'
 import { loadBlock, loadCheckpoint } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { type DatasetState, restoredState } from './dataset-state.ts'
+import { type ChainFacts, type DatasetState, restoredState } from './dataset-state.ts'
 
 export interface LoadedDataset {
   readonly state: DatasetState
@@ -74,7 +76,7 @@ function stateOf(
   id: DatasetId,
   { record }: PlacedCommit,
   chain: ChainState,
-  { checkpoint, ids = [] }: { checkpoint?: CheckpointContent; ids?: readonly IdGroup[] } = {},
+  { checkpoint, ids = [], producers }: Partial<Pick<ChainFacts, 'checkpoint' | 'ids' | 'producers'>> = {},
 ): DatasetState {
   const { vocabulary, schema, schemaSequence, length, lastOffset, systemTime } = chain
   return restoredState({
@@ -88,6 +90,7 @@ function stateOf(
     timeMs: instantMs(must(systemTime, 'a chain with blocks has a time')),
     checkpoint,
     ids,
+    producers,
   })
 }
 
@@ -119,8 +122,8 @@ async function fromCheckpoint(store: ObjectStore, at: DataHead): Promise<LoadedD
     sourceState: event.newSourceState,
   }
   const earlier = earlierAfter(checkpoint.earlier, checkpoint.number, checkpointHash)
-  const ids = await readIds(store, id, { head: checkpoint, timeMs: instantMs(block.systemTime) })
-  const state = stateOf(id, commit, chain, { checkpoint, ids })
+  const remembered = await readRemembered(store, id, { head: checkpoint, timeMs: instantMs(block.systemTime) })
+  const state = stateOf(id, commit, chain, { checkpoint, ...remembered })
   return { state, tip: { chain, ...refsOf(checkpoint), earlier }, commit, anchor }
 }
 
@@ -157,13 +160,15 @@ async function readAspects(
   }
 }
 
-/** The ids that the fold remembers, oldest first, from as few checkpoints as hold them. */
-async function readIds(
+/** The ids and producers that the fold remembers, oldest first, from as few checkpoints as hold them. */
+async function readRemembered(
   store: ObjectStore,
   id: DatasetId,
   from: { readonly head: CheckpointContent; readonly timeMs: number },
-): Promise<readonly IdGroup[]> {
+): Promise<Pick<ChainFacts, 'ids' | 'producers'>> {
   const newestFirst: IdGroup[] = []
+  const { producers } = from.head
+  const marks: ProducerGroup[] = []
   let count = 0
   let content = from.head
   for (;;) {
@@ -171,13 +176,16 @@ async function readIds(
       newestFirst.push(group)
       count += group.ids.length
     }
+    marks.push(...(content.producers?.groups.toReversed() ?? []))
     const oldest = newestFirst.at(-1)?.timeMs ?? from.timeMs
-    if (count >= idsRemembered(from.timeMs - oldest)) break
+    const hasProducers = producers === undefined || firstIdGroup(content.number) <= producers.from
+    if (hasProducers && count >= idsRemembered(from.timeMs - oldest)) break
     const older = olderIds(content)
     if (older === undefined) break
     content = await loadCheckpoint(store, { id }, older)
   }
-  return newestFirst.reverse()
+  const ids = newestFirst.reverse()
+  return producers === undefined ? { ids } : { ids, producers: { ...producers, groups: marks.reverse() } }
 }
 
 /** The blocks that say what holds now; a checkpoint names them. */

@@ -8,9 +8,11 @@ import {
   type CheckpointContent,
   findCommitted,
   findOutcome,
+  firstIdGroup,
   idsRemembered,
   olderIds,
 } from '../chain/checkpoint.ts'
+import type { ProducerMark } from '../chain/producers.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
@@ -79,6 +81,28 @@ export class Outcomes {
     }
     return undefined
   }
+
+  /** What is remembered of a producer at the chain's head (docs/spec/protocol.md §12). Throws HaltError `ChainBroken`. */
+  async producer(chain: DatasetChain, identity: Hash): Promise<KnownProducer> {
+    const block = chain.dataCount === 0 ? undefined : chain.dataBlock(chain.dataCount - 1)
+    let content = block && (await this.#checkpoints.ofBlock(chain, block))
+    const { count = 0, from = 0 } = content?.producers ?? {}
+    while (content !== undefined && count > 0) {
+      const marks = content.producers?.groups.flatMap((group) => group.marks)
+      const mark = marks?.find((one) => one.identity === identity)
+      if (mark !== undefined) return { mark, count, from }
+      const older = firstIdGroup(content.number) <= from ? undefined : olderIds(content)
+      content = older === undefined ? undefined : await this.#checkpoints.ofHash(chain, older)
+    }
+    return { mark: undefined, count, from }
+  }
+}
+
+/** What a dataset remembers of one producer, and how many it remembers, from checkpoint `from` on. */
+export interface KnownProducer {
+  readonly mark: ProducerMark | undefined
+  readonly count: number
+  readonly from: number
 }
 
 /** Further behind, the checkpoints that repeat earlier ids are the shorter way. */
@@ -206,10 +230,11 @@ class Checkpoints {
   /** The checkpoint of an AddData block, with the ids of the block alone. Throws HaltError `ChainBroken`. */
   async ofBlock(chain: DatasetChain, block: ChainBlock): Promise<CheckpointContent | undefined> {
     const hash = await this.hashOf(chain, block)
-    return hash === undefined ? undefined : this.#of(chain, hash)
+    return hash === undefined ? undefined : this.ofHash(chain, hash)
   }
 
-  #of(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
+  /** The same of a hash. Throws HaltError `ChainBroken`. */
+  ofHash(chain: DatasetChain, hash: Hash): Promise<CheckpointContent> {
     const held = this.#held.get(hash)
     if (held !== undefined) return held
     const reading = this.read(chain, hash)

@@ -22,6 +22,7 @@ import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { fixedLimits } from '../lib/limits.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
+import type { ProducerMark, ProducersHeld } from './producers.ts'
 
 const version = 1
 const dayMs = 24 * 60 * 60 * 1000
@@ -117,6 +118,8 @@ export interface CheckpointContent {
   readonly writers: readonly WriterMark[]
   /** Ids of this checkpoint; every 64th repeats those of the 63 before it, every 4,096th those of the 4,095 before. */
   readonly ids: readonly IdGroup[]
+  /** Absent while the dataset has had no producers. */
+  readonly producers?: ProducersHeld
   readonly earlier: EarlierCheckpoints
   /** The dataset is deleted: it can be restored before this time, milliseconds since 1970 UTC. */
   readonly deletedUntilMs?: number
@@ -177,12 +180,22 @@ export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
     number: content.number,
     outcomes: content.outcomes.map(outcomeArray),
     partition: content.partition,
+    ...(content.producers === undefined ? {} : { producers: producersArray(content.producers) }),
     sliceWriter: content.sliceWriter,
     version,
     writers: content.writers.map(({ writer, n }) => [writer, n]),
   }
   const json = JSON.stringify(plain)
   return /^[ -[\]-~]*$/.test(json) ? utf8(json) : canonicalBytes(fromPlain(plain))
+}
+
+function producersArray({ count, from, groups }: ProducersHeld): readonly unknown[] {
+  const flat = groups.map(({ number, timeMs, marks }) => [
+    number,
+    timeMs,
+    marks.map(({ identity, epoch, first, last, bodyHash }) => [identity, epoch, first, last, bodyHash]),
+  ])
+  return [count, from, flat]
 }
 
 function refArray(ref: BlockRef | undefined): readonly (string | number)[] | undefined {
@@ -238,6 +251,20 @@ const idGroup: Shape<IdGroup> = map(tuple(natural, timeMs, list(text())), ([numb
   return { number, timeMs: time, ids }
 })
 
+const producerMark: Shape<ProducerMark> = map(
+  tuple(hash, natural, natural, natural, hash),
+  ([identity, epoch, first, last, bodyHash]) => ({ identity, epoch, first, last, bodyHash }),
+)
+
+const producersHeld: Shape<ProducersHeld> = map(
+  tuple(natural, natural, list(tuple(natural, timeMs, list(producerMark)))),
+  ([count, from, groups]) => ({
+    count,
+    from,
+    groups: groups.map(([number, time, marks]) => ({ number, timeMs: time, marks })),
+  }),
+)
+
 const checkpoint: Shape<CheckpointContent> = map(
   object(
     {
@@ -262,6 +289,7 @@ const checkpoint: Shape<CheckpointContent> = map(
       ),
       writers: list(map(tuple(text(), natural), ([writer, n]) => ({ writer, n }))),
       ids: list(idGroup),
+      producers: optional(producersHeld),
       earlier: object({ previous: optional(hash), group: optional(hash), era: optional(hash) }, { others: 'ignored' }),
       deletedUntilMs: optional(timeMs),
       sliceWriter: text(),

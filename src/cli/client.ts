@@ -230,7 +230,8 @@ function exchange(
       // Once an answer came, the rest of the body is of no interest.
       if (!request.destroyed && !answered) reject(error)
     })
-    request.once('response', () => body.unpipe(request))
+    // Where the answer is taken while it comes, the body may go on beside it.
+    if (sink === undefined) request.once('response', () => body.unpipe(request))
     pipeline(body, request, () => {})
   })
 }

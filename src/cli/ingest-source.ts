@@ -124,7 +124,7 @@ async function* chunksOf(path: string, { file, bytes, onBytes }: Reading): Async
 
 /** A batch is sent at this size even where its rows are few. */
 const mostBytes = 8 * 1024 * 1024
-const lineFeed = 0x0a
+export const lineFeed = 0x0a
 const quote = 0x22
 
 interface CutOptions {

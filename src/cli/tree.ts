@@ -164,6 +164,7 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--retries <count>', 'retries after the first try', wholeNumber, 8)
     .option('--batch-rows <rows>', 'from a pipe: most records in a batch', positiveNumber, 1000)
     .option('--batch-age <time>', 'from a pipe: time until a record is sent, such as 1s or 200ms', durationOption, 1000)
+    .option('--stream', 'NDJSON from a pipe: over one connection, told of four times a second')
     .addOption(choice('--header <header>', 'whether CSV has a header line', 'present', 'absent'))
     .addOption(
       choice('--unknown-fields <rule>', 'what to do with fields that are not columns', 'reject', 'ignore', 'add'),

@@ -9,8 +9,8 @@ import type { Outcomes } from '../catalog/outcomes.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
 import type { Misfits } from '../formats/format.ts'
 import { formatOf } from '../formats/registry.ts'
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { sameValue } from '../lib/compare.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
@@ -18,40 +18,34 @@ import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
-import { type Field, schemaEquals } from '../model/schema.ts'
+import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
-import type { IngestControls } from './controls.ts'
+import { type IngestControls, maxWaitSeconds } from './controls.ts'
+import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
 import {
   answerOf,
   BlockPace,
-  type Decision,
   decisionNow,
   patienceOf,
-  patientFor,
   type PlacedBatch,
   preferenceApplied,
   Waiters,
 } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
-import {
-  type BatchToPlace,
-  KeyedBatches,
-  placeBatch,
-  type Placed,
-  type PlaceDeps,
-  sequenceAsked,
-} from './place-batch.ts'
+import { producerMark, type ProducerStart } from './producer-start.ts'
+import { KeyedBatches, sequenceAsked } from './place-batch.ts'
+import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
-import type { TypedBody } from './reading.ts'
 import { type Receipt, Receipts } from './receipts.ts'
-import { demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
-import { type Shape, type Target, targetOf } from './shape.ts'
+import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
+import { type Shape, targetOf } from './shape.ts'
+import { demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
 import { type ToldTimes, toldTimes } from './told-times.ts'
 
 export interface GatewayDeps {
@@ -74,6 +68,8 @@ export interface GatewayDeps {
   readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
   /** False while `bytes` more of rows would use space that the store's volume keeps back. */
   readonly hasRoom: (bytes: number) => boolean | Promise<boolean>
+  /** When the batch of a stream is cut. */
+  readonly stream: { readonly ageMs: number; readonly rows: number }
 }
 
 export interface IngestRequest {
@@ -84,6 +80,14 @@ export interface IngestRequest {
   readonly controls: IngestControls
   /** Its chunks are the gateway's. */
   readonly body: Readable
+  /** Of a batch of a stream. */
+  readonly streamed?: StreamedBatch
+}
+
+/** A body of records that has no end. */
+export interface StreamRequest extends IngestRequest {
+  readonly producer: ProducerStart | undefined
+  readonly rights: () => Promise<void>
 }
 
 /** What a body of unknown length is admitted with; it grows as it is read. */
@@ -123,7 +127,7 @@ export class Gateway {
   readonly #admission: AdmissionQueue
   /** Creations in flight, by folded alias. */
   readonly #creations = new Map<string, ReturnType<typeof createDataset>>()
-  #draining = false
+  readonly #draining = new AbortController()
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps
@@ -147,7 +151,7 @@ export class Gateway {
 
   /** Refuses new work with 503 `Draining`; work in flight goes on. */
   drain(): void {
-    this.#draining = true
+    this.#draining.abort('draining')
   }
 
   close(): void {
@@ -164,16 +168,7 @@ export class Gateway {
     const { bodyBytes } = this.#deps.limits
     if ((contentLength ?? 0) > bodyBytes) throw tooLarge('bodyBytes', bodyBytes)
     if (request.chain === undefined && controls.ifMatch !== undefined) throw noHead(request.alias)
-    const admitted = await this.#admission.enter(request.tokenId ?? '', contentLength ?? unknownBodyBytes)
-    let batch: TakenBatch | DryRunAnswer
-    try {
-      const asking = this.#demandRoom()
-      if (asking !== undefined) await asking
-      batch = await this.#take(request, admitted)
-    } finally {
-      // What waits for its block is in the log: it holds no memory here.
-      admitted.leave()
-    }
+    const batch = await this.#admit(request)
     const { told } = batch
     if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined, told }
     const answer = await answerOf(this.#parts, batch)
@@ -184,6 +179,61 @@ export class Gateway {
       preferenceApplied: preferenceApplied(controls, answer),
       told,
       misfits: batch.misfits,
+    }
+  }
+
+  /**
+   * Opens a stream of records, which tells what of them is durable. Throws as `ingest`; NodeErrors `ProducerFenced`,
+   * `QuotaExceeded` where there are too many producers.
+   */
+  async stream(request: StreamRequest): Promise<IngestStream> {
+    this.#refuse(request.chain)
+    const { chain, tokenId, producer, controls, body, rights } = request
+    const { clock, limits, stream } = this.#deps
+    if (chain !== undefined) demandVisibility(chain, controls.visibility)
+    const isKnown = chain !== undefined && producer !== undefined
+    const mark = isKnown ? await producerMark(this.#deps, chain, { tokenId, start: producer }) : undefined
+    const batches = new StreamBatches(
+      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed) },
+      { chain, producer, mark },
+    )
+    return new IngestStream(
+      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
+      {
+        body,
+        contentEncoding: controls.contentEncoding,
+        first: producer?.first ?? 0,
+        isNumbered: producer !== undefined,
+        rights,
+      },
+    )
+  }
+
+  async #takeStreamed(request: StreamRequest, streamed: StreamedBatch): Promise<TakenBatch> {
+    const controls: IngestControls = {
+      ...request.controls,
+      contentLength: streamed.bytes,
+      contentEncoding: undefined,
+      waiting: streamed.waits ? { kind: 'wait', seconds: maxWaitSeconds } : { kind: 'async' },
+    }
+    const { chain, body } = streamed
+    const batch = await this.#admit({ ...request, chain, body, controls, streamed })
+    assert(!('dryRun' in batch), 'streams are stored')
+    return batch
+  }
+
+  async #admit(request: IngestRequest): Promise<TakenBatch | DryRunAnswer> {
+    const admitted = await this.#admission.enter(
+      request.tokenId ?? '',
+      request.controls.contentLength ?? unknownBodyBytes,
+    )
+    try {
+      const asking = this.#demandRoom()
+      if (asking !== undefined) await asking
+      return await this.#take(request, admitted)
+    } finally {
+      // What waits for its block is in the log: it holds no memory here.
+      admitted.leave()
     }
   }
 
@@ -251,8 +301,9 @@ export class Gateway {
     const chain = await this.#deps.catalog.chainOf(name)
     // A block that was not announced here is found in the store.
     if (chain.next <= note.position) await this.#deps.catalog.refresh(chain)
-    const decided = await decisionNow(this.#deps, chain, note)
-    return { receipt: this.#parts.receipts.of(note, name, decided), chain }
+    const decision = await decisionNow(this.#deps, chain, note)
+    const isDuplicate = decision === 'void'
+    return { receipt: this.#parts.receipts.of(note, name, isDuplicate ? undefined : decision, { isDuplicate }), chain }
   }
 
   /** Reads a batch and finds it its place. */
@@ -270,16 +321,27 @@ export class Gateway {
     admitted.spend(body.bytes)
     try {
       if (request.chain === undefined) demandRecords(body)
+      demandLines(body, request.streamed)
       if (controls.dryRun) {
         const told = toldTimes(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
+      if (request.streamed !== undefined) await request.streamed.turn
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
-      const batch = { chain, controls, tokenId, body, mediaType, receivedMs, waits: patience.mostMs > 0 }
+      const batch = {
+        chain,
+        controls,
+        tokenId,
+        body,
+        mediaType,
+        receivedMs,
+        waits: patience.mostMs > 0,
+        producer: request.streamed?.producer,
+      }
       const placed = await placeTyped(this.#parts, batch, target)
       const { csvHeader, misfits } = placed.body
       return { ...placed, chain, csvHeader, misfits, patience, told: toldTimes(controls, placed.body, target.shape) }
@@ -318,7 +380,7 @@ export class Gateway {
   }
 
   #refuse(chain: DatasetChain | undefined): void {
-    if (this.#draining)
+    if (this.#draining.signal.aborted)
       throw new NodeError('Draining', 'The node is shutting down.', {
         hint: 'Send it again in a moment.',
         retryAfterSeconds: 2,
@@ -326,75 +388,8 @@ export class Gateway {
     if (chain !== undefined) this.#demandOpen(chain)
   }
 
-  /** Throws NodeError `OtherLog`, `LogUnavailable` when the dataset takes no rows here. */
   #demandOpen(chain: DatasetChain): void {
-    if (chain.name.log !== this.#deps.log.id) {
-      throw new NodeError('OtherLog', `The rows of '${chain.name.alias}' go to another log than this node's.`, {
-        hint: 'Send them to a node of that log.',
-      })
-    }
-    const halt = this.#deps.haltOf(chain.name.id, chain.name.partition)
-    if (halt !== undefined) {
-      throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
-        hint: 'An operator has to look at it; reads go on.',
-        retryAfterSeconds: 30,
-      })
-    }
+    const { log, haltOf } = this.#deps
+    demandOpen(chain, { log: log.id, halt: haltOf(chain.name.id, chain.name.partition) })
   }
-}
-
-/** How often a body is read again: each time some other batch brought columns at the same moment. */
-const mostReadings = 5
-/** Rows that bring a schema call for a block at once; where none comes, the log decides without us. */
-const decidedWithinMs = 10_000
-
-interface PlacedBody extends Placed {
-  /** As it was appended. */
-  readonly body: TypedBody
-  readonly replayed: boolean
-}
-
-/**
- * Places a batch whose body was read against `target`. Rows that bring a schema are in the chain, or refused, when this
- * resolves; or no block came in time. Throws as `placeBatch`, and as `typedBody` where the body no longer fits.
- */
-async function placeTyped(
-  deps: PlaceDeps & { readonly waiters: Waiters; readonly metrics?: Metrics | undefined },
-  batch: BatchToPlace,
-  target: Target,
-): Promise<PlacedBody> {
-  const { chain } = batch
-  const { clock, metrics } = deps
-  let { body } = batch
-  let against = target
-  for (let readings = 1; ; readings++) {
-    // mutant: no second reading of a first post
-    if (body.kept !== undefined && isOther(chain, body, against)) {
-      against = targetOf(chain)
-      body = await body.kept.read(against)
-    }
-    const startedMs = clock.monotonicMs()
-    const placed = await placeBatch(deps, { ...batch, body })
-    if (!placed.replayed) metrics?.acceptedToLoggedSeconds.observe((clock.monotonicMs() - startedMs) / 1000)
-    if (placed.bringsSchema !== true) return { ...placed, body }
-    const { batchId: id, position } = placed.note
-    const decision = await deps.waiters.wait(chain, { id, position }, patientFor(decidedWithinMs))
-    if (readings === mostReadings || !isConflict(decision)) {
-      return { ...placed, body, decided: decision === 'void' ? undefined : decision }
-    }
-  }
-}
-
-/** True when the dataset's columns are neither those that the body was read against nor those that it brings. */
-function isOther(chain: DatasetChain, { shape }: TypedBody, against: Target): boolean {
-  const now = targetOf(chain)
-  if (!sameValue(now.vocabulary, against.vocabulary)) return true
-  if (now.shape === undefined || now.shape === against.shape) return false
-  return !schemaEquals(now.shape.schema, shape.schema)
-}
-
-function isConflict(decision: Decision | undefined): boolean {
-  if (decision === undefined || decision === 'void') return false
-  const { status } = decision.outcome
-  return status.kind === 'rejected' && status.error === 'SchemaConflict'
 }

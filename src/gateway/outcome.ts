@@ -113,14 +113,26 @@ async function decisionOn(deps: OutcomeDeps, batch: PlacedBatch): Promise<Decisi
   return (await deps.waiters.wait(chain, place, batch.patience)) ?? committedElsewhere(deps, chain, note)
 }
 
-/** What is known of a batch now; undefined while it is only logged. */
+/** What is known of a batch now; undefined while it is only logged, `void` for one without a key whose rows were there before. */
 export async function decisionNow(
   deps: Pick<OutcomeDeps, 'outcomes'>,
   chain: DatasetChain,
   note: ReceiptNote,
-): Promise<DecidedOutcome | undefined> {
+): Promise<Decision | undefined> {
   const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
-  return decision === undefined || decision === 'void' ? committedElsewhere(deps, chain, note) : decision
+  if (decision !== undefined && decision !== 'void') return decision
+  if (note.producer !== undefined && decision === undefined) return isThere(deps, chain, note.producer)
+  return note.key === undefined ? decision : committedElsewhere(deps, chain, note)
+}
+
+/** A range that is logged and whose numbers the chain has from others calls for no block of its own. */
+async function isThere(
+  { outcomes }: Pick<OutcomeDeps, 'outcomes'>,
+  chain: DatasetChain,
+  { identity, epoch, last }: NonNullable<ReceiptNote['producer']>,
+): Promise<'void' | undefined> {
+  const { mark } = await outcomes.producer(chain, identity)
+  return mark?.epoch === epoch && mark.last >= last ? 'void' : undefined
 }
 
 /**

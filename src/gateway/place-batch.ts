@@ -4,6 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import { producerIdentity, type ProducerRange } from '../chain/producers.ts'
 import { normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
@@ -85,6 +86,8 @@ export interface BatchToPlace {
   readonly receivedMs: number
   /** The caller waits for the block. */
   readonly waits: boolean
+  /** Of a batch of a numbered stream, in place of a key. */
+  readonly producer?: ProducerRange | undefined
 }
 
 /** Throws NodeErrors `IdempotencyKeyReused`, `HeadMoved`, and what the log throws. Durable when it resolves. */
@@ -173,6 +176,7 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
       id,
       ...(tokenId === undefined ? {} : { token: tokenId }),
       ...(key === undefined ? {} : { key }),
+      ...(batch.producer === undefined ? {} : { producer: batch.producer }),
       rows: body.rows,
       bodyHash: body.bodyHash,
       mediaType: batch.mediaType,
@@ -236,7 +240,12 @@ function noteOf(
   batch: BatchToPlace,
   place: { id: string; position: number; index: number; acceptedMs: number },
 ): ReceiptNote {
-  const { chain, body, tokenId, receivedMs, mediaType } = batch
+  const { chain, body, tokenId, receivedMs, mediaType, producer: range } = batch
+  const producer = range && {
+    identity: producerIdentity(chain.name.id, tokenId, range.id),
+    epoch: range.epoch,
+    last: range.last,
+  }
   return {
     dataset: chain.name.id,
     batchId: place.id,
@@ -251,5 +260,6 @@ function noteOf(
     mediaType,
     tokenId,
     key: keyOf(batch),
+    ...(producer === undefined ? {} : { producer }),
   }
 }

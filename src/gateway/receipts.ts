@@ -1,10 +1,11 @@
 // Receipts, from what their ids carry and what the chain says of them. An id is a sealed note: it names dataset, batch and
 // log position and carries what the receipt repeats, so any gateway can answer for it as long as the chain exists, with no
 // table of receipts anywhere. Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of SHA3-256 over
-// the secret and all before; as base64url.
+// the secret and all before; as base64url. Version 2 has a text more: epoch, last number and identity of a producer.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
+import type { BatchStatus } from '../chain/checkpoint.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
 import { datasetIdText, multihashText } from '../ids/identifiers.ts'
@@ -53,15 +54,18 @@ export class Receipts {
     note: ReceiptNote,
     name: Pick<NameRecord, 'id' | 'alias'>,
     decided: DecidedOutcome | undefined,
-    { csvHeader }: { readonly csvHeader?: CsvHeader | undefined } = {},
+    { csvHeader, isDuplicate = false }: ReceiptFacts = {},
   ): Receipt {
     const status = decided?.outcome.status
-    const committed = status?.kind === 'committed' || note.rows === 0
+    const committed = status?.kind === 'committed' || note.rows === 0 || isDuplicate
     return {
       receiptId: encodeReceiptId(note, this.#secret),
       status: committed ? 'committed' : status?.kind === 'rejected' ? 'rejected' : 'accepted',
       dataset: { id: name.id, alias: name.alias },
-      records: { received: note.rows, committed: committed ? note.rows : 0, duplicates: 0 },
+      records: {
+        received: note.rows,
+        ...(isDuplicate ? { committed: 0, duplicates: note.rows } : takenOf(note, status)),
+      },
       bodyHash: note.bodyHash,
       mediaType: note.mediaType,
       bytes: note.bytes,
@@ -80,7 +84,21 @@ export class Receipts {
   }
 }
 
-const version = 1
+interface ReceiptFacts {
+  readonly csvHeader?: CsvHeader | undefined
+  /** All of it was there before: no block took it. */
+  readonly isDuplicate?: boolean
+}
+
+/** Of a range of a producer, rows that were there already are none of the block's. */
+function takenOf({ rows }: ReceiptNote, status: BatchStatus | undefined): Omit<Receipt['records'], 'received'> {
+  if (status?.kind !== 'committed') return { committed: 0, duplicates: 0 }
+  const committed = status.end - status.start + 1
+  return { committed, duplicates: rows - committed }
+}
+
+/** 2: of a batch of a producer. */
+const versions = [1, 2]
 const sealBytes = 12
 const didBytes = 34
 const hashBytes = 34
@@ -117,16 +135,20 @@ export interface ReceiptNote {
   readonly mediaType: string
   readonly tokenId: string | undefined
   readonly key: string | undefined
+  /** Of a batch of a numbered stream: its producer, and the last of its numbers. */
+  readonly producer?: { readonly identity: Hash; readonly epoch: number; readonly last: number } | undefined
 }
 
 /** The id of a receipt, sealed with `secret`. */
 export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
-  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? ''] as const
+  const { producer } = note
+  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? '']
+  if (producer !== undefined) texts.push(`${producer.epoch} ${producer.last} ${producer.identity}`)
   // The secret stands before the note while it is sealed.
   const start = secret.length
   const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
   out.set(secret)
-  out[start] = version
+  out[start] = producer === undefined ? 1 : 2
   // Both texts are base16 after a prefix.
   let at = start + 1 + out.write(note.dataset.slice(didPrefixChars), start + 1, 'hex')
   at += out.write(note.batchId, at, 'base64url')
@@ -146,7 +168,7 @@ export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote |
   if (!/^[A-Za-z0-9_-]{200,1400}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(0, -sealBytes)
-  if (body.length < fixedBytes + 3 || body[0] !== version) return undefined
+  if (body.length < fixedBytes + 3 || !versions.includes(body[0] ?? 0)) return undefined
   const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
   if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
   try {
@@ -170,6 +192,7 @@ function readNote(body: Buffer): ReceiptNote {
     return value
   }
   const [mediaType, tokenId, key] = [text(), text(), text()]
+  const [epoch, last, identity = ''] = body[0] === 2 ? text().split(' ') : []
   return {
     dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
     batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
@@ -178,6 +201,7 @@ function readNote(body: Buffer): ReceiptNote {
     mediaType,
     tokenId: tokenId === '' ? undefined : tokenId,
     key: key === '' ? undefined : key,
+    ...(epoch === undefined ? {} : { producer: { identity, epoch: Number(epoch), last: Number(last) } }),
   }
 }
 

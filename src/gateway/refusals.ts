@@ -61,9 +61,23 @@ export function keyReused(key: string): NodeError {
   })
 }
 
+/** `message` is that of the rejection. */
+export function fenced(message: string): NodeError {
+  return new NodeError('ProducerFenced', message, { hint: 'Another sender has taken this Producer-Id over.' })
+}
+
+function sequenceGap(expected: number): NodeError {
+  return new NodeError('SequenceGap', `The producer's next number is ${expected}.`, {
+    hint: 'Send from there on; a blank line stands for a record that is lost.',
+    extra: { expected },
+  })
+}
+
 /** The error that a rejection in the log means for the caller who waited. */
 export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, chain: DatasetChain): NodeError {
   if (status.error === 'HeadMoved') return headMoved(chain)
+  if (status.error === 'SequenceGap') return sequenceGap(Number(/(\d+)\.$/.exec(status.message)?.[1]))
+  if (status.error === 'ProducerFenced') return fenced(status.message)
   const kind = status.error in errorTable ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
   return new NodeError(kind, status.message, {
     hint:
@@ -88,5 +102,22 @@ export function demandSpace(hasRoom: boolean): void {
   if (hasRoom) return
   throw new NodeError('StorageFull', 'The volume of the store is full.', {
     hint: 'An operator has to make room; nothing was stored.',
+  })
+}
+
+/** Throws NodeError `OtherLog`, `LogUnavailable` when the dataset takes no rows here: not of `log`, or halted. */
+export function demandOpen(
+  { name }: DatasetChain,
+  { log, halt }: { readonly log: string; readonly halt: string | undefined },
+): void {
+  if (name.log !== log) {
+    throw new NodeError('OtherLog', `The rows of '${name.alias}' go to another log than this node's.`, {
+      hint: 'Send them to a node of that log.',
+    })
+  }
+  if (halt === undefined) return
+  throw new NodeError('LogUnavailable', `The dataset takes no rows: ${halt}`, {
+    hint: 'An operator has to look at it; reads go on.',
+    retryAfterSeconds: 30,
   })
 }

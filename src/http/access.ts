@@ -56,20 +56,21 @@ export function admitCaller(request: FastifyRequest, principal: Principal): void
 }
 
 /**
- * The function that looks again whether who asked may read these datasets still. It throws NodeErrors `Unauthenticated`,
+ * The function that looks again whether who asked still has the right to these datasets. It throws NodeErrors `Unauthenticated`,
  * and `DatasetNotFound` for one that is hidden from him by now, or gone.
  */
 export function rightsOf(
   context: Pick<HttpContext, 'tokens' | 'anonymousRead' | 'catalog'>,
   request: FastifyRequest,
   datasets: readonly { readonly id: DatasetId; readonly alias: string }[],
+  right: Right = 'read',
 ): () => Promise<void> {
   const find = callerFinder(context)
   return async () => {
     const principal = await find(request)
     for (const { id, alias } of datasets) {
       const name = await context.catalog.nameOfId(id)
-      if (name === undefined || !can(principal, 'read', name)) throw datasetNotFound(alias)
+      if (name === undefined || !can(principal, right, name)) throw datasetNotFound(alias)
     }
   }
 }

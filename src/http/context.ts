@@ -129,6 +129,8 @@ declare module 'fastify' {
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */
     readonly stream?: boolean
+    /** The body has no end: it may be slow, and take any time. */
+    readonly endless?: boolean
     /** A body that the handler reads by itself: described, not validated. */
     readonly describes?: { readonly body: object; readonly consumes: readonly string[] }
   }

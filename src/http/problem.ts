@@ -295,7 +295,7 @@ export function answerBrokenRequest(error: Error & { readonly code?: string }, s
 
 function brokenRequest(code: string): NodeError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const hint = 'GET /limits lists requestHeaderMs and bodyMs.'
+    const hint = 'GET /limits lists requestHeaderMs.'
     return new NodeError('RequestTimeout', 'The request did not arrive in time.', { hint })
   }
   if (code === 'HPE_HEADER_OVERFLOW') {

@@ -66,7 +66,7 @@ export function registerSteps(app: FastifyInstance, context: HttpContext): void 
     if (isUnknown || (isOfDatasets && findPath(request.url)?.methods.has(request.method) === false)) {
       refuseUnknown(request, reply)
     }
-    bodies.begin(request.raw)
+    if (request.routeOptions.config.endless !== true) bodies.begin(request.raw)
   }
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, () => begin(request, reply, done)))
 

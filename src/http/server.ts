@@ -32,6 +32,7 @@ import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerOgc } from './routes/ogc.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
+import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerSlowReaders } from './slow-clients.ts'
 import { type OperationText, routeTexts } from './texts.ts'
@@ -54,7 +55,8 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     forceCloseConnections: 'idle',
     // The gateway refuses work of its own while it drains, with a body like any other.
     return503OnClosing: false,
-    requestTimeout: context.limits.bodyMs,
+    // Bodies are watched one by one, because those of streams have no end (slow-clients.ts).
+    requestTimeout: 0,
     http: {
       headersTimeout: context.limits.requestHeaderMs,
       connectionsCheckingInterval: 1000,
@@ -101,7 +103,14 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   registerRerun(app)
   if (gateway !== undefined) {
     const own = { ...context, gateway }
-    for (const register of [registerCreation, registerChanges, registerIngest, registerWrite, registerReceipts])
+    for (const register of [
+      registerCreation,
+      registerChanges,
+      registerIngest,
+      registerStream,
+      registerWrite,
+      registerReceipts,
+    ])
       register(app, own)
     registerTokens(app, context)
   } else {

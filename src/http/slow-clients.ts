@@ -1,5 +1,5 @@
 // Clients that trickle: a body that comes, or an answer that is taken, slower than a rate over a window of 30 s holds
-// memory for nothing. A slow body ends with 408, a slow reader loses its connection.
+// memory for nothing. A slow body ends with 408, as one does that takes too long in all; a slow reader loses its connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
@@ -83,18 +83,55 @@ export function slowReaders(bytesPerSecond: number): SlowTransfers<ServerRespons
   })
 }
 
+/** Bodies that may not take longer than `mostMs`; the one that began first comes first. */
+class LateBodies {
+  readonly #mostMs: number
+  readonly #begunMs = new Map<IncomingMessage, number>()
+
+  constructor(mostMs: number) {
+    this.#mostMs = mostMs
+  }
+
+  begin(request: IncomingMessage, nowMs: number): void {
+    this.#begunMs.set(request, nowMs)
+  }
+
+  forget(request: IncomingMessage): void {
+    this.#begunMs.delete(request)
+  }
+
+  /** Ends those that are late: their readers get NodeError `RequestTimeout`; a body that nobody reads loses its connection. */
+  check(nowMs: number): void {
+    for (const [request, begunMs] of this.#begunMs) {
+      const isOver = request.complete || request.destroyed
+      if (!isOver && nowMs - begunMs < this.#mostMs) return
+      this.forget(request)
+      if (isOver) continue
+      if (request.listenerCount('error') > 0) request.emit('error', tooLate(this.#mostMs))
+      else request.destroy()
+    }
+  }
+}
+
 /** The watch of all bodies from the time the server listens until it closes: of each, where it begins and ends. */
 export function registerSlowBodies(
   app: FastifyInstance,
-  { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'bodyRate'> },
+  { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'bodyRate' | 'bodyMs'> },
 ): { begin(request: IncomingMessage): void; end(request: IncomingMessage): void } {
   const bodies = slowBodies(limits.bodyRate)
+  const late = new LateBodies(limits.bodyMs)
   watch(app, clock, bodies)
+  watch(app, clock, late)
   return {
     begin: (request) => {
-      if (!request.complete && hasBody(request)) bodies.begin(request, clock.monotonicMs())
+      if (request.complete || !hasBody(request)) return
+      bodies.begin(request, clock.monotonicMs())
+      late.begin(request, clock.monotonicMs())
     },
-    end: (request) => bodies.forget(request),
+    end: (request) => {
+      bodies.forget(request)
+      late.forget(request)
+    },
   }
 }
 
@@ -133,6 +170,13 @@ function watch(app: FastifyInstance, clock: Clock, transfers: { check(nowMs: num
 export function hasBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length']
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+}
+
+function tooLate(ms: number): NodeError {
+  return new NodeError('RequestTimeout', `The body took longer than ${ms} ms.`, {
+    limit: { name: 'bodyMs', value: ms, unit: 'ms' },
+    hint: 'Send it in smaller batches, or as a stream; nothing was stored.',
+  })
 }
 
 function tooSlow(bytesPerSecond: number): NodeError {

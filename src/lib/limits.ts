@@ -125,8 +125,10 @@ export const limitTable = {
     text: 'what is remembered of idempotency keys; sets not asked for longest are read from the store again when they are',
   },
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
-  bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s' },
-  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body' },
+  bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s; streams may be slower' },
+  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body, but for streams' },
+  streamIdleMs: { value: 5 * 60_000, unit: 'ms', text: 'time without a byte that ends a stream of records' },
+  streamsPerCaller: { value: 2_000, unit: 'streams', text: 'streams of records that one caller may have open' },
   storeAnswerMs: {
     value: 10_000,
     unit: 'ms',
@@ -145,4 +147,6 @@ export const fixedLimits = {
   keyedBatches: { value: 10_000, unit: 'batches', text: 'idempotency keys remembered per dataset at least' },
   keyedDays: { value: 7, unit: 'days', text: 'time an idempotency key is remembered at least' },
   keyedBatchesMost: { value: 1_000_000, unit: 'batches', text: 'idempotency keys remembered per dataset at most' },
+  producers: { value: 10_000, unit: 'producers', text: 'producers of streams remembered per dataset at least' },
+  producerDays: { value: 7, unit: 'days', text: 'time a producer of a stream is remembered at least' },
 } as const satisfies Record<string, LimitRow>

@@ -99,7 +99,7 @@ export interface RowsHeader {
   readonly batches?: readonly BatchEntry[]
   readonly part?: Part
 }
-/** One ingest request. */
+/** One ingest request, or one batch of a stream. */
 export interface BatchEntry {
   /** base64url of 32 bytes: a hash of dataset, token and Idempotency-Key when keyed, else random. */
   readonly id: string
@@ -107,6 +107,7 @@ export interface BatchEntry {
   readonly token?: string
   /** Idempotency-Key; present if and only if the batch is keyed. */
   readonly key?: string
+  readonly producer?: Producer
   readonly rows: number
   /** sha2-256 multihash in multibase base16; sha3-256 of batches that were sent before. */
   readonly bodyHash: string
@@ -119,6 +120,19 @@ export interface BatchEntry {
    * If-Match: accepted only if no block with rows or schema has ended above this sequence and no rows are open.
    */
   readonly after?: number
+}
+/**
+ * Which records of a numbered stream a batch holds, in place of a key: the identity is dataset, token and id. The rows have the last numbers of the range; those before them, if any, were given up.
+ */
+export interface Producer {
+  /** Producer-Id: visible ASCII. */
+  readonly id: string
+  /** Producer-Epoch: a higher one starts anew and fences off the lower ones. */
+  readonly epoch: number
+  /** Number of the first record. */
+  readonly first: number
+  /** Number of the last record. */
+  readonly last: number
 }
 /**
  * Place of a part in its large batch; numbers start at 1. `count`, the number of parts, stands on the last one alone.

@@ -10,7 +10,7 @@ import { assert, must } from '../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { crc32c, isSealed, rememberSealed } from '../lib/crc32c.ts'
 import { HaltError } from '../model/errors.ts'
-import type { CommitAnnouncement, MessageHeader } from './messages.gen.ts'
+import type { BatchEntry, CommitAnnouncement, MessageHeader } from './messages.gen.ts'
 
 const magic = utf8('PRFSTRM')
 /** After the magic, as a digit. */
@@ -89,7 +89,8 @@ type Version = 1 | 2
 
 /**
  * Changes, deletions and what takes them back are of version 2; a creation is where it has a freshness,
- * a layout or rules of ingest; rows are where a body's hash is not sha3-256, or what a large batch is stands on its last part.
+ * a layout or rules of ingest; rows are where a body's hash is not sha3-256, a batch is of a
+ * producer, or what a large batch is stands on its last part.
  */
 function versionOf(header: MessageHeader): Version {
   if (!messageKinds[1].has(header.kind)) return 2
@@ -99,7 +100,8 @@ function versionOf(header: MessageHeader): Version {
   }
   if (header.kind !== 'rows') return 1
   const { part, batches } = header
-  if (batches?.some(({ bodyHash }) => !hashPattern.test(bodyHash)) === true) return 2
+  if (batches?.some(({ bodyHash, producer }) => producer !== undefined || !hashPattern.test(bodyHash)) === true)
+    return 2
   return part === undefined || (part.count !== undefined && (part.number === 1) === (batches !== undefined)) ? 1 : 2
 }
 
@@ -110,13 +112,20 @@ function faultOf(value: unknown, version: Version, payloadBytes: number): string
   // `as`: the schema has just been checked.
   const header = value as MessageHeader
   if (header.kind !== 'rows') return payloadBytes > 0 ? `a ${header.kind} has a payload` : undefined
-  if (header.part === undefined) return undefined
+  const ofProducer = header.batches?.map(producerFault).find((one) => one !== undefined)
+  if (header.part === undefined || ofProducer !== undefined) return ofProducer
   const { attempt, number, count = number } = header.part
   if (number > count) return 'header/part/number is above the count'
   if (version === 2 && number < count) return 'header/part/count is not that of a last part'
   if (attempt.writer !== header.writer) return 'header/part/attempt is of another writer'
   if (number === 1 ? attempt.n !== header.n : attempt.n >= header.n) return 'header/part/attempt is not that of part 1'
   return undefined
+}
+
+function producerFault({ producer, key, rows }: BatchEntry): string | undefined {
+  if (producer === undefined) return undefined
+  if (key !== undefined) return 'header/batches has a key beside a producer'
+  return producer.last - producer.first + 1 < rows ? 'header/batches/producer has fewer numbers than rows' : undefined
 }
 
 function parseHeader(bytes: Uint8Array): unknown {

@@ -64,6 +64,17 @@ describe('a checkpoint', () => {
       outcomes: content.outcomes.slice(0, 1).map((one) => ({ ...one, arrival })),
     }
     expect(decodeCheckpoint(encodeCheckpoint(keyed))).toEqual(keyed)
+    const mark = { identity: hash('e'), epoch: 2, first: 40, last: 49, bodyHash: hash('c') }
+    const producing: CheckpointContent = {
+      ...content,
+      producers: { count: 3, from: 2, groups: [{ number: 7, timeMs: 1_772_323_200_000, marks: [mark] }] },
+    }
+    const bytes = encodeCheckpoint(producing)
+    expect(decodeCheckpoint(bytes)).toEqual(producing)
+    expect(bytes).toEqual(canonicalBytes(parseJson(bytes)))
+    expect(new TextDecoder().decode(bytes)).toContain(
+      `"producers":[3,2,[[7,1772323200000,[["${hash('e')}",2,40,49,"${hash('c')}"]]]]],"sliceWriter"`,
+    )
   })
 
   test('tells the outcome of a batch by id and position', () => {
@@ -82,6 +93,7 @@ describe('a checkpoint', () => {
       text.replace('"version":1', '"version":2'),
       text.replace('"next":42', '"next":-1'),
       text.replace('"w",5', '"w","5"'),
+      text.replace('"partition"', '"producers":[1,2],"partition"'),
       text.slice(1),
     ]
     for (const one of bad) expect(() => decodeCheckpoint(utf8(one))).toThrow(DecodeError)

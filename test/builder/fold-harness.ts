@@ -88,7 +88,7 @@ export class FoldHarness {
 
 /** A state as plain values, so that two can be compared. */
 export function snapshotOf(state: DatasetState): unknown {
-  const { writers, attempts, ids, ...rest } = state
+  const { writers, attempts, ids, producers, ...rest } = state
   return structuredClone({
     ...rest,
     writers: [...writers],
@@ -96,5 +96,7 @@ export function snapshotOf(state: DatasetState): unknown {
     known: Object.fromEntries(ids.known),
     groups: ids.groups,
     openIds: ids.open,
+    producers: [...producers.ended],
+    openProducers: [...producers.open],
   })
 }

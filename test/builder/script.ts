@@ -15,6 +15,16 @@ export type Action =
       readonly writer: number
       readonly end: 'last' | 'abort' | 'never'
     }
+  | {
+      readonly kind: 'produced'
+      readonly dataset: number
+      readonly writer: number
+      readonly producer: number
+      readonly epoch: number
+      readonly first: number
+      readonly rows: number
+      readonly givenUp: number
+    }
   | { readonly kind: 'resend'; readonly back: number }
   | { readonly kind: 'foreign' }
   | { readonly kind: 'cut'; readonly datasets: readonly number[]; readonly stale: boolean }
@@ -49,6 +59,19 @@ export const actions: fc.Arbitrary<readonly Action[]> = fc.array(
         dataset,
         writer,
         end: fc.constantFrom('last' as const, 'last' as const, 'abort' as const, 'never' as const),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('produced' as const),
+        dataset,
+        writer,
+        producer: fc.integer({ min: 0, max: 1 }),
+        epoch: fc.integer({ min: 0, max: 1 }),
+        first: fc.integer({ min: 0, max: 6 }),
+        rows: fc.integer({ min: 1, max: 4 }),
+        givenUp: fc.constantFrom(0, 0, 0, 1),
       }),
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('resend' as const), back: fc.integer({ min: 1, max: 6 }) }) },
@@ -100,6 +123,8 @@ class ScriptMaker {
   readonly expected = new Map<string, number[]>(this.ids.map((id) => [id, []]))
   readonly #keys = new Set<string>()
   readonly #open: OpenBatch[] = []
+  /** Epoch and last number of each producer. */
+  readonly #producers = new Map<string, { epoch: number; last: number }>()
 
   /** Every dataset's own fold follows along, to know the sequences that a builder would write into cuts. */
   async add(message: Uint8Array): Promise<void> {
@@ -127,6 +152,8 @@ class ScriptMaker {
         this.#keys.add(key)
         return this.add(from.rows(id, [{ rows: 2, key: String(action.key) }]))
       }
+      case 'produced':
+        return this.#produce(action)
       case 'large':
         return this.#startOrGoOn(action)
       case 'resend': {
@@ -149,6 +176,24 @@ class ScriptMaker {
   async finish(): Promise<void> {
     for (const { id, writer: from, large } of this.#open.splice(0)) await this.add(from.abort(id, large.attempt))
     await this.add(this.#cut(this.ids, 0))
+  }
+
+  /** A range of a numbered stream: its rows are those numbers that the dataset does not have. */
+  async #produce(action: Extract<Action, { kind: 'produced' }>): Promise<void> {
+    const { epoch, first, rows, givenUp } = action
+    const [id, from] = this.#target(action)
+    const last = first + givenUp + rows - 1
+    const name = `${id} ${action.producer}`
+    const known = this.#producers.get(name)
+    const isAnew = known === undefined || epoch > known.epoch
+    if (isAnew || (epoch === known.epoch && first <= known.last + 1 && last > known.last)) {
+      const firstNew = isAnew ? first + givenUp : Math.max(first + givenUp, known.last + 1)
+      const taken = last - firstNew + 1
+      this.#expect(id, from.nextRow + rows - taken, taken)
+      this.#producers.set(name, { epoch, last })
+    }
+    const producer = { id: `producer ${action.producer}`, epoch, first, last }
+    await this.add(from.rows(id, [{ rows, producer, body: `${first} to ${last}` }]))
   }
 
   #target(action: { dataset: number; writer: number }): [string, TestWriter] {

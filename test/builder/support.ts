@@ -19,6 +19,7 @@ import type {
   CommitAnnouncement,
   CreateHeader,
   DeleteHeader,
+  Producer,
   RowsHeader,
 } from '../../src/log/messages.gen.ts'
 import { encodeMessage } from '../../src/log/messages.ts'
@@ -110,14 +111,16 @@ export interface BatchSpec {
   readonly body?: string
   readonly after?: number
   readonly wait?: boolean
+  readonly producer?: Producer
 }
 
 export function batchOf(spec: BatchSpec, dataset: string): BatchEntry {
-  const { key, rows = 1, after, wait = false } = spec
+  const { key, producer, rows = 1, after, wait = false } = spec
   const seed = key === undefined ? `random ${++counter}` : `${dataset} ${key}`
   return {
     id: batchId(seed),
     ...(key === undefined ? {} : { key, token: 'token-1' }),
+    ...(producer === undefined ? {} : { producer, token: 'token-1' }),
     rows,
     bodyHash: sha3Hash(utf8(spec.body ?? `body of ${seed}`)),
     mediaType: 'application/json',

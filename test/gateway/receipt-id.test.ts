@@ -14,7 +14,7 @@ const visible = fc.string({
   minLength: 1,
 })
 
-const notes: fc.Arbitrary<ReceiptNote> = fc.record({
+const keyed = fc.record({
   dataset: bytes32.map((key) => datasetIdText(Uint8Array.of(0xed, 0x01, ...key))),
   batchId: bytes32.map((id) => Buffer.from(id).toString('base64url')),
   bodyHash: bytes32.map(hashText),
@@ -29,6 +29,12 @@ const notes: fc.Arbitrary<ReceiptNote> = fc.record({
   tokenId: fc.option(visible, { nil: undefined }),
   key: fc.option(fc.oneof(visible, fc.constant('k'.repeat(255))), { nil: undefined }),
 })
+
+const producer = fc.record({ identity: bytes32.map(hashText), epoch: natural, last: natural })
+const notes: fc.Arbitrary<ReceiptNote> = fc.oneof(
+  keyed,
+  fc.tuple(keyed, producer).map(([note, of]) => ({ ...note, producer: of })),
+)
 
 test('an id carries its note', () => {
   fc.assert(

@@ -85,6 +85,7 @@ export class Rig {
       spoolDir,
       receiptSecret: utf8('a secret of thirty-two bytes, no '),
       haltOf: () => undefined,
+      stream: { ageMs: 250, rows: 10_000 },
       hasRoom: async () => true,
       ...deps,
     })

@@ -71,6 +71,7 @@ describe('the OpenAPI document', () => {
         'GET /{account}/{dataset}/metadata',
         'GET /{account}/{dataset}/tail',
         'POST /{account}/{dataset}/ingest',
+        'POST /{account}/{dataset}/stream',
         'POST /api/v2/write',
         'POST /write',
         'GET /{account}/{dataset}/refs/head',

@@ -27,7 +27,7 @@ async function open(
     for await (const chunk of payload) read.push(chunk.toString())
     return read.join('')
   })
-  const bodies = registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond } })
+  const bodies = registerSlowBodies(app, { clock, limits: { bodyRate: bytesPerSecond, bodyMs: 600_000 } })
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     bodies.begin(raw)
     done()
@@ -75,6 +75,17 @@ describe('a body', () => {
       await clock.advance(31_000)
     }
     expect(await answer).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('that takes too long in all is given up, however fast it comes', async () => {
+    const { socket, answer, clock, read } = await open(512)
+    for (let sent = 5; sent < 80_005; sent += 20_000) {
+      socket.write('x'.repeat(20_000))
+      await expect.poll(() => read.join('').length).toBe(sent + 20_000)
+      await clock.advance(31_000)
+    }
+    await clock.advance(600_000 - 4 * 31_000)
+    expect(await answer).toContain('"RequestTimeout"')
   })
 
   it('that comes just too slowly is given up', async () => {

@@ -117,6 +117,12 @@ export const mutants: readonly Mutant[] = [
     to: '',
   },
   {
+    name: 'no memory of producers',
+    from: 'if (known === undefined || range.epoch > known.epoch) return',
+    to: 'if (known === undefined || range.epoch >= 0) return',
+    unit: 'test/builder/producers.test.ts',
+  },
+  {
     name: 'no memory of resends',
     from: 'return message.n > (state.writers.get(message.writer) ?? -1)',
     to: 'return message.n > 0 && state.writers.size >= 0',
@@ -191,8 +197,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'rejected rows are taken',
-    from: 'if (rejection !== undefined) return rejected(',
-    to: "if (rejection === '') return rejected(",
+    from: 'if (rejection !== undefined) {',
+    to: "if (rejection === '') {",
     unit: 'test/builder/reject.test.ts',
   },
   {

@@ -28,6 +28,7 @@ import { checkWitnesses, type Clients, declare, produce, race, Seen, watch } fro
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
 import { storeFolder } from './node.ts'
+import { type StreamCounts, streamRecords } from './streams.ts'
 import { Volume } from './volume.ts'
 import { Process, World } from './world.ts'
 
@@ -83,6 +84,7 @@ export async function runSeed(
   const packed = { packs: 0, swept: 0 }
   const changes: ChangeSent[] = []
   const lives = new Lives()
+  const streams: StreamCounts = { connections: 0, cuts: 0, ghosts: 0, streamed: 0 }
   let tookMs: number | undefined
   let isOver = false
   const life = async (): Promise<void> => {
@@ -94,6 +96,9 @@ export async function runSeed(
       declare(lower),
       ...Array.from({ length: world.random.between(2, 4) }, (_, i) =>
         produce(lower, seen, `p${i}`, world.random.between(5, 14)),
+      ),
+      ...Array.from({ length: world.random.between(0, 2) }, (_, i) =>
+        streamRecords(lower, { seen, counts: streams }, { name: `s${i}`, count: world.random.between(20, 120) }),
       ),
       ...Array.from({ length: world.random.between(0, 2) }, (_, i) =>
         race({ ...clients, aliases: [`acme/raced-${i}`] }, seen, `r${i}`),
@@ -146,7 +151,7 @@ export async function runSeed(
     batches: batches.length,
     acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
     blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
-    faults: { ...faults.counts, ...fleet.clocks, ...packed, changes: changes.length, ...lives.counts },
+    faults: { ...faults.counts, ...fleet.clocks, ...packed, changes: changes.length, ...streams, ...lives.counts },
     events: world.events,
     virtualMs: world.nowMs,
   }

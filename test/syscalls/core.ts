@@ -50,6 +50,7 @@ export async function openCore(dir: string, onFailure: (error: unknown) => void)
     spoolDir: cache,
     receiptSecret: utf8('a secret that outlives the process'),
     haltOf: () => undefined,
+    stream: { ageMs: 250, rows: 10_000 },
     hasRoom: async () => true,
   })
   return {

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
+import { defaultFormat } from '../../formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
@@ -18,6 +19,7 @@ import {
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
+import { sendStream } from './ingest-stream.ts'
 
 export interface IngestOptions {
   readonly format?: string
@@ -31,6 +33,8 @@ export interface IngestOptions {
   /** Where a pipe is cut into batches: rows, and milliseconds since the first of them. */
   readonly batchRows: number
   readonly batchAge: number
+  /** A pipe goes over one connection. */
+  readonly stream?: boolean
   readonly header?: string
   readonly unknownFields?: string
   readonly integers?: string
@@ -83,6 +87,7 @@ export async function ingest(
   const client = await openClient(context)
   const sources = await openSources(files, options)
   const sending: Sending = { client, dataset, path, options }
+  if (options.stream === true) return await streamed(context, sending, sources)
   const printer = new ReceiptPrinter(context.form)
   const unsettled: Ingested[] = []
   let isRejected = false
@@ -106,6 +111,29 @@ export async function ingest(
     finish()
   }
   return isRejected ? exitCodes.conflict : exitCodes.done
+}
+
+async function streamed(context: CommandContext, sending: Sending, sources: Sources): Promise<number> {
+  const { client, path, options } = sending
+  if (!('piped' in sources) || sources.piped.format !== defaultFormat) {
+    throw new CommandFailure(exitCodes.usage, 'A stream is NDJSON from a pipe, without --key and --dry-run.')
+  }
+  const missing = await demandDataset(sending)
+  const printer = new ReceiptPrinter(context.form)
+  await sendStream(
+    client,
+    { path, input: process.stdin },
+    {
+      retries: options.retries,
+      query: ingestQuery(options, missing),
+      mediaType: defaultFormat.mediaTypes[0],
+      onReceipt: (receipt) => printer.print({ label: 'stdin', receipt, replayed: false }),
+      onRetry: tellRetry,
+    },
+  )
+  printer.end()
+  if (missing) await tellCreated(sending)
+  return exitCodes.done
 }
 
 /** Prints the oldest batch once its outcome is known, or has been waited for. */
@@ -140,12 +168,7 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
 
 /** Sends batch after batch; gives what the node answered to each. */
 async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Ingested> {
-  let missing = !(await exists(sending))
-  if (missing && !sending.options.create) {
-    throw new CommandFailure(exitCodes.notFound, `There is no dataset ${sending.dataset}.`, {
-      hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
-    })
-  }
+  let missing = await demandDataset(sending)
   // The node says of the first batch of CSV whether its first record was a header.
   const learned = { header: sending.options.header }
   const batches =
@@ -159,6 +182,17 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
       missing = false
     }
   }
+}
+
+/** Whether the dataset is missing. Throws CommandFailure where it is and must not be made. */
+async function demandDataset(sending: Sending): Promise<boolean> {
+  const missing = !(await exists(sending))
+  if (missing && !sending.options.create) {
+    throw new CommandFailure(exitCodes.notFound, `There is no dataset ${sending.dataset}.`, {
+      hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
+    })
+  }
+  return missing
 }
 
 function fileBatches(files: readonly IngestSource[]): readonly Batch[] {

@@ -8,7 +8,7 @@ import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { formats, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
-import type { IngestAnswer } from '../../gateway/gateway.ts'
+import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
 import { presetNames, presets } from '../../formats/presets.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
 import { toPlain } from '../../json/json.ts'
@@ -19,7 +19,7 @@ import { aliasOf, demandNotRenamed } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 
-const IngestQuery = Type.Object({
+export const IngestQuery = Type.Object({
   create: Type.Optional(
     Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' }),
   ),
@@ -75,23 +75,9 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       },
     },
     async (request, reply) => {
-      const alias = aliasOf(request)
-      // IngestQuery validated it
-      const query = request.query as Record<string, unknown>
-      const chain = await visibleChain(context, request, alias)
-      if (chain === undefined) await demandNotRenamed(context.catalog, request.principal, alias.text)
-      if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
-      if (chain === undefined) demandCreate(request.principal, alias.text)
-      demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
-      const controls = readControls(request.headers, query, chain?.name.ingest)
-      if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
-      const answer = await context.gateway.ingest({
-        alias,
-        chain,
-        tokenId: request.principal.tokenId,
-        controls,
-        body: bodyOf(request.body),
-      })
+      const asked = await ingestRequest(context, request)
+      const { controls } = asked
+      const answer = await context.gateway.ingest(asked)
       count(context, answer)
       if (answer.replayed) void reply.header('idempotent-replayed', 'true')
       if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)
@@ -108,6 +94,21 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       return reply.send({ ...answer.body, ...told })
     },
   )
+}
+
+/** What a request with rows asks for, its right looked at first. Throws as `demand`, `demandNotRenamed` and `readControls`. */
+export async function ingestRequest(context: GatewayContext, request: FastifyRequest): Promise<IngestRequest> {
+  const alias = aliasOf(request)
+  // IngestQuery validated it
+  const query = request.query as Record<string, unknown>
+  const chain = await visibleChain(context, request, alias)
+  if (chain === undefined) await demandNotRenamed(context.catalog, request.principal, alias.text)
+  if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
+  if (chain === undefined) demandCreate(request.principal, alias.text)
+  demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
+  const controls = readControls(request.headers, query, chain?.name.ingest)
+  if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
+  return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(request.body) }
 }
 
 /**

@@ -1,0 +1,95 @@
+// `ingest --stream`: a pipe of lines that need not end, over one connection, as a producer of its own: whatever breaks, each
+// record is stored exactly once. Prints a line for each batch that is durable.
+
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { type JsonValue, parseJson } from '../../index.ts'
+import { type NodeClient, withRetries } from '../client.ts'
+import { CommandFailure, exitCodes } from '../failure.ts'
+import { HeldLines } from '../held-lines.ts'
+import { memberAt, numberAt } from '../json-values.ts'
+import { problemFailure } from '../problem.ts'
+
+const lineDepth = 64
+
+export interface StreamOptions {
+  readonly retries: number
+  readonly query: Readonly<Record<string, string | undefined>>
+  readonly mediaType: string
+  readonly onReceipt: (receipt: JsonValue) => void
+  readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+}
+
+/** Sends the lines of `input`; resolves when all are durable. Throws CommandFailure. */
+export async function sendStream(
+  client: NodeClient,
+  { path, input }: { readonly path: string; readonly input: AsyncIterable<Uint8Array> },
+  options: StreamOptions,
+): Promise<void> {
+  const held = new HeldLines()
+  const producerId = randomUUID()
+  void held.fill(input)
+  while (!held.isDone) {
+    // What was told since then is progress: the tries begin anew.
+    await withRetries(() => connection(client, held, { path, producerId, options }), {
+      retries: options.retries,
+      reconnect: true,
+      onRetry: options.onRetry,
+    })
+  }
+}
+
+async function connection(
+  client: NodeClient,
+  held: HeldLines,
+  {
+    path,
+    producerId,
+    options,
+  }: { readonly path: string; readonly producerId: string; readonly options: StreamOptions },
+): Promise<void> {
+  const before = held.first
+  try {
+    await client.call({
+      method: 'POST',
+      path: `${path}/stream`,
+      query: options.query,
+      headers: {
+        'content-type': options.mediaType,
+        'producer-id': producerId,
+        'producer-sequence': String(held.first),
+      },
+      stream: Readable.from(held.lines(), { objectMode: false }),
+      sink: (body) => takeLines(body, held, options),
+    })
+  } catch (error) {
+    const isRetryable = error instanceof CommandFailure && error.details.retryable === true
+    if (!isRetryable || held.first === before) throw error
+  }
+}
+
+/** Takes receipts until the last line. Throws CommandFailure for the problem that it tells, and where it does not come. */
+async function takeLines(body: Readable, held: HeldLines, { onReceipt }: StreamOptions): Promise<void> {
+  let rest = ''
+  for await (const chunk of body.setEncoding('utf8')) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const told = parseJson(Buffer.from(line), { maxDepth: lineDepth })
+      const problem = memberAt(told, 'problem')
+      if (problem !== undefined) {
+        const status = numberAt(problem, 'status') ?? 500
+        throw problemFailure({
+          status,
+          headers: {},
+          bytes: Buffer.from(line.slice(line.indexOf('"problem":') + 10, -1)),
+        })
+      }
+      // The body has come to its end: blank lines after the last record are told of by no receipt.
+      if (memberAt(told, 'ended') !== undefined) return held.release(Number.MAX_SAFE_INTEGER - 1)
+      held.release(numberAt(told, 'numbers', 'last') ?? -1)
+      onReceipt(told)
+    }
+  }
+  throw new CommandFailure(exitCodes.unreachable, 'The node ended the stream without a last line.', { retryable: true })
+}

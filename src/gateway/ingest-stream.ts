@@ -1,0 +1,276 @@
+// A body without end on its way in: lines are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
+// of any other, and its receipt is told as soon as it is durable. A batch is parsed while the one before it is appended, and
+// reading stops where another waits; receipts that nobody takes give way to later ones. So a stream holds four batches and
+// one line, whoever is slow.
+
+import type { Readable } from 'node:stream'
+import type { Clock } from '../lib/clock.ts'
+import type { Limits } from '../lib/limits.ts'
+import { NodeError, type RecordError } from '../model/errors.ts'
+import { type ContentEncoding, bodyChunks } from './read-body.ts'
+import type { Receipt } from './receipts.ts'
+import { type LineBatch, linesBefore, StreamCutter } from './stream-cutter.ts'
+
+/** How often it is looked whether the sender may still send. */
+const rightsEveryMs = 5_000
+/** A batch that finds no room is tried again after so long: the sender is held back by TCP meanwhile. */
+const roomEveryMs = 500
+
+/** What a batch of a stream is told as. */
+export interface StreamReceipt extends Receipt {
+  /** First and last record, by number. */
+  readonly numbers: { readonly first: number; readonly last: number }
+  readonly producer?: { readonly id: string; readonly epoch: number }
+}
+
+export type StreamLine =
+  | {
+      readonly kind: 'receipt'
+      readonly receipt: StreamReceipt /** Earlier ones that it stands for. */
+      readonly collapsed: number
+    }
+  /** `last`: number of the last durable record, undefined where there is none. */
+  | { readonly kind: 'end'; readonly last: number | undefined; readonly error?: unknown }
+
+export interface StreamSource {
+  readonly body: Readable
+  readonly contentEncoding: ContentEncoding | undefined
+  /** Number of the first record. */
+  readonly first: number
+  /** Of a producer: its numbers are those of the chain. */
+  readonly isNumbered: boolean
+  /** Throws when the sender may not send any more. */
+  readonly rights: () => Promise<void>
+}
+
+export interface StreamDeps {
+  readonly clock: Clock
+  readonly limits: Limits
+  /** A batch is cut when its first record is as old as this, or it has so many rows. */
+  readonly ageMs: number
+  readonly rows: number
+  /** The node is shutting down. */
+  readonly draining: AbortSignal
+  /** Appends a batch after `turn`, which rejects where it must not. Durable when it resolves. */
+  readonly place: (batch: LineBatch, turn: Promise<void>) => Promise<StreamReceipt>
+}
+
+export class IngestStream {
+  readonly #deps: StreamDeps
+  readonly #source: StreamSource
+  readonly #cutter: StreamCutter
+  #body: 'coming' | 'over' | 'cut' = 'coming'
+  #bodyError: unknown
+  /** When the first record of the open batch came, and the last bytes, by the monotonic clock. */
+  #openedMs: number | undefined
+  #heardMs: number
+  #rightsMs: number
+  #last: number | undefined
+  /** The last batch that is being placed, and the one before it. */
+  #placing: Promise<void> = Promise.resolve()
+  #beforeIt: Promise<void> = Promise.resolve()
+  #hasFailed = false
+  /** The line that is next to be taken. */
+  #line: StreamLine | undefined
+  #end: StreamLine | undefined
+  readonly #bodyNews: Bell
+  readonly #roomNews: Bell
+  readonly #lineNews: Bell
+
+  constructor(deps: StreamDeps, source: StreamSource) {
+    this.#deps = deps
+    this.#source = source
+    this.#cutter = new StreamCutter({
+      first: source.first,
+      mostRows: deps.rows,
+      recordBytes: deps.limits.recordBytes,
+      endsAtBlank: source.isNumbered,
+    })
+    this.#heardMs = deps.clock.monotonicMs()
+    this.#rightsMs = this.#heardMs + rightsEveryMs
+    this.#bodyNews = new Bell(deps.clock)
+    this.#roomNews = new Bell(deps.clock)
+    this.#lineNews = new Bell(deps.clock)
+  }
+
+  /** Reads and places until the end, which it never throws: the last line tells it. */
+  async run(): Promise<void> {
+    void this.#read()
+    const onDrain = (): void => this.#bodyNews.ring()
+    this.#deps.draining.addEventListener('abort', onDrain, { once: true })
+    let error: unknown
+    try {
+      await this.#placeAll()
+    } catch (cause) {
+      error = cause
+      // Another batch may be under way: its turn never comes.
+      await this.#placing.catch(() => {})
+    }
+    this.#deps.draining.removeEventListener('abort', onDrain)
+    this.#end = { kind: 'end', last: this.#last, ...(error === undefined ? {} : { error }) }
+    this.#roomNews.ring()
+    this.#lineNews.ring()
+  }
+
+  /** What there is to tell, as fast as it is taken; ends with the line of the end. */
+  async *lines(): AsyncGenerator<StreamLine> {
+    for (;;) {
+      const line = this.#line ?? this.#end
+      this.#line = undefined
+      if (line === undefined) await this.#lineNews.wait()
+      else yield line
+      if (line?.kind === 'end') return
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { body, contentEncoding } = this.#source
+    const { clock, limits } = this.#deps
+    const endless = { ...limits, bodyBytes: Number.POSITIVE_INFINITY, inflatedBytes: Number.POSITIVE_INFINITY }
+    try {
+      for await (const chunk of bodyChunks(body, contentEncoding, endless)) {
+        if (this.#end !== undefined) return
+        this.#heardMs = clock.monotonicMs()
+        this.#cutter.push(chunk)
+        if (this.#cutter.isOpen) this.#openedMs ??= this.#heardMs
+        this.#bodyNews.ring()
+        while (this.#cutter.isFull && this.#end === undefined) await this.#roomNews.wait()
+        this.#heardMs = clock.monotonicMs()
+      }
+      this.#cutter.end()
+      this.#body = 'over'
+    } catch (error) {
+      this.#bodyError = error
+      this.#body = 'cut'
+    }
+    this.#bodyNews.ring()
+  }
+
+  async #placeAll(): Promise<void> {
+    const { clock, ageMs, limits, draining } = this.#deps
+    for (;;) {
+      const nowMs = clock.monotonicMs()
+      const idleMs = this.#heardMs + limits.streamIdleMs
+      const isOver = this.#body !== 'coming' || draining.aborted || nowMs >= idleMs
+      const dueMs = (this.#openedMs ?? Number.POSITIVE_INFINITY) + ageMs
+      const batch = this.#cutter.take(isOver || nowMs >= dueMs)
+      if (batch !== undefined) {
+        this.#openedMs = this.#cutter.isOpen ? nowMs : undefined
+        this.#roomNews.ring()
+        await this.#begin(batch)
+        continue
+      }
+      if (this.#hasFailed || isOver) break
+      await this.#bodyNews.wait(Math.min(dueMs, idleMs) - nowMs)
+    }
+    await this.#placing
+    if (this.#bodyError !== undefined) throw this.#bodyError
+    if (this.#body === 'coming') throw draining.aborted ? drainingNow() : idle(limits.streamIdleMs)
+  }
+
+  /** Begins to place a batch; resolves when the one before the last has its place. */
+  async #begin(batch: LineBatch): Promise<void> {
+    const before = this.#placing
+    await this.#beforeIt
+    this.#beforeIt = before
+    this.#placing = this.#place(batch, before)
+    this.#placing.catch(() => {
+      this.#hasFailed = true
+      this.#bodyNews.ring()
+    })
+  }
+
+  /** Places a batch; of one with a record that does not fit, the records before it. */
+  async #place(batch: LineBatch, turn: Promise<void>): Promise<void> {
+    try {
+      await this.#placeWhole(batch, turn)
+    } catch (error) {
+      const misfit = misfitOf(error, batch)
+      if (misfit === undefined) throw error
+      const before = linesBefore(batch, misfit.number)
+      if (before !== undefined) await this.#placeWhole(before, turn)
+      throw misfit.error
+    }
+  }
+
+  async #placeWhole(batch: LineBatch, turn: Promise<void>): Promise<void> {
+    const { clock, place, draining } = this.#deps
+    if (clock.monotonicMs() >= this.#rightsMs) {
+      await this.#source.rights()
+      this.#rightsMs = clock.monotonicMs() + rightsEveryMs
+    }
+    for (;;) {
+      try {
+        return this.#tell(await place(batch, turn))
+      } catch (error) {
+        const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
+        if (!isFull || draining.aborted || this.#body === 'cut') throw error
+        await clock.sleep(roomEveryMs, draining)
+      }
+    }
+  }
+
+  #tell(receipt: StreamReceipt): void {
+    this.#last = receipt.numbers.last
+    const collapsed = this.#line?.kind === 'receipt' ? this.#line.collapsed + 1 : 0
+    this.#line = { kind: 'receipt', receipt, collapsed }
+    this.#lineNews.ring()
+  }
+}
+
+/** Wakes one who waits. */
+class Bell {
+  readonly #clock: Clock
+  #rung = new AbortController()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  ring(): void {
+    this.#rung.abort('rung')
+    this.#rung = new AbortController()
+  }
+
+  /** Resolves when it is rung from now on, or after `ms`. */
+  wait(ms = 60_000): Promise<void> {
+    return this.#clock.sleep(ms, this.#rung.signal)
+  }
+}
+
+/** The first record of a batch that does not fit, as an error that names it by its number. */
+function misfitOf(
+  error: unknown,
+  batch: LineBatch,
+): { readonly number: number; readonly error: NodeError } | undefined {
+  if (!(error instanceof NodeError) || error.kind !== 'RecordsDoNotFit') return undefined
+  let first: RecordError | undefined
+  for (const one of error.details.errors ?? []) {
+    if (one.line !== undefined && one.line < (first?.line ?? Number.POSITIVE_INFINITY)) first = one
+  }
+  if (first?.line === undefined) return undefined
+  const number = batch.first + first.line - 1
+  const { line: _line, byteOffset: _offset, ...rest } = first
+  return {
+    number,
+    error: new NodeError('RecordsDoNotFit', `Record ${number} does not fit: ${first.message}`, {
+      ...error.details,
+      errors: [{ ...rest, record: number }],
+      errorsTotal: 1,
+    }),
+  }
+}
+
+function idle(ms: number): NodeError {
+  return new NodeError('RequestTimeout', `Nothing came for ${ms} ms.`, {
+    limit: { name: 'streamIdleMs', value: ms, unit: 'ms' },
+    hint: 'Connect again when there are records; a blank line keeps a stream open that has no producer.',
+  })
+}
+
+function drainingNow(): NodeError {
+  return new NodeError('Draining', 'The node is shutting down.', {
+    hint: 'Connect again in a moment, and go on after the last number that was told.',
+    retryAfterSeconds: 1,
+  })
+}

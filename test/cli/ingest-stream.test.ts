@@ -1,0 +1,102 @@
+// `ingest --stream`: an endless pipe over connections that break, to a real node behind a proxy that cuts them.
+
+import { mkdtemp } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { HeldLines } from '../../src/cli/held-lines.ts'
+import { decodeUtf8, utf8 } from '../../src/lib/bytes.ts'
+import { liveNode } from '../helpers/live-node.ts'
+import { runCommand } from '../helpers/run-node.ts'
+
+const live = await liveNode({ 'stream-age': '10ms' })
+const folder = await mkdtemp(join(tmpdir(), 'proofstream-stream-'))
+
+/** A proxy that cuts each connection after so many bytes of its answer, as long as there are such. */
+async function cuttingProxy(cutAfter: number[]): Promise<{ url: string; cuts: () => number; close: () => void }> {
+  let cuts = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(live.node.url)
+    const node = connect(Number(port), hostname)
+    for (const socket of [client, node]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    let left: number | undefined
+    client.on('data', (bytes) => {
+      if (left === undefined && bytes.toString('latin1').startsWith('POST')) left = cutAfter.shift()
+      node.write(bytes)
+    })
+    client.on('end', () => node.end())
+    node.on('data', (bytes) => {
+      client.write(bytes)
+      if (left === undefined || (left -= bytes.length) > 0) return
+      cuts++
+      client.destroy()
+      node.destroy()
+    })
+    node.on('close', () => client.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cuts: () => cuts, close }
+}
+
+test('a pipe of lines goes in once, however often its connection is cut', async () => {
+  const count = 400
+  const proxy = await cuttingProxy([1, 900, 2_000, 5_000])
+  const input = Readable.from(
+    (async function* () {
+      for (let n = 0; n < count; n++) {
+        yield `{"n":${n}}\n${n % 50 === 0 ? '\n' : ''}`
+        if (n % 5 === 0) await setTimeout(10)
+      }
+      yield '\n'
+    })(),
+  )
+  const { code, stdout, stderr } = await runCommand(['ingest', 'me/lab', '--stream', '--server', proxy.url], {
+    cwd: folder,
+    input,
+    env: { PROOFSTREAM_TOKEN: live.adminToken },
+  })
+  proxy.close()
+  expect({ code, stderr: stderr.includes('created dataset me/lab') }).toEqual({ code: 0, stderr: true })
+  expect(proxy.cuts()).toBe(4)
+  expect(stdout.trim().split('\n').length).toBeGreaterThan(4)
+  await live.ingest('me/lab', [{ n: -1 }])
+  const answer = await live.query('select n from "me/lab" where n >= 0 order by "offset"', { limit: 1_000 })
+  expect((answer.at('output.data') as unknown[][]).map(([n]) => n)).toEqual(Array.from({ length: count }, (_, n) => n))
+}, 60_000)
+
+test('only a pipe of NDJSON is a stream', async () => {
+  const { code, stderr } = await runCommand(['ingest', 'me/lab', '--stream', '-f', 'csv', '--server', live.node.url], {
+    cwd: folder,
+    input: 'n\n1\n',
+    env: { PROOFSTREAM_TOKEN: live.adminToken },
+  })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('NDJSON from a pipe') })
+})
+
+test('lines are held until they are durable, and sent again from there', async () => {
+  const held = new HeldLines()
+  await held.fill(Readable.from([utf8('a\nb\nc'), utf8('c\n\nd')]))
+  const text = async (): Promise<string> => {
+    let all = ''
+    for await (const piece of held.lines()) all += decodeUtf8(piece)
+    return all
+  }
+  expect([held.first, await text()]).toEqual([0, 'a\nb\ncc\n\nd\n'])
+  held.release(0)
+  expect(held.first).toBe(0)
+  held.release(2)
+  expect([held.first, await text()]).toEqual([2, 'cc\n\nd\n'])
+  held.release(4)
+  expect(held.isDone).toBe(true)
+})
