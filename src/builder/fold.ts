@@ -165,8 +165,9 @@ function takeWhole(state: DatasetState, header: RowsHeader, position: number, wh
 }
 
 type Verdict =
-  | { readonly kind: 'committed' /** Rows that are there already. */; readonly skip: number }
-  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'committed' | 'duplicate' }
+  /** A duplicate that begins a stream: it has no outcome, but calls for a block. */
+  | { readonly kind: 'begun' }
   | { readonly kind: 'rejected'; readonly error: ErrorKind; readonly message: string }
 
 interface Judgement {
@@ -205,6 +206,10 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
     }
     const range = ranges.verdictOn(batch)
     if (range?.kind === 'duplicate') return duplicate
+    if (range?.kind === 'begun') {
+      ranges.begin(batch)
+      return { kind: 'begun' }
+    }
     if (range?.kind === 'refused') return rejected(range.error, range.message)
     // mutant: rejected rows are taken
     if (rejection !== undefined) {
@@ -220,9 +225,8 @@ function judge(state: DatasetState, whole: WholeRows): Judgement {
     }
     if (batch.key !== undefined) here.set(batch.id, batch.bodyHash)
     ranges.take(batch)
-    const skip = range?.skip ?? 0
-    rows += batch.rows - skip
-    return { kind: 'committed', skip }
+    rows += batch.rows
+    return { kind: 'committed' }
   })
   return { verdicts, rows, fit, ranges }
 }
@@ -291,15 +295,14 @@ function enter(state: DatasetState, judged: Judgement, position: number, whole: 
   let row = 0
   for (const [index, batch] of whole.batches.entries()) {
     const verdict = judged.verdicts[index] ?? duplicate
-    if (verdict.kind !== 'duplicate') {
+    if (verdict.kind === 'committed' || verdict.kind === 'rejected') {
       const outcome = { id: batch.id, position, index, status: statusOf(state, batch, verdict) }
       const arrival = verdict.kind === 'committed' ? arrivalOf(batch, whole.atMs) : undefined
       open.outcomes.push(arrival === undefined ? outcome : { ...outcome, arrival })
     }
     if (verdict.kind === 'committed') {
-      const from = row + verdict.skip
-      if (ranges.at(-1) === from && ranges.length > 0) ranges[ranges.length - 1] = row + batch.rows
-      else ranges.push(from, row + batch.rows)
+      if (ranges.at(-1) === row) ranges[ranges.length - 1] = row + batch.rows
+      else ranges.push(row, row + batch.rows)
       if (batch.key !== undefined) rememberId(state.ids, batch.id, batch.bodyHash)
     }
     row += batch.rows
@@ -326,11 +329,11 @@ function arrivalOf({ key, receivedAt, mediaType }: BatchEntry, acceptedMs: numbe
 function statusOf(
   state: DatasetState,
   batch: BatchEntry,
-  verdict: Exclude<Verdict, { kind: 'duplicate' }>,
+  verdict: Verdict & { readonly kind: 'committed' | 'rejected' },
 ): BatchStatus {
   if (verdict.kind === 'rejected') return verdict
   const start = state.nextOffset
-  state.nextOffset += batch.rows - verdict.skip
+  state.nextOffset += batch.rows
   return { kind: 'committed', start, end: state.nextOffset - 1 }
 }
 

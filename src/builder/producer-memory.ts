@@ -75,19 +75,21 @@ export class RangeJudge {
   /** Undefined for a batch of no producer. */
   verdictOn(batch: BatchEntry): RangeVerdict | undefined {
     if (batch.producer === undefined) return undefined
-    const identity = this.#identityOf(batch.producer.id, batch)
-    const { open, ended } = this.#memory
-    const known = this.#taken.get(identity) ?? open.get(identity) ?? ended.get(identity)?.mark
-    return judgeRange(known, batch.producer, batch)
+    return judgeRange(this.#known(this.#identityOf(batch.producer.id, batch)), batch.producer, batch.bodyHash)
   }
 
   /** The numbers of the batch are used up. */
   take(batch: BatchEntry): void {
     if (batch.producer === undefined) return
-    const { id, epoch, first, last } = batch.producer
-    const identity = this.#identityOf(id, batch)
-    this.#taken.delete(identity)
-    this.#taken.set(identity, { identity, epoch, first, last, bodyHash: batch.bodyHash })
+    const { id, epoch, first, last, stream } = batch.producer
+    this.#note({ identity: this.#identityOf(id, batch), epoch, first, last, bodyHash: batch.bodyHash, stream })
+  }
+
+  /** The stream of the batch, whose records are there, has begun. */
+  begin(batch: BatchEntry): void {
+    if (batch.producer === undefined) return
+    const known = this.#known(this.#identityOf(batch.producer.id, batch))
+    if (known !== undefined) this.#note({ ...known, stream: batch.producer.stream })
   }
 
   remember(): void {
@@ -95,6 +97,16 @@ export class RangeJudge {
       this.#memory.open.delete(identity)
       this.#memory.open.set(identity, mark)
     }
+  }
+
+  #known(identity: Hash): ProducerMark | undefined {
+    const { open, ended } = this.#memory
+    return this.#taken.get(identity) ?? open.get(identity) ?? ended.get(identity)?.mark
+  }
+
+  #note(mark: ProducerMark): void {
+    this.#taken.delete(mark.identity)
+    this.#taken.set(mark.identity, mark)
   }
 
   #identityOf(id: string, { token }: BatchEntry): Hash {

@@ -193,7 +193,7 @@ function producersArray({ count, from, groups }: ProducersHeld): readonly unknow
   const flat = groups.map(({ number, timeMs, marks }) => [
     number,
     timeMs,
-    marks.map(({ identity, epoch, first, last, bodyHash }) => [identity, epoch, first, last, bodyHash]),
+    marks.map(({ identity, epoch, first, last, bodyHash, stream }) => [identity, epoch, first, last, bodyHash, stream]),
   ])
   return [count, from, flat]
 }
@@ -252,8 +252,8 @@ const idGroup: Shape<IdGroup> = map(tuple(natural, timeMs, list(text())), ([numb
 })
 
 const producerMark: Shape<ProducerMark> = map(
-  tuple(hash, natural, natural, natural, hash),
-  ([identity, epoch, first, last, bodyHash]) => ({ identity, epoch, first, last, bodyHash }),
+  tuple(hash, natural, natural, natural, hash, text()),
+  ([identity, epoch, first, last, bodyHash, stream]) => ({ identity, epoch, first, last, bodyHash, stream }),
 )
 
 const producersHeld: Shape<ProducersHeld> = map(

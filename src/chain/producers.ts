@@ -1,5 +1,6 @@
 // What a chain remembers of numbered streams (docs/spec/protocol.md §12): of each producer its epoch and the last range of
-// records that was taken. Here: who a producer is, and what becomes of a range. Pure; the fold and the gateways ask the same.
+// records that was taken, and the connection (stream) that is its current one. Here: who a producer is, and what becomes of
+// a range. Pure; the fold and the gateways ask the same.
 
 import { sha3Hash } from '../ids/identifiers.ts'
 import { canonicalBytes } from '../json/canonical.ts'
@@ -12,9 +13,13 @@ export interface ProducerRange {
   readonly epoch: number
   readonly first: number
   readonly last: number
+  /** Random name of the connection that it came over. */
+  readonly stream: string
+  /** Of the first range of a stream: the producer's stream, as far as the chain knew one when this one was opened. */
+  readonly begins?: { readonly after?: string }
 }
 
-/** The last range of a producer that was taken. */
+/** The last range of a producer that was taken, and its current stream. */
 export interface ProducerMark {
   readonly identity: Hash
   readonly epoch: number
@@ -22,6 +27,7 @@ export interface ProducerMark {
   readonly last: number
   /** Of the range. */
   readonly bodyHash: Hash
+  readonly stream: string
 }
 
 /** The producers whose last range one checkpoint's block took, in log order. */
@@ -42,38 +48,38 @@ export interface ProducersHeld {
   readonly groups: readonly ProducerGroup[]
 }
 
-/** What becomes of a range: `skip` of its first rows were taken before. */
+/** What becomes of a range; `begun`: its records are there, but its stream is the current one from now on. */
 export type RangeVerdict =
-  | { readonly kind: 'taken'; readonly skip: number }
-  | { readonly kind: 'duplicate' }
-  | { readonly kind: 'refused'; readonly error: ErrorKind; readonly message: string; readonly expected?: number }
+  | { readonly kind: 'taken' | 'begun' | 'duplicate' }
+  | { readonly kind: 'refused'; readonly error: ErrorKind; readonly message: string }
 
 /** Who a producer is: SHA3-256 over canonical `["producer", dataset, token, id]`, so that a checkpoint names nobody. */
 export function producerIdentity(dataset: DatasetId, tokenId: string | undefined, id: string): Hash {
   return sha3Hash(canonicalBytes(['producer', dataset, tokenId ?? '', id]))
 }
 
-/**
- * Judges a range of `rows` rows, which have the last numbers of the range, against what is known of its producer. A range
- * that begins at or below the last number and ends above it is taken without the rows that are there.
- */
-export function judgeRange(
-  known: ProducerMark | undefined,
-  range: ProducerRange,
-  { rows, bodyHash }: { readonly rows: number; readonly bodyHash: Hash },
-): RangeVerdict {
+/** Judges a range against what is known of its producer. It is taken whole or not at all. */
+export function judgeRange(known: ProducerMark | undefined, range: ProducerRange, bodyHash: Hash): RangeVerdict {
+  const { epoch, first, last, stream, begins } = range
   // mutant: no memory of producers
-  if (known === undefined || range.epoch > known.epoch) return { kind: 'taken', skip: 0 }
-  if (range.epoch < known.epoch) {
-    return { kind: 'refused', error: 'ProducerFenced', message: `The producer has a higher epoch: ${known.epoch}.` }
+  if (known === undefined || epoch > known.epoch) return begins === undefined ? unbegun : { kind: 'taken' }
+  if (epoch < known.epoch) return refused('ProducerFenced', `The producer has a higher epoch: ${known.epoch}.`)
+  // mutant: no memory of streams
+  if ((begins === undefined ? stream : begins.after) !== known.stream) {
+    return refused('ProducerFenced', 'Another stream of the producer has begun.')
   }
   const expected = known.last + 1
-  if (range.first > expected) {
-    return { kind: 'refused', error: 'SequenceGap', message: `The producer's next number is ${expected}.`, expected }
+  if (last < expected) {
+    const isLast = first === known.first && last === known.last
+    if (!isLast || bodyHash === known.bodyHash) return { kind: begins === undefined ? 'duplicate' : 'begun' }
+    return refused('IdempotencyKeyReused', 'These numbers of the producer were used for other records.')
   }
-  if (range.last > known.last) return { kind: 'taken', skip: Math.max(0, expected - (range.last - rows + 1)) }
-  const isLast = range.first === known.first && range.last === known.last
-  if (!isLast || bodyHash === known.bodyHash) return { kind: 'duplicate' }
-  const message = 'These numbers of the producer were used for other records.'
-  return { kind: 'refused', error: 'IdempotencyKeyReused', message }
+  if (first === expected) return { kind: 'taken' }
+  return refused('SequenceGap', `The producer's next number is ${expected}.`)
 }
+
+function refused(error: ErrorKind, message: string): RangeVerdict {
+  return { kind: 'refused', error, message }
+}
+
+const unbegun = refused('SequenceGap', 'The stream that these records go on with has not begun.')

@@ -122,7 +122,7 @@ export interface BatchEntry {
   readonly after?: number
 }
 /**
- * Which records of a numbered stream a batch holds, in place of a key: the identity is dataset, token and id. The rows have the last numbers of the range; those before them, if any, were given up.
+ * Which records of a numbered stream a batch holds, in place of a key: the identity is dataset, token and id. Numbers without a row were given up.
  */
 export interface Producer {
   /** Producer-Id: visible ASCII. */
@@ -133,6 +133,17 @@ export interface Producer {
   readonly first: number
   /** Number of the last record. */
   readonly last: number
+  /**
+   * Random name of one connection of a producer: base64url of 16 bytes. `after` is the producer's last one as the chain knew it when this one was opened.
+   */
+  readonly stream: string
+  /** On the first range of a stream alone. */
+  readonly begins?: {
+    /**
+     * Random name of one connection of a producer: base64url of 16 bytes. `after` is the producer's last one as the chain knew it when this one was opened.
+     */
+    readonly after?: string
+  }
 }
 /**
  * Place of a part in its large batch; numbers start at 1. `count`, the number of parts, stands on the last one alone.
