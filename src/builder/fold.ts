@@ -165,7 +165,8 @@ function takeWhole(state: DatasetState, header: RowsHeader, position: number, wh
 }
 
 type Verdict =
-  | { readonly kind: 'committed' | 'duplicate' }
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'duplicate' }
   /** A duplicate that begins a stream: it has no outcome, but calls for a block. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'rejected'; readonly error: ErrorKind; readonly message: string }
@@ -329,7 +330,7 @@ function arrivalOf({ key, receivedAt, mediaType }: BatchEntry, acceptedMs: numbe
 function statusOf(
   state: DatasetState,
   batch: BatchEntry,
-  verdict: Verdict & { readonly kind: 'committed' | 'rejected' },
+  verdict: Extract<Verdict, { kind: 'committed' | 'rejected' }>,
 ): BatchStatus {
   if (verdict.kind === 'rejected') return verdict
   const start = state.nextOffset

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
+import type { ProducerMark } from '../chain/producers.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
 import type { Misfits } from '../formats/format.ts'
 import { formatOf } from '../formats/registry.ts'
@@ -191,10 +192,13 @@ export class Gateway {
     const { chain, tokenId, producer, controls, body, rights } = request
     const { clock, limits, stream } = this.#deps
     if (chain !== undefined) demandVisibility(chain, controls.visibility)
-    const isKnown = chain !== undefined && producer !== undefined
-    const mark = isKnown ? await producerMark(this.#deps, chain, { tokenId, start: producer }) : undefined
+    const markIn = async (of: DatasetChain | undefined): Promise<ProducerMark | undefined> =>
+      of === undefined || producer === undefined
+        ? undefined
+        : producerMark(this.#deps, of, { tokenId, start: producer })
+    const mark = await markIn(chain)
     const batches = new StreamBatches(
-      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed) },
+      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
       { chain, producer, mark },
     )
     return new IngestStream(
@@ -203,7 +207,6 @@ export class Gateway {
         body,
         contentEncoding: controls.contentEncoding,
         first: producer?.first ?? 0,
-        isNumbered: producer !== undefined,
         rights,
       },
     )

@@ -9,7 +9,7 @@ import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
 import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
-import { type LineBatch, linesBefore, StreamCutter } from './stream-cutter.ts'
+import { type LineBatch, splitLines, StreamCutter } from './stream-cutter.ts'
 
 /** How often it is looked whether the sender may still send. */
 const rightsEveryMs = 5_000
@@ -37,8 +37,6 @@ export interface StreamSource {
   readonly contentEncoding: ContentEncoding | undefined
   /** Number of the first record. */
   readonly first: number
-  /** Of a producer: its numbers are those of the chain. */
-  readonly isNumbered: boolean
   /** Throws when the sender may not send any more. */
   readonly rights: () => Promise<void>
 }
@@ -51,7 +49,10 @@ export interface StreamDeps {
   readonly rows: number
   /** The node is shutting down. */
   readonly draining: AbortSignal
-  /** Appends a batch after `turn`, which rejects where it must not. Durable when it resolves. */
+  /**
+   * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much. Durable
+   * when it resolves.
+   */
   readonly place: (batch: LineBatch, turn: Promise<void>) => Promise<StreamReceipt>
 }
 
@@ -84,7 +85,6 @@ export class IngestStream {
       first: source.first,
       mostRows: deps.rows,
       recordBytes: deps.limits.recordBytes,
-      endsAtBlank: source.isNumbered,
     })
     this.#heardMs = deps.clock.monotonicMs()
     this.#rightsMs = this.#heardMs + rightsEveryMs
@@ -187,7 +187,7 @@ export class IngestStream {
     } catch (error) {
       const misfit = misfitOf(error, batch)
       if (misfit === undefined) throw error
-      const before = linesBefore(batch, misfit.number)
+      const { before } = splitLines(batch, misfit.number)
       if (before !== undefined) await this.#placeWhole(before, turn)
       throw misfit.error
     }
@@ -199,9 +199,11 @@ export class IngestStream {
       await this.#source.rights()
       this.#rightsMs = clock.monotonicMs() + rightsEveryMs
     }
-    for (;;) {
+    for (let rest: LineBatch | undefined = batch; rest !== undefined; ) {
       try {
-        return this.#tell(await place(batch, turn))
+        const receipt = await place(rest, turn)
+        this.#tell(receipt)
+        rest = splitLines(rest, receipt.numbers.last + 1).rest
       } catch (error) {
         const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
         if (!isFull || draining.aborted || this.#body === 'cut') throw error

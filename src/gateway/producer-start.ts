@@ -62,14 +62,6 @@ export async function producerMark(
   return mark
 }
 
-/**
- * Whether a stream goes on where the chain is already, so that no gap is possible. Otherwise its first range has to be
- * decided before it is acknowledged.
- */
-export function followsOn(mark: ProducerMark | undefined, { epoch, first }: ProducerStart): boolean {
-  return mark !== undefined && mark.epoch === epoch && first <= mark.last + 1
-}
-
 function tooMany(): NodeError {
   const { value, unit } = fixedLimits.producers
   return new NodeError('QuotaExceeded', `The dataset has ${value} active producers.`, {

@@ -5,7 +5,6 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import type { DecidedOutcome } from '../catalog/outcomes.ts'
-import type { BatchStatus } from '../chain/checkpoint.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
 import { datasetIdText, multihashText } from '../ids/identifiers.ts'
@@ -64,7 +63,8 @@ export class Receipts {
       dataset: { id: name.id, alias: name.alias },
       records: {
         received: note.rows,
-        ...(isDuplicate ? { committed: 0, duplicates: note.rows } : takenOf(note, status)),
+        committed: status?.kind === 'committed' ? note.rows : 0,
+        duplicates: isDuplicate ? note.rows : 0,
       },
       bodyHash: note.bodyHash,
       mediaType: note.mediaType,
@@ -88,13 +88,6 @@ interface ReceiptFacts {
   readonly csvHeader?: CsvHeader | undefined
   /** All of it was there before: no block took it. */
   readonly isDuplicate?: boolean
-}
-
-/** Of a range of a producer, rows that were there already are none of the block's. */
-function takenOf({ rows }: ReceiptNote, status: BatchStatus | undefined): Omit<Receipt['records'], 'received'> {
-  if (status?.kind !== 'committed') return { committed: 0, duplicates: 0 }
-  const committed = status.end - status.start + 1
-  return { committed, duplicates: rows - committed }
 }
 
 /** 2: of a batch of a producer. */

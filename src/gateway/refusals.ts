@@ -66,17 +66,19 @@ export function fenced(message: string): NodeError {
   return new NodeError('ProducerFenced', message, { hint: 'Another sender has taken this Producer-Id over.' })
 }
 
-function sequenceGap(expected: number): NodeError {
-  return new NodeError('SequenceGap', `The producer's next number is ${expected}.`, {
+/** `message` is that of the rejection; it ends with the number that is expected, where that is known. */
+function sequenceGap(message: string): NodeError {
+  const expected = /(\d+)\.$/.exec(message)?.[1]
+  return new NodeError('SequenceGap', message, {
     hint: 'Send from there on; a blank line stands for a record that is lost.',
-    extra: { expected },
+    ...(expected === undefined ? {} : { extra: { expected: Number(expected) } }),
   })
 }
 
 /** The error that a rejection in the log means for the caller who waited. */
 export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, chain: DatasetChain): NodeError {
   if (status.error === 'HeadMoved') return headMoved(chain)
-  if (status.error === 'SequenceGap') return sequenceGap(Number(/(\d+)\.$/.exec(status.message)?.[1]))
+  if (status.error === 'SequenceGap') return sequenceGap(status.message)
   if (status.error === 'ProducerFenced') return fenced(status.message)
   const kind = status.error in errorTable ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
   return new NodeError(kind, status.message, {

@@ -1,26 +1,29 @@
 // The batches of one stream on their way to the log. The first range of a producer is decided by the chain before it is
-// acknowledged, unless it goes on where the chain is already: after that the log can refuse none for a gap. Whether a higher
-// epoch, or anything else, has ended the stream meanwhile is looked up when blocks come.
+// acknowledged: from then on the stream is the producer's current one, and the log can refuse none of it for a gap. Whether
+// another stream, a higher epoch or anything else has ended it meanwhile is looked up when blocks come.
 
 import { Readable } from 'node:stream'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
-import { sha256Hex } from '../ids/native-crypto.ts'
+import { randomText, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import type { StreamReceipt } from './ingest-stream.ts'
 import { type Decision, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
-import { followsOn, type ProducerStart } from './producer-start.ts'
+import type { ProducerStart } from './producer-start.ts'
 import type { TypedBody } from './reading.ts'
 import type { Receipts } from './receipts.ts'
 import { rejection } from './refusals.ts'
-import type { LineBatch } from './stream-cutter.ts'
+import { type LineBatch, splitLines } from './stream-cutter.ts'
 
 /** How long the first range of a producer may take to be decided, and how often this is tried. */
 const decidedWithinMs = 10_000
 const tries = 3
+/** How often the first range is cut anew where records of the stream before come in between. */
+const mostCuts = 5
+const nameBytes = 16
 
 /** A batch of a stream, as the gateway takes it. */
 export interface StreamedBatch {
@@ -39,6 +42,8 @@ export interface StreamedBatch {
 export interface StreamBatchesDeps {
   /** Durable when it resolves. */
   readonly take: (batch: StreamedBatch) => Promise<Placed & { readonly chain: DatasetChain }>
+  /** What the chain knows of the producer now. Throws as `producerMark`. */
+  readonly markIn: (chain: DatasetChain | undefined) => Promise<ProducerMark | undefined>
   readonly outcomes: Outcomes
   readonly waiters: Waiters
   readonly receipts: Receipts
@@ -47,10 +52,13 @@ export interface StreamBatchesDeps {
 export class StreamBatches {
   readonly #deps: StreamBatchesDeps
   readonly #producer: ProducerStart | undefined
+  readonly #name = randomText(nameBytes)
+  /** The producer's stream when this one was opened: this one begins only if that is still the current one. */
+  readonly #after: string | undefined
   #chain: DatasetChain | undefined
-  /** What the chain knew of the producer when the stream began. */
-  readonly #mark: ProducerMark | undefined
-  #isCertain: boolean
+  /** What the chain knows of the producer under this epoch. */
+  #mark: ProducerMark | undefined
+  #hasBegun: boolean
   /** A batch that is logged, as far as is known. */
   #undecided: { readonly id: string; readonly position: number } | undefined
 
@@ -65,42 +73,95 @@ export class StreamBatches {
     this.#deps = deps
     this.#chain = start.chain
     this.#producer = start.producer
-    this.#mark = start.mark
-    this.#isCertain = start.producer === undefined || followsOn(start.mark, start.producer)
+    this.#after = start.mark?.stream
+    this.#mark = start.mark?.epoch === start.producer?.epoch ? start.mark : undefined
+    this.#hasBegun = start.producer === undefined
   }
 
-  /** Durable when it resolves. Throws as an ingest; NodeErrors `ProducerFenced`, `SequenceGap`. */
-  async place({ first, last, rows, bytes }: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
+  /**
+   * Places a batch, or of one that the chain has a part of that part alone. Durable when it resolves. Throws as an ingest;
+   * NodeErrors `ProducerFenced`, `SequenceGap`, `OutcomeUnknown`.
+   */
+  async place(batch: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
     // What the first batch finds out counts for the others.
-    if (!this.#isCertain || this.#chain === undefined) await turn
+    if (!this.#hasBegun || this.#chain === undefined) await turn
     await this.#demandTaken()
+    for (let cuts = 0; ; cuts++) {
+      try {
+        return await this.#append(this.#pieceOf(batch), turn)
+      } catch (error) {
+        if (this.#hasBegun) throw error
+        await this.#lookAgain(error)
+        if (cuts === mostCuts) throw overtaken()
+      }
+    }
+  }
+
+  /** Up to the last number that the chain has, or from there on: a range is taken whole or not at all. */
+  #pieceOf(batch: LineBatch): LineBatch {
+    const { last } = this.#mark ?? batch
+    if (last < batch.first || last >= batch.last) return batch
+    const { before, rest } = splitLines(batch, last + 1)
+    return before ?? rest ?? batch
+  }
+
+  async #append({ first, last, rows, bytes }: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
     const { receipts } = this.#deps
-    const { id, epoch } = this.#producer ?? {}
-    const producer = id === undefined || epoch === undefined ? undefined : { id, epoch, first, last }
-    if (producer !== undefined && last <= (this.#mark?.last ?? -1)) this.#demandSame(producer, { rows, bytes })
+    const begins = !this.#hasBegun
+    const producer = this.#rangeOf(first, last)
+    if (producer !== undefined && last <= (this.#mark?.last ?? -1)) this.#demandSame(producer, bytes)
     const taken = await this.#deps.take({
       chain: this.#chain,
       body: Readable.from([bytes], { objectMode: false }),
       bytes: bytes.length,
       producer,
       rows,
-      waits: !this.#isCertain,
+      waits: begins,
       turn,
     })
     const { chain, note } = taken
     this.#chain = chain
-    const decision = taken.decided ?? (this.#isCertain ? undefined : await this.#decided(taken))
-    this.#isCertain = true
+    const decision = taken.decided ?? (begins ? await this.#decided(taken) : undefined)
     if (decision === undefined) this.#undecided ??= { id: note.batchId, position: note.position }
     const decided = decision === 'void' ? undefined : demandCommitted(decision, chain)
+    if (begins) await this.#begin(decision)
     const receipt = receipts.of(note, chain.name, decided, { isDuplicate: decision === 'void' })
     const told = { ...receipt, numbers: { first, last } }
-    return id === undefined || epoch === undefined ? told : { ...told, producer: { id, epoch } }
+    return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
+  }
+
+  #rangeOf(first: number, last: number): ProducerRange | undefined {
+    if (this.#producer === undefined) return undefined
+    const { id, epoch } = this.#producer
+    const begins = this.#after === undefined ? {} : { after: this.#after }
+    return { id, epoch, first, last, stream: this.#name, ...(this.#hasBegun ? {} : { begins }) }
+  }
+
+  /** The first range is in the chain: from now on this stream alone moves the producer's last number. */
+  async #begin(decision: Decision | undefined): Promise<void> {
+    // Of a range whose records were there before, the chain says whether it counted, and how far it goes itself.
+    this.#mark = decision === 'void' ? await this.#deps.markIn(this.#chain) : undefined
+    if (decision === 'void' && this.#mark?.stream !== this.#name) throw overtaken()
+    this.#hasBegun = true
+  }
+
+  /**
+   * The first range was refused: looks where the chain is now. Throws `error`, unless further records of the stream before
+   * this one are all there is to it, which the next try takes into account.
+   */
+  async #lookAgain(error: unknown): Promise<void> {
+    if (!(error instanceof NodeError) || (error.kind !== 'SequenceGap' && error.kind !== 'ProducerFenced')) throw error
+    const mark = await this.#deps.markIn(this.#chain)
+    // To begin all the same might end the stream of a sender that has connected again meanwhile: it is the sender who
+    // knows which of its connections is the last one.
+    if (mark?.stream !== this.#after) throw overtaken()
+    if (mark === undefined || (this.#producer?.first ?? 0) > mark.last + 1) throw error
+    this.#mark = mark
   }
 
   /** Throws NodeError `IdempotencyKeyReused` for the range that the chain has, with other bytes. */
-  #demandSame(range: ProducerRange, { rows, bytes }: Pick<LineBatch, 'rows' | 'bytes'>): void {
-    const verdict = judgeRange(this.#mark, range, { rows, bodyHash: sha2HashOfHex(sha256Hex(bytes)) })
+  #demandSame(range: ProducerRange, bytes: Uint8Array): void {
+    const verdict = judgeRange(this.#mark, range, sha2HashOfHex(sha256Hex(bytes)))
     if (verdict.kind === 'refused') throw new NodeError(verdict.error, verdict.message)
   }
 
@@ -123,6 +184,12 @@ export class StreamBatches {
     const decision = await this.#deps.outcomes.at(chain, undecided)
     if (decision !== undefined && decision !== 'void') demandCommitted(decision, chain)
   }
+}
+
+function overtaken(): NodeError {
+  return new NodeError('OutcomeUnknown', 'Records of another connection of the producer came before the first ones.', {
+    hint: 'Connect again and send the same records under the same numbers: none is stored twice.',
+  })
 }
 
 function demandCommitted(decided: DecidedOutcome | undefined, chain: DatasetChain): DecidedOutcome | undefined {

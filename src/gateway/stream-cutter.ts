@@ -24,8 +24,6 @@ export interface CutterOptions {
   /** Rows of a batch at most. */
   readonly mostRows: number
   readonly recordBytes: number
-  /** A batch ends before a blank line, so that its rows have the last numbers of its range. */
-  readonly endsAtBlank: boolean
 }
 
 export class StreamCutter {
@@ -71,11 +69,6 @@ export class StreamCutter {
     let at = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, at)) {
       const isBlank = blank(chunk, at, end) && (at > 0 || blankTail(this.#tail))
-      if (isBlank && this.#options.endsAtBlank && this.#rows > 0) {
-        this.#add(chunk.subarray(from, at))
-        this.#close(this.#next - 1)
-        from = at
-      }
       at = end + 1
       this.#next++
       if (isBlank) continue
@@ -150,17 +143,19 @@ function blank(bytes: Uint8Array, from: number, to: number): boolean {
   return true
 }
 
-/** The lines of a batch before number `number`; undefined where none of them is a row. */
-export function linesBefore(batch: LineBatch, number: number): LineBatch | undefined {
+/** The lines of a batch before number `number`, and the others; each undefined where none of them is a row. */
+export function splitLines(
+  batch: LineBatch,
+  number: number,
+): { readonly before: LineBatch | undefined; readonly rest: LineBatch | undefined } {
   let at = 0
   let rows = 0
-  let last = batch.first - 1
-  while (last + 1 < number) {
+  for (let next = batch.first; next < number && next <= batch.last; next++) {
     const end = batch.bytes.indexOf(newline, at)
-    if (end < 0) return undefined
     if (!blank(batch.bytes, at, end)) rows++
     at = end + 1
-    last++
   }
-  return rows === 0 ? undefined : { first: batch.first, last, rows, bytes: batch.bytes.subarray(0, at) }
+  const before = { first: batch.first, last: number - 1, rows, bytes: batch.bytes.subarray(0, at) }
+  const rest = { first: number, last: batch.last, rows: batch.rows - rows, bytes: batch.bytes.subarray(at) }
+  return { before: rows === 0 ? undefined : before, rest: rest.rows === 0 ? undefined : rest }
 }

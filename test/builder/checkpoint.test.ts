@@ -64,7 +64,7 @@ describe('a checkpoint', () => {
       outcomes: content.outcomes.slice(0, 1).map((one) => ({ ...one, arrival })),
     }
     expect(decodeCheckpoint(encodeCheckpoint(keyed))).toEqual(keyed)
-    const mark = { identity: hash('e'), epoch: 2, first: 40, last: 49, bodyHash: hash('c') }
+    const mark = { identity: hash('e'), epoch: 2, first: 40, last: 49, bodyHash: hash('c'), stream: 's' }
     const producing: CheckpointContent = {
       ...content,
       producers: { count: 3, from: 2, groups: [{ number: 7, timeMs: 1_772_323_200_000, marks: [mark] }] },
@@ -73,7 +73,7 @@ describe('a checkpoint', () => {
     expect(decodeCheckpoint(bytes)).toEqual(producing)
     expect(bytes).toEqual(canonicalBytes(parseJson(bytes)))
     expect(new TextDecoder().decode(bytes)).toContain(
-      `"producers":[3,2,[[7,1772323200000,[["${hash('e')}",2,40,49,"${hash('c')}"]]]]],"sliceWriter"`,
+      `"producers":[3,2,[[7,1772323200000,[["${hash('e')}",2,40,49,"${hash('c')}","s"]]]]],"sliceWriter"`,
     )
   })
 

@@ -24,7 +24,13 @@ beforeEach(async () => {
   await fold.take(writer.create(dataset, 'acme/trips'))
 })
 
+/** Names of streams in a message have 22 characters. */
+const named = (name: string): string => name.padEnd(22, '-')
+
 interface Range {
+  /** Its stream; a first range says after which one. */
+  readonly of?: string
+  readonly begins?: { readonly after?: string }
   readonly epoch?: number
   readonly first: number
   readonly last: number
@@ -33,27 +39,40 @@ interface Range {
   readonly id?: string
 }
 
-const spec = ({ epoch = 0, first, last, rows = last - first + 1, body, id = 'p' }: Range) => ({
+const spec = ({ of = 'A', begins, epoch = 0, first, last, rows = last - first + 1, body, id = 'p' }: Range) => ({
   rows,
   body: body ?? `${first} to ${last}`,
-  producer: { id, epoch, first, last },
+  producer: {
+    id,
+    epoch,
+    first,
+    last,
+    stream: named(of),
+    ...(begins === undefined ? {} : { begins: begins.after === undefined ? {} : { after: named(begins.after) } }),
+  },
 })
+const gap = (expected: number) => ({
+  kind: 'rejected',
+  error: 'SequenceGap',
+  message: `The producer's next number is ${expected}.`,
+})
+const fenced = { kind: 'rejected', error: 'ProducerFenced', message: 'Another stream of the producer has begun.' }
 const send = (...ranges: readonly Range[]) => fold.take(writer.rows(dataset, ranges.map(spec)))
 
 describe('a range of records', () => {
   test('may begin anywhere, and goes on without a gap', async () => {
-    await send({ first: 7, last: 9 })
+    await send({ begins: {}, first: 7, last: 9 })
     await send({ first: 11, last: 12 })
     await send({ first: 10, last: 10 })
     expect(fold.statuses()).toEqual([
       { kind: 'committed', start: 0, end: 2 },
-      { kind: 'rejected', error: 'SequenceGap', message: "The producer's next number is 10." },
+      gap(10),
       { kind: 'committed', start: 3, end: 3 },
     ])
   })
 
   test('is a duplicate at or below the last number, and refused where the last range had other bytes', async () => {
-    await send({ first: 0, last: 3 })
+    await send({ begins: {}, first: 0, last: 3 })
     await send({ first: 4, last: 9 })
     expect((await send({ first: 4, last: 9 })).effect).toBe('duplicate')
     expect((await send({ first: 0, last: 3, body: 'other' })).effect).toBe('duplicate')
@@ -63,28 +82,75 @@ describe('a range of records', () => {
     expect(fold.state.open?.rows).toBe(10)
   })
 
-  test('that is cut otherwise is taken without what is there', async () => {
-    await send({ first: 0, last: 9 })
-    // 14 numbers, of which the first two were given up: twelve rows, of which seven are there.
-    await send({ first: 1, last: 14, rows: 12 })
-    expect(fold.statuses().at(-1)).toEqual({ kind: 'committed', start: 10, end: 14 })
-    expect(fold.state.open?.sources.at(-1)?.ranges).toEqual([7, 12])
-    // Numbers that were given up are used up.
-    await send({ first: 13, last: 18, rows: 2 })
-    expect(fold.state.open?.sources.at(-1)?.ranges).toEqual([0, 2])
+  test('is never split: one that is there in part is refused as a whole', async () => {
+    await send({ begins: {}, first: 0, last: 9 })
+    await send({ first: 1, last: 14 })
+    await send({ of: 'B', begins: { after: 'A' }, first: 9, last: 12 })
+    // Numbers may be given up.
+    await send({ first: 10, last: 15, rows: 2 })
+    expect(fold.statuses().slice(1)).toEqual([gap(10), gap(10), { kind: 'committed', start: 10, end: 11 }])
   })
 
   test('counts within its message too', async () => {
-    await send({ first: 0, last: 1 }, { first: 2, last: 3 }, { first: 1, last: 4 }, { first: 6, last: 6 })
-    expect(fold.statuses().map(({ kind }) => kind)).toEqual(['committed', 'committed', 'committed', 'rejected'])
-    expect(fold.state.open?.sources).toEqual([{ positions: [1], ranges: [0, 4, 7, 8] }])
+    await send({ begins: {}, first: 0, last: 1 }, { first: 2, last: 3 }, { first: 1, last: 4 }, { first: 4, last: 4 })
+    expect(fold.statuses().map(({ kind }) => kind)).toEqual(['committed', 'committed', 'rejected', 'committed'])
+    expect(fold.state.open?.sources).toEqual([{ positions: [1], ranges: [0, 4, 8, 9] }])
+  })
+
+  test('begins a stream after the one that it names alone, and ends that one', async () => {
+    await send({ begins: {}, first: 0, last: 3 })
+    await send({ of: 'B', begins: {}, first: 4, last: 5 })
+    await send({ of: 'B', first: 4, last: 5 })
+    await send({ of: 'B', begins: { after: 'A' }, first: 4, last: 5 })
+    await send({ first: 6, last: 7 })
+    await send({ of: 'C', begins: { after: 'A' }, first: 6, last: 7 })
+    await send({ of: 'B', first: 6, last: 6 })
+    expect(fold.statuses().slice(1)).toEqual([
+      fenced,
+      fenced,
+      { kind: 'committed', start: 4, end: 5 },
+      fenced,
+      fenced,
+      { kind: 'committed', start: 6, end: 6 },
+    ])
+  })
+
+  test('whose records are there begins its stream without an outcome, and calls for a block', async () => {
+    await send({ begins: {}, first: 0, last: 3 })
+    await fold.take(writer.cut([{ dataset, sequence: fold.state.nextSequence }]))
+    const wait = { ...batchOf(spec({ of: 'B', begins: { after: 'A' }, first: 2, last: 3 }), dataset), wait: true }
+    expect(await fold.take(writer.rows(dataset, [{ rows: 2 }], { batches: [wait] }))).toMatchObject({
+      effect: 'changed',
+      waits: true,
+    })
+    await fold.take(writer.cut([{ dataset, sequence: fold.state.nextSequence }]))
+    const { rows, checkpoint } = must(fold.dataPlans.at(-1), 'a block')
+    expect([rows, checkpoint.outcomes]).toEqual([0, []])
+    // Numbers and hash are those of the last range that was taken.
+    expect(checkpoint.producers?.groups.flatMap(({ marks }) => marks)).toMatchObject([
+      { first: 0, last: 3, stream: named('B') },
+    ])
+    await send({ first: 4, last: 4 })
+    await send({ of: 'B', first: 4, last: 5 })
+    expect(fold.statuses()).toEqual([fenced, { kind: 'committed', start: 4, end: 5 }])
+  })
+
+  test('that goes on with a stream which never began is refused', async () => {
+    await send({ first: 0, last: 1 })
+    await send({ begins: {}, first: 0, last: 1 })
+    await send({ epoch: 1, first: 2, last: 2 })
+    expect(fold.statuses()).toMatchObject([
+      { kind: 'rejected', error: 'SequenceGap' },
+      { kind: 'committed' },
+      { kind: 'rejected', error: 'SequenceGap' },
+    ])
   })
 
   test('of a higher epoch starts anew and fences the lower ones off', async () => {
-    await send({ first: 5, last: 9 })
-    await send({ epoch: 3, first: 0, last: 1 })
+    await send({ begins: {}, first: 5, last: 9 })
+    await send({ of: 'B', begins: {}, epoch: 3, first: 0, last: 1 })
     await send({ epoch: 2, first: 10, last: 10 })
-    await send({ epoch: 3, first: 2, last: 2 })
+    await send({ of: 'B', epoch: 3, first: 2, last: 2 })
     expect(fold.statuses().slice(1)).toEqual([
       { kind: 'committed', start: 5, end: 6 },
       { kind: 'rejected', error: 'ProducerFenced', message: 'The producer has a higher epoch: 3.' },
@@ -93,8 +159,8 @@ describe('a range of records', () => {
   })
 
   test('is of its token and id', async () => {
-    await send({ first: 5, last: 9 }, { id: 'q', first: 0, last: 1 })
-    const other = { ...batchOf(spec({ first: 0, last: 0 }), dataset), token: 'token-2' }
+    await send({ begins: {}, first: 5, last: 9 }, { begins: {}, id: 'q', first: 0, last: 1 })
+    const other = { ...batchOf(spec({ begins: {}, first: 0, last: 0 }), dataset), token: 'token-2' }
     await fold.take(writer.rows(dataset, [{}], { batches: [other] }))
     expect(fold.statuses().map(({ kind }) => kind)).toEqual(['committed', 'committed', 'committed'])
   })
@@ -102,7 +168,7 @@ describe('a range of records', () => {
   test('uses its numbers up where an operator rejects it, so that the stream goes on', async () => {
     const rejects = fold.source.rejects as Map<number, RejectRecord> // the test's own
     rejects.set(1, { dataset, reason: 'not ours', by: 'ops', at: '2026-03-01T00:00:00.000Z' })
-    await send({ first: 0, last: 3 })
+    await send({ begins: {}, first: 0, last: 3 })
     await send({ first: 4, last: 5 })
     expect(fold.statuses().map(({ kind }) => kind)).toEqual(['rejected', 'committed'])
   })
@@ -123,42 +189,48 @@ test('a message whose range has fewer numbers than rows, or a key too, is never 
   expect(() => encodeMessage({ ...header, batches: [keyed] })).toThrow('a key beside a producer')
 })
 
-/** What senders of one stream do: each begins at a number and goes on from there in pieces; steps of all are mixed. */
-const sendings = fc.record({
+/** Connections of one producer: each is opened, begins at a number and goes on in pieces; steps of all are mixed. */
+const connections = fc.record({
   senders: fc.array(
     fc.record({ from: fc.nat(30), pieces: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 8 }) }),
     { minLength: 1, maxLength: 5 },
   ),
-  order: fc.array(fc.nat(4), { maxLength: 40 }),
+  order: fc.array(fc.nat(4), { maxLength: 60 }),
   cutEvery: fc.integer({ min: 1, max: 5 }),
 })
 
-test('senders of one stream, mixed in any way, leave each record once and in order, up to the last that was taken', async () => {
+test('connections of one producer, mixed in any way, leave whole ranges of one after another, each number once', async () => {
   await fc.assert(
-    fc.asyncProperty(sendings, async ({ senders, order, cutEvery }) => {
+    fc.asyncProperty(connections, async ({ senders, order, cutEvery }) => {
       fold = new FoldHarness()
       await fold.take(writer.create(dataset, 'acme/trips'))
-      const queues = senders.map(({ from, pieces }) => {
-        let next = from
-        return pieces.map((rows) => ({ first: next, last: (next += rows) - 1 }))
-      })
-      const taken: number[] = []
+      // The model: which stream is the current one, and the number that comes next.
+      let current: string | undefined
       let expected: number | undefined
+      const streams = senders.map(({ from, pieces }, at) => {
+        let next = from
+        const ranges = pieces.map((rows) => ({ first: next, last: (next += rows) - 1 }))
+        return { name: `S${at}`, ranges, begins: undefined as { after?: string } | undefined, hasBegun: false }
+      })
       for (const [step, turn] of order.entries()) {
-        const range = queues[turn % queues.length]?.shift()
+        const stream = must(streams[turn % streams.length], 'a stream')
+        if (stream.begins === undefined) {
+          stream.begins = current === undefined ? {} : { after: current }
+          continue
+        }
+        const range = stream.ranges.shift()
         if (range === undefined) continue
         const before = fold.state.nextOffset
-        await send(range)
-        const rows = fold.state.nextOffset - before
-        // The rows that were taken are the last ones of the range.
-        for (let number = range.last - rows + 1; number <= range.last; number++) taken.push(number)
-        const isNext = expected === undefined || (range.first <= expected && range.last >= expected)
-        expect(rows).toBe(isNext ? range.last - (expected ?? range.first) + 1 : 0)
-        if (isNext) expected = range.last + 1
+        await send({ of: stream.name, ...(stream.hasBegun ? {} : { begins: stream.begins }), ...range })
+        const isCurrent = current === (stream.hasBegun ? stream.name : stream.begins.after)
+        const isWhole = expected === undefined || range.first === expected || range.last < expected
+        const isNew = isCurrent && (expected === undefined || range.first === expected)
+        expect(fold.state.nextOffset - before).toBe(isNew ? range.last - range.first + 1 : 0)
+        if (isNew) expected = range.last + 1
+        if (isCurrent && isWhole) current = stream.name
+        stream.hasBegun = true
         if (step % cutEvery === 0) await fold.take(writer.cut([{ dataset, sequence: fold.state.nextSequence }]))
       }
-      const [first = 0] = taken
-      expect(taken).toEqual(taken.map((_, at) => first + at))
     }),
     { numRuns: 300 },
   )
@@ -175,7 +247,7 @@ describe('memory of producers', () => {
       for (const name of heard) {
         const identity = sha3Hash(utf8(name))
         memory.open.delete(identity)
-        memory.open.set(identity, { identity, epoch: 0, first: number, last: number, bodyHash: identity })
+        memory.open.set(identity, { identity, epoch: 0, first: number, last: number, bodyHash: identity, stream: 's' })
       }
       checkpoints.push(endProducers(memory, number, number * everyMs))
     }

@@ -24,6 +24,8 @@ export type Action =
       readonly first: number
       readonly rows: number
       readonly givenUp: number
+      /** Goes on with the current stream, or begins one after it, or after another. */
+      readonly link: 'goesOn' | 'begins' | 'stale'
     }
   | { readonly kind: 'resend'; readonly back: number }
   | { readonly kind: 'foreign' }
@@ -72,6 +74,7 @@ export const actions: fc.Arbitrary<readonly Action[]> = fc.array(
         first: fc.integer({ min: 0, max: 6 }),
         rows: fc.integer({ min: 1, max: 4 }),
         givenUp: fc.constantFrom(0, 0, 0, 1),
+        link: fc.constantFrom('goesOn', 'goesOn', 'begins', 'begins', 'stale'),
       }),
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('resend' as const), back: fc.integer({ min: 1, max: 6 }) }) },
@@ -123,8 +126,9 @@ class ScriptMaker {
   readonly expected = new Map<string, number[]>(this.ids.map((id) => [id, []]))
   readonly #keys = new Set<string>()
   readonly #open: OpenBatch[] = []
-  /** Epoch and last number of each producer. */
-  readonly #producers = new Map<string, { epoch: number; last: number }>()
+  /** Epoch, last number and current stream of each producer. */
+  readonly #producers = new Map<string, { epoch: number; last: number; stream: string }>()
+  #streams = 0
 
   /** Every dataset's own fold follows along, to know the sequences that a builder would write into cuts. */
   async add(message: Uint8Array): Promise<void> {
@@ -178,21 +182,27 @@ class ScriptMaker {
     await this.add(this.#cut(this.ids, 0))
   }
 
-  /** A range of a numbered stream: its rows are those numbers that the dataset does not have. */
+  /** A range of a numbered stream: it is taken whole or not at all. */
   async #produce(action: Extract<Action, { kind: 'produced' }>): Promise<void> {
-    const { epoch, first, rows, givenUp } = action
+    const { epoch, first, rows, givenUp, link } = action
     const [id, from] = this.#target(action)
     const last = first + givenUp + rows - 1
     const name = `${id} ${action.producer}`
     const known = this.#producers.get(name)
-    const isAnew = known === undefined || epoch > known.epoch
-    if (isAnew || (epoch === known.epoch && first <= known.last + 1 && last > known.last)) {
-      const firstNew = isAnew ? first + givenUp : Math.max(first + givenUp, known.last + 1)
-      const taken = last - firstNew + 1
-      this.#expect(id, from.nextRow + rows - taken, taken)
-      this.#producers.set(name, { epoch, last })
+    const isFirst = link !== 'goesOn'
+    const stream = (isFirst ? `${++this.#streams}` : (known?.stream ?? 'none')).padEnd(22, '-')
+    const after = link === 'stale' ? 'another'.padEnd(22, '-') : known?.stream
+    const isAnew = isFirst && (known === undefined || epoch > known.epoch)
+    const isCurrent = known !== undefined && epoch === known.epoch && link !== 'stale'
+    if (isAnew || (isCurrent && first === known.last + 1)) {
+      this.#expect(id, from.nextRow, rows)
+      this.#producers.set(name, { epoch, last, stream })
+    } else if (isCurrent && isFirst && last <= known.last) {
+      this.#producers.set(name, { ...known, stream })
     }
-    const producer = { id: `producer ${action.producer}`, epoch, first, last }
+    const begins = isFirst ? { begins: after === undefined ? {} : { after } } : {}
+    const producer = { id: `producer ${action.producer}`, epoch, first, last, stream, ...begins }
+    // The same numbers have the same bytes.
     await this.add(from.rows(id, [{ rows, producer, body: `${first} to ${last}` }]))
   }
 

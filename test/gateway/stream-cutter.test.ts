@@ -2,7 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type LineBatch, linesBefore, StreamCutter } from '../../src/gateway/stream-cutter.ts'
+import { type LineBatch, splitLines, StreamCutter } from '../../src/gateway/stream-cutter.ts'
+import { must } from '../../src/lib/assert.ts'
 import { concatBytes, decodeUtf8, utf8 } from '../../src/lib/bytes.ts'
 
 const line = fc.constantFrom('{"n":1}', '{"name":"längere Zeile 🦀"}', '', '  \t', '\r', '{}\r', ' {"a":"b"} ')
@@ -15,13 +16,20 @@ const bodies = fc.record({
   dues: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
   mostRows: fc.integer({ min: 1, max: 6 }),
   first: fc.nat(1_000),
-  endsAtBlank: fc.boolean(),
 })
+
+function expectLines(batch: LineBatch | undefined, texts: readonly string[], first: number): void {
+  const rows = texts.filter((text) => !isBlank(text)).length
+  if (rows === 0) return expect(batch).toBe(undefined)
+  const { bytes, ...numbers } = must(batch, 'there are rows')
+  expect(numbers).toEqual({ first, last: first + texts.length - 1, rows })
+  expect(decodeUtf8(bytes)).toBe(texts.map((text) => `${text}\n`).join(''))
+}
 
 test('batches hold every line that is no blank at the end, in order, with its number', () => {
   fc.assert(
-    fc.property(bodies, ({ lines, hasEnd, pieces, dues, mostRows, first, endsAtBlank }) => {
-      const cutter = new StreamCutter({ first, mostRows, recordBytes: 1_000, endsAtBlank })
+    fc.property(bodies, ({ lines, hasEnd, pieces, dues, mostRows, first }) => {
+      const cutter = new StreamCutter({ first, mostRows, recordBytes: 1_000 })
       const bytes = utf8(lines.join('\n') + (hasEnd ? '\n' : ''))
       const batches: LineBatch[] = []
       const take = (isDue: boolean): void => {
@@ -50,14 +58,13 @@ test('batches hold every line that is no blank at the end, in order, with its nu
         expect(batch.rows).toBe(rows.length)
         expect(batch.rows).toBeGreaterThan(0)
         expect(batch.rows).toBeLessThanOrEqual(mostRows)
-        expect(endsAtBlank && own.slice(-batch.rows).some(isBlank)).toBe(false)
         for (let number = batch.first; number <= batch.last; number++) {
-          const before = linesBefore(batch, number)
-          const texts = own.slice(0, number - batch.first)
-          const expected = texts.some((text) => !isBlank(text)) ? texts.map((text) => `${text}\n`).join('') : undefined
-          expect(before && decodeUtf8(before.bytes)).toBe(expected)
-          expect([before?.first ?? batch.first, before?.last ?? number - 1]).toEqual([batch.first, number - 1])
+          const { before, rest } = splitLines(batch, number)
+          const at = number - batch.first
+          expectLines(before, own.slice(0, at), batch.first)
+          expectLines(rest, own.slice(at), number)
         }
+        expect(splitLines(batch, batch.last + 1)).toEqual({ before: batch, rest: undefined })
       }
     }),
     { numRuns: 500 },
@@ -65,7 +72,7 @@ test('batches hold every line that is no blank at the end, in order, with its nu
 })
 
 test('a line that has no end is refused with its number', () => {
-  const cutter = new StreamCutter({ first: 5, mostRows: 10, recordBytes: 10, endsAtBlank: true })
+  const cutter = new StreamCutter({ first: 5, mostRows: 10, recordBytes: 10 })
   cutter.push(utf8('{}\n{"n":1'))
   expect(() => cutter.push(utf8('23456789'))).toThrow('Record 6 is longer than 10 bytes')
   expect(cutter.take(true)).toMatchObject({ first: 5, last: 5, rows: 1 })

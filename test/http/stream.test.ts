@@ -199,7 +199,13 @@ describe('a producer', () => {
     cut.request.destroy()
     const again = new Stream(`/${alias}/stream`, producer('p', 3)).send(3, 4, 5, 6)
     await again.told(6)
-    expect(again.lines[0]?.records).toMatchObject({ received: 4 })
+    expect(again.lines.map(({ numbers, records }) => [numbers, records])).toEqual([
+      [
+        { first: 3, last: 4 },
+        { received: 2, committed: 0, duplicates: 2 },
+      ],
+      [{ first: 5, last: 6 }, expect.objectContaining({ received: 2 })],
+    ])
     expect(await again.end()).toEqual({ ended: true, last: 6 })
     expect(await values(alias)).toEqual([0, 1, 2, 3, 4, 5, 6])
     const repeat = (await post(`/${alias}/stream`, '{"n":3}\n{"n":4}\n', producer('p', 3))).text
@@ -223,6 +229,24 @@ describe('a producer', () => {
     expect(await values(alias)).toEqual([1, 2])
     expect((await post(path, '{"n":0}\n', producer('p', 0, 2))).status).toBe(200)
     expect(await values(alias)).toEqual([1, 2, 0])
+  })
+
+  it('of which there are two under one epoch is told, and the records of each are whole ranges', async () => {
+    const alias = await dataset()
+    const one = new Stream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
+    await one.told(2)
+    const two = new Stream(`/${alias}/stream`, producer('p', 2)).send(102, '\n', 104, 105)
+    await two.told(5)
+    for (let sent = 0; sent < 200 && one.lines.at(-1)?.ended !== true; sent++) {
+      one.send(1_000)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(one.lines.at(-1)).toMatchObject({ problem: { error: { kind: 'ProducerFenced' } } })
+    expect(await two.end()).toEqual({ ended: true, last: 5 })
+    // Number 2 is that of the first to send it.
+    expect(await values(alias)).toEqual([0, 1, 2, 104, 105])
+    const gap = await post(`/${alias}/stream`, '{"n":1003}\n', producer('p', 9))
+    expect([gap.refusal, gap.at('error.expected')]).toEqual(['409 SequenceGap', 6])
   })
 
   it('that a higher epoch replaces is told', async () => {

@@ -118,8 +118,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no memory of producers',
-    from: 'if (known === undefined || range.epoch > known.epoch) return',
-    to: 'if (known === undefined || range.epoch >= 0) return',
+    from: 'if (known === undefined || epoch > known.epoch) return',
+    to: 'if (known === undefined || epoch >= 0) return',
+    unit: 'test/builder/producers.test.ts',
+  },
+  {
+    name: 'no memory of streams',
+    from: '(begins === undefined ? stream : begins.after) !== known.stream',
+    to: 'epoch < 0',
     unit: 'test/builder/producers.test.ts',
   },
   {

@@ -37,6 +37,8 @@ interface Sender {
   readonly records: readonly { readonly text: string; readonly sent: BatchSent }[]
   /** How many are durable, as far as it was told. */
   told: number
+  /** Connections that it opened: it hears of the last one alone. */
+  turns: number
 }
 
 /** Sends `count` records as one stream, over as many connections as it takes. */
@@ -53,7 +55,7 @@ export async function streamRecords(
     const text = `${blank}${JSON.stringify({ batch: id, i: 0, of: 1 })}\n`
     return { text, sent: { id, dataset, rows: 1, attempts: [] } satisfies BatchSent }
   })
-  const sender = { name, dataset, first: world.random.between(0, 9), records, told: 0 }
+  const sender = { name, dataset, first: world.random.between(0, 9), records, told: 0, turns: 0 }
   while (sender.told < count) {
     await world.after(world.random.next() * world.pick([5, 200]))
     const node = clients.gateway()
@@ -78,6 +80,7 @@ async function connection(
   { sender, seen, counts }: Connection,
 ): Promise<void> {
   const from = sender.told
+  const turn = ++sender.turns
   const body = new Readable({ read: () => {} })
   body.on('error', () => {})
   const stream = await node.process
@@ -114,7 +117,10 @@ async function connection(
     })()
     return true
   })
-  const listening = listen({ world, node, stream, sender, seen }, { from, sentAt, isHeard: () => isHeard })
+  const listening = listen(
+    { world, node, stream, sender, seen },
+    { from, sentAt, isHeard: () => isHeard && turn === sender.turns },
+  )
   counts.streamed += await Promise.race([listening, pushing.then(() => (cutAt === undefined ? listening : 0))])
 }
 
