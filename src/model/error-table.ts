@@ -48,7 +48,7 @@ export const errorTable = {
   IdempotencyKeyReused: { status: 409, title: 'The idempotency key was used for another body' },
   SchemaConflict: { status: 409, title: 'The schema changed before these records had their turn' },
   SequenceGap: { status: 409, title: 'Records are missing before these' },
-  ProducerFenced: { status: 409, title: 'The producer has a higher epoch' },
+  ProducerFenced: { status: 409, title: 'Another sender has taken over' },
   OtherLog: { status: 409, title: 'The dataset belongs to another log' },
   DatasetDeleted: { status: 410, title: 'The dataset was deleted' },
   HeadMoved: { status: 412, title: 'The dataset has moved on' },
