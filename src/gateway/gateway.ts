@@ -344,6 +344,7 @@ export class Gateway {
         receivedMs,
         waits: patience.mostMs > 0,
         producer: request.streamed?.producer,
+        isThere: request.streamed?.isThere,
       }
       const placed = await placeTyped(this.#parts, batch, target)
       const { csvHeader, misfits } = placed.body

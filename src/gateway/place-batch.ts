@@ -88,6 +88,8 @@ export interface BatchToPlace {
   readonly waits: boolean
   /** Of a batch of a numbered stream, in place of a key. */
   readonly producer?: ProducerRange | undefined
+  /** The chain has the records of that range: there is nothing to append. */
+  readonly isThere?: boolean | undefined
 }
 
 /** Throws NodeErrors `IdempotencyKeyReused`, `HeadMoved`, and what the log throws. Durable when it resolves. */
@@ -97,7 +99,8 @@ export async function placeBatch(
 ): Promise<Placed & { readonly replayed: boolean }> {
   const { chain, body } = batch
   const key = keyOf(batch)
-  if (body.rows === 0) return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
+  if (body.rows === 0 || batch.isThere === true)
+    return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
   if (key === undefined) return { ...(await append(deps, batch, randomText(batchIdBytes))), replayed: false }
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
   for (let held = deps.keyed.get(id); held !== undefined; held = deps.keyed.get(id)) {
@@ -151,7 +154,7 @@ function bodyKey({ bodyHash, undated, misfits }: TypedBody): string | undefined 
   return misfits === undefined ? bodyHash : `${bodyHash}-${misfits.total}`
 }
 
-/** A batch without records is judged, but has nothing to store. */
+/** A batch without records, or with such as are there, is judged, but has nothing to store. */
 async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
   const { ifMatch } = batch.controls
   if (ifMatch !== undefined) await sequenceAsked(deps, batch, ifMatch)

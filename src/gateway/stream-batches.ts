@@ -31,6 +31,8 @@ export interface StreamedBatch {
   readonly body: Readable
   readonly bytes: number
   readonly producer: ProducerRange | undefined
+  /** The chain has these records: nothing is appended. */
+  readonly isThere: boolean
   /** Lines that are not blank. */
   readonly rows: number
   /** A block is called for. */
@@ -107,21 +109,23 @@ export class StreamBatches {
 
   async #append({ first, last, rows, bytes }: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
     const { receipts } = this.#deps
-    const begins = !this.#hasBegun
     const producer = this.#rangeOf(first, last)
-    if (producer !== undefined && last <= (this.#mark?.last ?? -1)) this.#demandSame(producer, bytes)
+    const isThere = producer !== undefined && last <= (this.#mark?.last ?? -1)
+    if (isThere) this.#demandSame(producer, bytes)
+    const begins = !this.#hasBegun && !isThere
     const taken = await this.#deps.take({
       chain: this.#chain,
       body: Readable.from([bytes], { objectMode: false }),
       bytes: bytes.length,
       producer,
+      isThere,
       rows,
       waits: begins,
       turn,
     })
     const { chain, note } = taken
     this.#chain = chain
-    const decision = taken.decided ?? (begins ? await this.#decided(taken) : undefined)
+    const decision = isThere ? 'void' : (taken.decided ?? (begins ? await this.#decided(taken) : undefined))
     if (decision === undefined) this.#undecided ??= { id: note.batchId, position: note.position }
     const decided = decision === 'void' ? undefined : demandCommitted(decision, chain)
     if (begins) await this.#begin(decision)

@@ -9,7 +9,7 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { must } from '../../src/lib/assert.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import type { Clients, Seen } from './clients.ts'
+import { type Clients, declared, type Seen } from './clients.ts'
 import type { SimulatedNode } from './node.ts'
 import type { World } from './world.ts'
 
@@ -96,6 +96,7 @@ async function connection(
     const answer = { kind: 'unknown', error: 'a stream' } as const
     sent.attempts.push({ sentAt, answeredAt: sentAt, session: node.process.name, answer })
   }
+  const isLast = (): boolean => turn === sender.turns
   let isHeard = true
   const bytes = utf8(
     sender.records
@@ -119,17 +120,20 @@ async function connection(
   })
   const listening = listen(
     { world, node, stream, sender, seen },
-    { from, sentAt, isHeard: () => isHeard && turn === sender.turns },
+    { from, sentAt, isHeard: () => isHeard && isLast(), isLast },
   )
   counts.streamed += await Promise.race([listening, pushing.then(() => (cutAt === undefined ? listening : 0))])
 }
 
 async function open(node: SimulatedNode, sender: Sender, body: Readable): Promise<IngestStream | undefined> {
-  const chain = await node.catalog.byAlias(sender.dataset)
-  if (chain?.aspects.schema === undefined) return undefined
+  const gateway = must(node.gateway, 'a gateway')
+  const alias = parseAliasText(sender.dataset)
+  const found = await node.catalog.byAlias(sender.dataset)
+  const chain = found ?? (await gateway.create({ alias, visibility: 'public', schema: declared })).chain
+  if (chain.aspects.schema === undefined) return undefined
   const start = { id: sender.name, epoch: 0, first: sender.first + linesOf(sender, sender.told) }
-  const stream = await must(node.gateway, 'a gateway').stream({
-    alias: parseAliasText(sender.dataset),
+  const stream = await gateway.stream({
+    alias,
     chain,
     tokenId: 't1',
     controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
@@ -157,10 +161,18 @@ interface Listening extends Omit<Connection, 'counts'> {
   readonly stream: IngestStream
 }
 
+interface Hearing {
+  readonly from: number
+  readonly sentAt: number
+  readonly isHeard: () => boolean
+  /** The sender has not connected again. */
+  readonly isLast: () => boolean
+}
+
 /** Takes receipts until the end; how many came. */
 async function listen(
   { world, node, stream, sender, seen }: Listening,
-  { from, sentAt, isHeard }: { readonly from: number; readonly sentAt: number; readonly isHeard: () => boolean },
+  { from, sentAt, isHeard, isLast }: Hearing,
 ): Promise<number> {
   const lines = stream.lines()
   let toldHere = from
@@ -170,7 +182,7 @@ async function listen(
       .catch(() => undefined)
     if (line === undefined) return heard
     if (line.kind === 'end') {
-      judged(seen, sender, line.error)
+      if (isLast()) judged(seen, sender, line.error)
       return heard
     }
     if (!isHeard()) continue
