@@ -11,8 +11,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**', 'test/package/**'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
-      { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 120_000, hookTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**', 'test/package/**'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 } },
+      { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 120_000, hookTimeout: 60_000, maxWorkers: 2 } },
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
       { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000, maxWorkers: 2 } },
       { test: { name: 'syscalls', include: ['test/syscalls/**/*.test.ts'], testTimeout: 7_200_000 } },

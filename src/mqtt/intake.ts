@@ -5,7 +5,6 @@
 import { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import type { IngestRules } from '../chain/records.ts'
 import type { IngestControls } from '../gateway/controls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takesNoRows } from '../gateway/refusals.ts'
@@ -20,7 +19,7 @@ import type { Alias } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { isLine, JoinedBatches } from './joined-batches.ts'
 import { quarantineControls, quarantineOf, quarantineRow, quarantineSchema } from './quarantine.ts'
-import type { Route } from './route.ts'
+import type { KeptRules, Route } from './route.ts'
 import { withTopic } from './topic-column.ts'
 import type { Publish } from './window.ts'
 
@@ -44,7 +43,7 @@ export class Intake {
   readonly #joined: JoinedBatches
   #fault: string | undefined
   /** Controls by the rules of the dataset that they were made with. */
-  #held: { readonly kept: IngestRules | undefined; readonly controls: IngestControls } | undefined
+  #held: { readonly kept: KeptRules; readonly controls: IngestControls } | undefined
 
   constructor(deps: IntakeDeps, route: Route) {
     this.#deps = deps

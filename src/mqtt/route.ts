@@ -1,7 +1,6 @@
 // A route as it is followed: what the node's options say of it, with the controls of ingest read, and the id under which
 // the broker knows the subscription.
 
-import type { IngestRules } from '../chain/records.ts'
 import { type IngestControls, readControls } from '../gateway/controls.ts'
 import { sha256Hex } from '../ids/native-crypto.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -9,12 +8,15 @@ import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { MqttRouteOptions } from '../mqtt-options.ts'
 
+/** Rules of a dataset, as far as it has some. */
+export type KeptRules = Parameters<typeof readControls>[2]
+
 export interface Route {
   readonly filter: string
   readonly alias: Alias
   readonly clientId: string
   /** Of one message; `kept`: the rules of the dataset, which count where the route says nothing. Throws NodeErrors. */
-  readonly controlsFor: (kept: IngestRules | undefined) => IngestControls
+  readonly controlsFor: (kept: KeptRules) => IngestControls
   /** Column for the topic. */
   readonly topicColumn: string | undefined
 }
@@ -27,7 +29,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   const controls = readControls(headers, parameters)
   // The topic stands beside what is sent, so that the record is all of it, whatever the dataset says.
   const given = topicColumn === undefined ? parameters : { ...parameters, records: '' }
-  const controlsFor = (kept: IngestRules | undefined): IngestControls => readControls(headers, given, kept)
+  const controlsFor = (kept: KeptRules): IngestControls => readControls(headers, given, kept)
   const [ignored] = controls.ignoredParameters
   const useless = ignored ?? (controls.dryRun ? 'dryRun' : undefined)
   if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)

@@ -123,9 +123,12 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'get /receipts/{id}',
     'get /tokens',
     'patch /{account}/{dataset}',
+    'post /api/v2/write',
     'post /datasets/{id}/restore',
     'post /tokens',
+    'post /write',
     'post /{account}/{dataset}/ingest',
+    'post /{account}/{dataset}/stream',
     'put /{account}/{dataset}',
   ])
   for (const route of absent) {
