@@ -104,7 +104,7 @@ export class NameIndex {
     if (header.kind === 'restore') return putRestored(this.#store, id, sequence, header.alias)
     const { log, partition, next } = record
     const freedAt = { log, partition, position: next - 1 }
-    const known = await this.reread(id)
+    const known = (await this.#renamed(id, header, sequence)) ?? (await this.reread(id))
     // Its name is free already, maybe by a builder that has not made that durable.
     if (known === undefined) return settleDeletion(this.#store, id)
     // A rename that was committed, and whose committer stopped before the old name said so, is finished first.
@@ -173,6 +173,15 @@ export class NameIndex {
   /** True for a dataset that was deleted: what comes for it has no chain any more. Throws what the store throws. */
   async isDeleted(id: DatasetId): Promise<boolean> {
     return (await readDeletion(this.#store, id)) !== undefined
+  }
+
+  /** The name that block `sequence` gave, which another builder may have claimed: the old one does not tell of it yet. */
+  async #renamed(id: DatasetId, header: AnyChange, sequence: number): Promise<KnownName | undefined> {
+    if (header.kind !== 'change' || header.alias === undefined) return undefined
+    const name = await readName(this.#store, header.alias).catch(damagedName)
+    if (name === undefined || name === 'damaged' || name.id !== id || (name.changed ?? 0) < sequence) return undefined
+    this.add(name)
+    return name
   }
 
   async #set({ id, alias }: KnownName, header: ChangeHeader, sequence: number): Promise<void> {
