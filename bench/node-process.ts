@@ -31,7 +31,6 @@ export async function startNodeProcess(
       // As `npm start` and the command.
       '--v8-pool-size=1',
       '--external-memory-accounted-in-global-limit',
-      ...(process.env['NO_GROW'] ? [] : ['--heap-growing-percent=200']),
       ...(launch.execArgv ?? []),
       '--input-type=module',
       '-e',

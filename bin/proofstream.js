@@ -21,7 +21,7 @@ const isServing = process.argv[2] === 'serve'
 const isPoolSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((text) => text.includes(poolFlag))
 const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY)
 const isKnown = process.versions.v8.startsWith('13.6.') && memory >= 2 * 1024 ** 3
-const arrayFlags = isKnown ? ['--external-memory-accounted-in-global-limit', '--heap-growing-percent=200'] : []
+const arrayFlags = isKnown ? ['--external-memory-accounted-in-global-limit'] : []
 const poolSize = Math.min(4, Math.max(1, cpus().length >> 1))
 const nodeFlags = isServing && !isPoolSet ? [`${poolFlag}=${poolSize}`, ...arrayFlags] : []
 
