@@ -21,6 +21,11 @@ export interface Driver {
 
 const keyCodes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, ArrowDown: 40, ArrowUp: 38 }
 
+/** What the page did that none may do: a violation of its policy, an error of a script. An answer that is no success is none. */
+export function faultsOf(page: Page): readonly string[] {
+  return page.faults().filter((fault) => !(fault.startsWith('Log.entryAdded') && fault.includes('Failed to load')))
+}
+
 export function drive(page: Page): Driver {
   const text = async (): Promise<string> => String(await page.evaluate('document.body.innerText'))
   const until = async (expression: string): Promise<void> => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Browser, chromium, type Page, startChromium } from '../helpers/chromium.ts'
 import { liveNode } from '../helpers/live-node.ts'
-import { type Driver, drive } from './driver.ts'
+import { type Driver, drive, faultsOf } from './driver.ts'
 import { hostileName, hostileText } from './hostile.ts'
 
 const live = await liveNode()
@@ -56,9 +56,7 @@ describe.skipIf(isSkipped)('the ingest page in Chromium', () => {
     await driver.until("document.querySelector('.session').classList.contains('held')")
   })
   afterEach(() => {
-    const faults = page
-      .faults()
-      .filter((fault) => !(fault.startsWith('Log.entryAdded') && fault.includes('Failed to load')))
+    const faults = faultsOf(page)
     if (faults.length > 0) throw new Error(`the page did what it must not do: ${faults.join('\n')}`)
   })
   afterAll(async () => {

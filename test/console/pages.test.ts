@@ -5,7 +5,7 @@ import axe from 'axe-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Browser, chromium, type Page, startChromium } from '../helpers/chromium.ts'
 import { liveNode } from '../helpers/live-node.ts'
-import { type Driver, drive } from './driver.ts'
+import { type Driver, drive, faultsOf } from './driver.ts'
 import { hostileName, hostileRows, hostileText } from './hostile.ts'
 
 const open = await liveNode()
@@ -199,7 +199,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
   ])('says of %s what is wrong, as a page', async (path, status) => {
     expect(await visit(path)).toContain(`${status} `)
     // A browser says in its console that the answer was an error.
-    expect(page.faults().filter((fault) => !fault.startsWith('Log.entryAdded'))).toEqual([])
+    expect(faultsOf(page)).toEqual([])
   })
 
   test('is whole without a script, and says in the shell what a script is for', async () => {
@@ -221,7 +221,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(await page.evaluate('location.href')).toBe(`${open.node.url}/`)
     await page.open(`${open.node.url}/acme/secret`)
     await driver.until("document.querySelector('h1')?.innerText.startsWith('secret')")
-    expect(page.faults().filter((fault) => !fault.startsWith('Log.entryAdded'))).toEqual([])
+    expect(faultsOf(page)).toEqual([])
     await forget()
   })
 
@@ -239,7 +239,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
         `document.querySelector('main h1, main table').closest('main').innerText.includes('${expected}')`,
       )
       // Wrong tokens and missing datasets are errors in the browser's console, too.
-      expect(page.faults().filter((fault) => !fault.startsWith('Log.entryAdded'))).toEqual([])
+      expect(faultsOf(page)).toEqual([])
       await forget()
     },
   )
@@ -282,7 +282,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     await page.evaluate(`${axe.source};0`)
     expect(await violations()).toEqual([])
     // A browser says in its console that a form was refused.
-    expect(page.faults().filter((fault) => !fault.startsWith('Log.entryAdded'))).toEqual([])
+    expect(faultsOf(page)).toEqual([])
     await forget()
   })
 

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { bundleOf } from '../bundle/support.ts'
 import { type Browser, chromium, type Page, startChromium } from '../helpers/chromium.ts'
 import { liveNode } from '../helpers/live-node.ts'
-import { type Driver, drive } from './driver.ts'
+import { type Driver, drive, faultsOf } from './driver.ts'
 import { hostileRows } from './hostile.ts'
 
 const open = await liveNode()
@@ -85,9 +85,7 @@ describe.skipIf(isSkipped)('the verify page in Chromium', () => {
     driver = drive(page)
   })
   afterEach(() => {
-    const faults = page
-      .faults()
-      .filter((fault) => !(fault.startsWith('Log.entryAdded') && fault.includes('Failed to load')))
+    const faults = faultsOf(page)
     if (faults.length > 0) throw new Error(`the page did what it must not do: ${faults.join('\n')}`)
   })
   afterAll(async () => {
