@@ -8,6 +8,7 @@ import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
+import { copyBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import type { StreamReceipt } from './ingest-stream.ts'
 import { type Decision, patientFor, type Waiters } from './outcome.ts'
@@ -115,7 +116,8 @@ export class StreamBatches {
     const begins = !this.#hasBegun && !isThere
     const taken = await this.#deps.take({
       chain: this.#chain,
-      body: Readable.from([bytes], { objectMode: false }),
+      // A copy: a long body's chunks are freed once they are read, and this batch may be tried, cut and read again.
+      body: Readable.from([copyBytes(bytes)], { objectMode: false }),
       bytes: bytes.length,
       producer,
       isThere,
