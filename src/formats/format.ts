@@ -6,6 +6,7 @@ import type { Limits } from '../lib/limits.ts'
 import type { RecordError } from '../model/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 import type { FieldPlace } from './field-place.ts'
+import type { RecordEnds } from './record-ends.ts'
 
 /** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
 export type Format = StreamFormat | FileFormat
@@ -40,11 +41,16 @@ export interface StreamFormat extends FormatNames {
   readonly hasOwnTime?: boolean
   /** True when the first line may be a header, as the parameter `header` of the media type says. */
   readonly hasHeader?: boolean
+  /** Where records end in a body without end, after its header; absent where streams of the format are not taken. */
+  readonly ends?: (header: Uint8Array) => RecordEnds
   /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
   readonly createInferrer: (options: InferOptions) => Inferrer
 }
+
+/** A format of which streams are taken. */
+export type EndlessFormat = StreamFormat & Required<Pick<StreamFormat, 'ends'>>
 
 /** A format whose body has to be complete before it is read. */
 export interface FileFormat extends FormatNames {

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { expect, test, vi } from 'vitest'
+import { ndjson as ndjsonFormat } from '../../src/formats/json/format.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { StreamLine } from '../../src/gateway/ingest-stream.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -25,6 +26,7 @@ class Connection {
       tokenId: 't1',
       controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
       body: connection.#body,
+      format: ndjsonFormat,
       producer: { id: 'p', epoch: 0, first },
       rights: async () => {},
     })

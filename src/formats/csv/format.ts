@@ -20,6 +20,7 @@ import {
   valueClass,
 } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
+import { cellEnds } from '../record-ends.ts'
 import {
   cellTexts,
   commas,
@@ -390,6 +391,7 @@ function separatedBy(
     ...words,
     isLines: true,
     hasHeader: true,
+    ends: (header) => cellEnds(separator, header),
     createReader: (options) => new CsvReader(options, dialect),
     createInferrer: (options) => new CsvInferrer(options, dialect),
   }
