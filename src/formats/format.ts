@@ -6,7 +6,6 @@ import type { Limits } from '../lib/limits.ts'
 import type { RecordError } from '../model/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 import type { FieldPlace } from './field-place.ts'
-import type { RecordEnds } from './record-ends.ts'
 
 /** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
 export type Format = StreamFormat | FileFormat
@@ -47,6 +46,14 @@ export interface StreamFormat extends FormatNames {
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
   readonly createInferrer: (options: InferOptions) => Inferrer
+}
+
+/** Finds ends of records in the chunks of one body without end. */
+export interface RecordEnds {
+  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
+  next(bytes: Uint8Array, at: number): number
+  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
+  isBlank(bytes: Uint8Array, from: number, to: number): boolean
 }
 
 /** A format of which streams are taken. */

@@ -2,7 +2,7 @@
 // hands out what is complete, each batch with the header, where the format has one. Bytes are taken over, never copied
 // record by record. No clock: when a batch is due, its user says.
 
-import type { RecordEnds } from '../formats/record-ends.ts'
+import type { RecordEnds } from '../formats/format.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { LineBatch } from './line-batch.ts'

@@ -89,28 +89,37 @@ describe.each(Object.entries(kinds))('a body of %s', (_, { format: { ends, hasHe
         take(true)
         // A body that does not end with a line end gets one; without one, a last record of no bytes is none.
         const texts = !hasEnd && sent.at(-1) === '' ? sent.slice(0, -1) : sent
-        let number = 0
+        let number = first
+        const seen: object[] = []
+        const expected: object[] = []
         for (const batch of batches) {
-          expect(batch.first).toBe(first + number)
-          const own = texts.slice(number, batch.last + 1 - first)
-          expect(factsOf(batch)).toEqual(batchOf(own, batch.first))
-          expect(batch.rows).toBeLessThanOrEqual(mostRows)
-          let line = 1 + header.split('\n').length - 1
-          for (const [at, text] of own.entries()) {
-            const { before: earlier, rest } = batch.split(batch.first + at)
-            expect(factsOf(earlier)).toEqual(batchOf(own.slice(0, at), batch.first))
-            expect(factsOf(rest)).toEqual(batchOf(own.slice(at), batch.first + at))
-            for (let lines = text.split('\n').length; lines > 0; lines--) {
-              expect(batch.numberAt(line++)).toBe(batch.first + at)
-            }
-          }
-          if (hasHeader) expect(batch.numberAt(1)).toBeUndefined()
-          expect(batch.split(batch.last + 1)).toEqual({ before: batch, rest: undefined })
+          const own = texts.slice(number - first, batch.last + 1 - first)
+          const cuts = own.map((_, at) => batch.split(batch.first + at))
+          seen.push({
+            batch: factsOf(batch),
+            before: cuts.map((cut) => factsOf(cut.before)),
+            rest: cuts.map((cut) => factsOf(cut.rest)),
+            lines: decodeUtf8(batch.bytes)
+              .split('\n')
+              .slice(0, -1)
+              .map((_, line) => batch.numberAt(line + 1)),
+          })
+          expected.push({
+            batch: batchOf(own, number),
+            before: own.map((_, at) => batchOf(own.slice(0, at), number)),
+            rest: own.map((_, at) => batchOf(own.slice(at), number + at)),
+            lines: [
+              ...Array.from({ length: header.split('\n').length - 1 }, () => undefined),
+              ...own.flatMap((text, at) => text.split('\n').map(() => number + at)),
+            ],
+          })
           number += own.length
         }
-        expect(texts.slice(number).every(isBlank)).toBe(true)
-        if (!batches.some(({ rows }) => rows > 0)) expect(texts.every(isBlank)).toBe(true)
-        expect(cutter.heldBytes).toBe(utf8(texts.slice(number).join('\n')).length + (texts.length > number ? 1 : 0))
+        const rest = texts.slice(number - first)
+        expect(seen).toEqual(expected)
+        expect(batches.every(({ rows }) => rows <= mostRows)).toBe(true)
+        expect(rest.every(isBlank)).toBe(true)
+        expect(cutter.heldBytes).toBe(utf8(rest.map((text) => `${text}\n`).join('')).length)
       }),
       { numRuns: 300 },
     )

@@ -350,6 +350,21 @@ it('a node that shuts down ends its streams with the last number that is durable
   await own.stop()
 })
 
+it('the first records of a producer get a block at once, where the pace of the dataset is an hour', async () => {
+  const own = await startLiveNode({ 'cut-burst': 1, 'cut-interval': '1h', 'stream-age': '10ms' })
+  await own.ingest('acme/log', [{ n: 1 }], '?create=true')
+  for (const id of ['p', 'q']) {
+    const stream = new Stream('/acme/log/stream', producer(id, 0), own).send(1)
+    await stream.told(0)
+    expect(stream.lines[0]).toMatchObject({ status: 'committed', records: { committed: 1 } })
+    // What follows is durable in the log, and waits for its block.
+    await stream.send(2).told(1)
+    expect(stream.lines[1]).toMatchObject({ status: 'accepted' })
+    await stream.end()
+  }
+  await own.stop()
+})
+
 it('a stream on which nothing comes is ended', async () => {
   const own = await startLiveNode({ 'stream-age': '10ms', 'limit-stream-idle-ms': 800, 'limit-streams-per-caller': 1 })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')

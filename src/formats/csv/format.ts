@@ -20,7 +20,6 @@ import {
   valueClass,
 } from '../inference.ts'
 import { NumberScan, scanNumber } from '../number-scan.ts'
-import { cellEnds } from '../record-ends.ts'
 import {
   cellTexts,
   commas,
@@ -33,6 +32,7 @@ import {
   splitFault,
   tabs,
 } from './cells.ts'
+import { cellEnds } from './ends.ts'
 
 /** A record, and whether its cells could be told apart. */
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>

@@ -1,33 +1,7 @@
-// Where records end in a body that has no end and comes in chunks: what a stream of a format needs to be cut into batches
-// and numbered. Nothing is read here but line ends and, in formats of cells, quotes.
+// Where records end in a body of cells that has no end and comes in chunks: nothing is read but line ends and quotes.
 
-import { CsvCells, CsvFramer, isBlankLine, type Separator } from './csv/cells.ts'
-
-/** Finds ends in the chunks of one body. */
-export interface RecordEnds {
-  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
-  next(bytes: Uint8Array, at: number): number
-  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
-  isBlank(bytes: Uint8Array, from: number, to: number): boolean
-}
-
-const newline = 0x0a
-
-const lines: RecordEnds = {
-  next: (bytes, at) => bytes.indexOf(newline, at),
-  isBlank: (bytes, from, to) => {
-    for (let at = from; at < to; at++) {
-      const byte = bytes[at]
-      if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
-    }
-    return true
-  },
-}
-
-/** Of a format in which each line is a record. */
-export function lineEnds(): RecordEnds {
-  return lines
-}
+import type { RecordEnds } from '../format.ts'
+import { CsvCells, CsvFramer, isBlankLine, type Separator } from './cells.ts'
 
 /** Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. */
 export function cellEnds(separator: Separator, header: Uint8Array): RecordEnds {
