@@ -2,14 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  BlockBudget,
-  ClockWatch,
-  type CutOptions,
-  defaultCutOptions,
-  Governor,
-  type Waits,
-} from '../../src/builder/governor.ts'
+import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
 import { AttemptWatch } from '../../src/builder/keeper.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
