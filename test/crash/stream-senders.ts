@@ -155,8 +155,7 @@ class Sender {
         call.once('error', reject)
         call.once('close', () => reject(new Error('closed')))
       })
-      answer.on('error', () => {})
-      for await (const line of createInterface({ input: answer })) if (!call.destroyed) this.#hear(line, on)
+      for await (const line of createInterface({ input: answer }).on('error', () => {})) if (!call.destroyed) this.#hear(line, on)
     } catch {
       if (!call.destroyed) this.#counts.lost++
     }
