@@ -1,11 +1,13 @@
 // The files for operators: what they name exists, and the programs that they are for take them. Events come through the
-// proxies as they are told. Programs that are not here (systemd-analyze, promtool, nginx, caddy) are left out, loudly.
+// proxies as they are told, and so do receipts while a stream of records goes on. Programs that are not here (systemd-analyze, promtool, nginx, caddy) are left out, loudly.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:http2'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig, optionTable } from '../../src/config.ts'
 import { liveNode } from '../helpers/live-node.ts'
@@ -125,6 +127,38 @@ describe('a proxy', () => {
     return heard
   }
 
+  /** Receipts of a stream over HTTP/2, each before the next record is sent; then the last line. */
+  const streamThrough = async (port: number): Promise<unknown[]> => {
+    const authority = 'https://data.example.org'
+    const ca = readFileSync(join(folder, 'cert.pem'))
+    const session = connect(authority, { ca, createConnection: () => tls(port, ca) })
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/acme/proxied/stream',
+      authorization: `Bearer ${live.adminToken}`,
+      'content-type': 'application/x-ndjson',
+      'producer-id': `device-${port}`,
+      'producer-sequence': '7',
+    })
+    const lines: { numbers?: { last: number }; ended?: boolean; last?: number }[] = []
+    let rest = ''
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const parts = (rest + text).split('\n')
+      rest = parts.pop() ?? ''
+      lines.push(...parts.map((line) => JSON.parse(line) as (typeof lines)[number]))
+    })
+    for (const n of [7, 8, 9]) {
+      stream.write(`{"n":${n}}\n`)
+      await expect.poll(() => lines.at(-1)?.numbers?.last, { timeout: 15_000 }).toBe(n)
+    }
+    stream.end()
+    await expect.poll(() => lines.at(-1)?.ended, { timeout: 15_000 }).toBe(true)
+    session.close()
+    return [session.alpnProtocol, lines.at(-1)]
+  }
+  const tls = (port: number, ca: Buffer): TLSSocket =>
+    connectTls({ host: '127.0.0.1', port, ca, servername: 'data.example.org', ALPNProtocols: ['h2'] })
+
   const isUp = async (port: number): Promise<void> => {
     const ask = async (): Promise<number> =>
       await new Promise((resolve) => {
@@ -146,36 +180,46 @@ describe('a proxy', () => {
     await expect.poll(ask, { timeout: 10_000 }).toBe(200)
   }
 
-  it.runIf(has('nginx') && has('openssl'))('nginx passes events on as they come', { timeout: 60_000 }, async () => {
-    expect(makeCertificate()).toBe('')
-    const port = await freePort()
-    const server = read('nginx.conf')
-      .replace('listen 443', `listen 127.0.0.1:${port}`)
-      .replace('/etc/nginx/tls/data.example.org.crt', join(folder, 'cert.pem'))
-      .replace('/etc/nginx/tls/data.example.org.key', join(folder, 'key.pem'))
-      .replace('http://127.0.0.1:8080', live.node.url)
-    const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    )
-    const main = `pid ${folder}/nginx.pid; error_log ${folder}/error.log; daemon off;`
-    const config = `${main} events {} http { access_log off; ${temps.join(' ')} ${server} }`
-    writeFileSync(join(folder, 'nginx.conf'), config)
-    start('nginx', '-e', join(folder, 'error.log'), '-c', join(folder, 'nginx.conf'))
-    await isUp(port)
-    await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
-    expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
-  })
+  it.runIf(has('nginx') && has('openssl'))(
+    'nginx passes events, and streams of records over HTTP/2, on as they come',
+    { timeout: 60_000 },
+    async () => {
+      expect(makeCertificate()).toBe('')
+      const port = await freePort()
+      const server = read('nginx.conf')
+        .replace('listen 443', `listen 127.0.0.1:${port}`)
+        .replace('/etc/nginx/tls/data.example.org.crt', join(folder, 'cert.pem'))
+        .replace('/etc/nginx/tls/data.example.org.key', join(folder, 'key.pem'))
+        .replace('http://127.0.0.1:8080', live.node.url)
+      const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (name) => `${name}_temp_path ${folder}/${name};`,
+      )
+      const main = `pid ${folder}/nginx.pid; error_log ${folder}/error.log; daemon off;`
+      const config = `${main} events {} http { access_log off; ${temps.join(' ')} ${server} }`
+      writeFileSync(join(folder, 'nginx.conf'), config)
+      start('nginx', '-e', join(folder, 'error.log'), '-c', join(folder, 'nginx.conf'))
+      await isUp(port)
+      await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
+      expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
+      expect(await streamThrough(port)).toEqual(['h2', { ended: true, last: 9 }])
+    },
+  )
 
-  it.runIf(has('caddy') && has('openssl'))('Caddy passes events on as they come', { timeout: 60_000 }, async () => {
-    expect(makeCertificate()).toBe('')
-    const port = await freePort()
-    const site = read('Caddyfile')
-      .replace('data.example.org {', `https://data.example.org:${port} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`)
-      .replace('127.0.0.1:8080', live.node.url.replace('http://', ''))
-    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n\tauto_https off\n}\n${site}`)
-    start('caddy', 'run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile'))
-    await isUp(port)
-    await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
-    expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
-  })
+  it.runIf(has('caddy') && has('openssl'))(
+    'Caddy passes events, and streams of records over HTTP/2, on as they come',
+    { timeout: 60_000 },
+    async () => {
+      expect(makeCertificate()).toBe('')
+      const port = await freePort()
+      const site = read('Caddyfile')
+        .replace('data.example.org {', `https://data.example.org:${port} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`)
+        .replace('127.0.0.1:8080', live.node.url.replace('http://', ''))
+      writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n\tauto_https off\n}\n${site}`)
+      start('caddy', 'run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile'))
+      await isUp(port)
+      await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
+      expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
+      expect(await streamThrough(port)).toEqual(['h2', { ended: true, last: 9 }])
+    },
+  )
 })
