@@ -1,12 +1,17 @@
 // A stream of records beside one body with the same records, over one connection each, in turns, until all are durable
-// (logged); and how long after it was sent a record of a slow stream is known to be durable.
+// (logged); how long after it was sent a record of a slow stream is known to be durable; and what a thousand devices cost
+// that each send ten records a second.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createReadStream, rmSync, statSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { bulkLine, bulkRows, writeBody } from './bulk.ts'
-import { type BenchNode, fail, makeDataDir, startBenchNode } from './machine.ts'
+import { type BenchNode, cpuMicros, fail, makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, quantile, timeMs } from './measure.ts'
+import type { StreamOrder, StreamResult } from './stream-load.ts'
 
 const rounds = 3
 const slowRows = 60
@@ -70,6 +75,28 @@ async function latencies(node: BenchNode): Promise<number[]> {
   return tookMs
 }
 
+const devices = { connections: 1_000, rowsPerSecond: 10, measureMs: 20_000 }
+
+/** What the load generator says, and how many cores the node used meanwhile, the builder of the same process with it. */
+async function ofDevices(): Promise<StreamResult & { readonly cores: number }> {
+  const node = await startNode()
+  const order: StreamOrder = { ...devices, url: node.url, path: '/acme/devices/stream', token: node.token }
+  await node.post('acme/devices', '{"device":0,"n":0,"text":""}\n', { query: '?create=true', prefer: 'wait=30' })
+  const program = new URL('./stream-load.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(order))
+  const lines: string[] = []
+  let [microsBefore, sinceMs] = [0, 0]
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (lines.length === 1) [microsBefore, sinceMs] = [cpuMicros(node.pid), performance.now()]
+  }
+  const cores = (cpuMicros(node.pid) - microsBefore) / 1000 / (performance.now() - sinceMs)
+  if (child.exitCode === null) await once(child, 'close')
+  await node.remove()
+  return { ...(JSON.parse(lines.at(-1) ?? '') as StreamResult), cores } // what bench/stream-load.ts prints
+}
+
 export async function measureStream(): Promise<Measure[]> {
   const dir = makeDataDir()
   const file = join(dir, 'body.ndjson')
@@ -95,11 +122,16 @@ export async function measureStream(): Promise<Measure[]> {
   }
   rmSync(dir, { recursive: true, force: true })
   const [bulk, stream] = [median(bulkMs), median(streamMs)]
+  const fleet = await ofDevices()
   return [
     { name: 'stream: records of a stream', value: (bulkRows / stream) * 1000, unit: 'rows/s' },
     { name: 'stream: the same as one body', value: (bulkRows / bulk) * 1000, unit: 'rows/s' },
     { name: 'stream beside one body', value: bulk / stream, unit: '×', bar: { least: 0.7 } },
     { name: 'stream: from a record to its receipt, p50', value: quantile(tookMs, 0.5), unit: 'ms', bar: { most: 300 } },
     { name: 'stream: from a record to its receipt, p99', value: quantile(tookMs, 0.99), unit: 'ms' },
+    { name: 'stream: 1,000 devices at 10 records/s', value: fleet.rowsPerSecond, unit: 'rows/s' },
+    { name: 'stream: cores for them', value: fleet.cores, unit: 'cores', bar: { most: 1 } },
+    { name: 'stream: their records to receipt, p50', value: fleet.p50Ms, unit: 'ms', bar: { most: 300 } },
+    { name: 'stream: their records to receipt, p99', value: fleet.p99Ms, unit: 'ms', bar: { most: 1_000 } },
   ]
 }

@@ -228,19 +228,21 @@ export class IngestStream {
 /** Wakes one who waits. */
 class Bell {
   readonly #clock: Clock
-  #rung = new AbortController()
+  /** While somebody waits: streams ring far more often than that. */
+  #rung: AbortController | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   ring(): void {
-    this.#rung.abort('rung')
-    this.#rung = new AbortController()
+    this.#rung?.abort('rung')
+    this.#rung = undefined
   }
 
   /** Resolves when it is rung from now on, or after `ms`. */
   wait(ms = 60_000): Promise<void> {
+    this.#rung ??= new AbortController()
     return this.#clock.sleep(ms, this.#rung.signal)
   }
 }
