@@ -14,10 +14,9 @@ describe.skipIf(noKafka || !hasMosquitto)('a subscription shared over Kafka', ()
   test('while nodes are killed nothing is lost, and nothing is there twice', { timeout: 300_000 }, async () => {
     const broker = await brokerOf()
     const shared = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-share-'))
-    const args = [
-      ...['--log', 'kafka', '--kafka-brokers', sharedKafka().broker, '--topic-prefix', newPrefix()],
-      ...['--partitions', '2', '--store', join(shared, 'store'), '--node-key', join(shared, 'node-key.json')],
-    ]
+    const kafka = ['--log', 'kafka', '--kafka-brokers', sharedKafka().broker, '--topic-prefix', newPrefix()]
+    const store = ['--store', join(shared, 'store'), '--node-key', join(shared, 'node-key.json')]
+    const args = [...kafka, '--partitions', '2', ...store]
     const routes = ['$share/nodes/sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic']
     const first = await Taker.start(broker.url, routes, args)
     const second = await Taker.start(broker.url, routes, args)
