@@ -155,7 +155,8 @@ class Sender {
         call.once('error', reject)
         call.once('close', () => reject(new Error('closed')))
       })
-      for await (const line of createInterface({ input: answer }).on('error', () => {})) if (!call.destroyed) this.#hear(line, on)
+      for await (const line of createInterface({ input: answer }).on('error', () => {}))
+        if (!call.destroyed) this.#hear(line, on)
     } catch {
       if (!call.destroyed) this.#counts.lost++
     }
