@@ -1,12 +1,24 @@
 // The body of a request as inflated chunks, counted while they are read: nothing is buffered beyond its cap. Every gzip
 // member and every zstd frame is read, and what lies after the end of a stream is an error: zlib's own streams drop it.
 
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { copyBytes } from '../lib/bytes.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
+
+/**
+ * Bytes as the body of a request. They are copied: chunks of a body are freed once they are read, and whoever has these may
+ * have to send them again. (`Readable.from` costs as much as all else of a small body.)
+ */
+export function bodyOf(bytes: Uint8Array): Readable {
+  const body = new Readable({ read: () => {} })
+  if (bytes.length > 0) body.push(copyBytes(bytes))
+  body.push(null)
+  return body
+}
 
 /** Takes the bytes of a body as they are sent. */
 export interface SentBytes {

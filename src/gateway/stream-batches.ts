@@ -2,14 +2,13 @@
 // acknowledged: from then on the stream is the producer's current one, and the log can refuse none of it for a gap. Whether
 // another stream, a higher epoch or anything else has ended it meanwhile is looked up when blocks come.
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
 import type { EndlessFormat } from '../formats/format.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
-import { copyBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { type IngestControls, maxWaitSeconds } from './controls.ts'
 import type { StreamReceipt } from './ingest-stream.ts'
@@ -17,6 +16,7 @@ import { type Decision, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
 import type { ProducerStart } from './producer-start.ts'
 import type { TypedBody } from './reading.ts'
+import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
 import { rejection } from './refusals.ts'
 import type { LineBatch } from './line-batch.ts'
@@ -118,8 +118,7 @@ export class StreamBatches {
     const begins = !this.#hasBegun && !isThere
     const taken = await this.#deps.take({
       chain: this.#chain,
-      // A copy: a long body's chunks are freed once they are read, and this batch may be tried, cut and read again.
-      body: bodyOf(copyBytes(bytes)),
+      body: bodyOf(bytes),
       bytes: bytes.length,
       producer,
       isThere,
@@ -218,14 +217,6 @@ export function controlsOfBatch(
     contentEncoding: undefined,
     waiting: waits ? { kind: 'wait', seconds: maxWaitSeconds } : { kind: 'async' },
   }
-}
-
-/** Bytes as the body of a request; `Readable.from` costs as much as all else of a small batch. */
-function bodyOf(bytes: Uint8Array): Readable {
-  const body = new Readable({ read: () => {} })
-  body.push(bytes)
-  body.push(null)
-  return body
 }
 
 /** Numbers of records count lines: a line that is no record, or several, would shift them. Throws NodeError `MalformedBody`. */

@@ -2,11 +2,11 @@
 // own, is more than a line, or was in a batch that was refused, in a batch of its own. What can never be stored goes into
 // the quarantine of its account; what cannot be stored now is tried again, while the broker waits.
 
-import { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { IngestControls } from '../gateway/controls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { bodyOf } from '../gateway/read-body.ts'
 import { takesNoRows } from '../gateway/refusals.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { sha256Hex } from '../ids/native-crypto.ts'
@@ -162,7 +162,7 @@ export class Intake {
     }
     const { gateway, metrics } = this.#deps
     const given = { ...controls, contentLength: body.length }
-    const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: streamOf(body) })
+    const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: bodyOf(body) })
     if ('dryRun' in answer.body || answer.replayed) return
     metrics.ingestedRecords.inc(answer.body.records.received)
     metrics.ingestedBytes.inc(answer.body.bytes)
@@ -186,11 +186,4 @@ function keyOf(topic: string, payload: Uint8Array): string {
 
 function isPassing(error: unknown): boolean {
   return error instanceof NodeError && (isRetryable(error.kind) || passing.has(error.kind))
-}
-
-function streamOf(bytes: Uint8Array): Readable {
-  const stream = new Readable({ read: () => {} })
-  if (bytes.length > 0) stream.push(bytes)
-  stream.push(null)
-  return stream
 }

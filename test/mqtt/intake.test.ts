@@ -95,6 +95,26 @@ test('what cannot be stored now is tried again until it can', async () => {
   expect([await taken, tries, intake.fault]).toEqual(['stored', kinds.length + 1, undefined])
 })
 
+test('a long message that was read and could not be stored is tried again as it came', async () => {
+  const rig = await rigOf().build()
+  const time = '"event_time":"2026-01-31T12:00:00Z"'
+  await rig.post('a/b', utf8(`{${time},"n":0,"text":""}\n`), { query: { create: 'true' } })
+  let tries = 0
+  const gateway: IntakeDeps['gateway'] = {
+    create: (dataset) => rig.gateway.create(dataset),
+    ingest: async (request) => {
+      if (tries++ > 0) return rig.gateway.ingest(request)
+      await rig.gateway.ingest({ ...request, controls: { ...request.controls, dryRun: true } })
+      throw new NodeError('LogUnavailable', 'Not now.')
+    },
+  }
+  const more = { gateway, limits: { ...limits, mqttMessageBytes: 1_000_000 } }
+  const intake = intakeOf(rig, { dedupe: 'body' }, more)
+  const taken = await intake.take(message(`{${time},"n":1,"text":"${'x'.repeat(100_000)}"}`), never)
+  expect([taken, tries]).toEqual(['stored', 2])
+  expect(await rowsOf(rig, 'a/b', 2)).toBe(2)
+})
+
 test('it ends when the node stops', async () => {
   const rig = rigOf()
   const gateway = { create: rig.gateway.create, ingest: () => Promise.reject(new NodeError('Saturated', 'Full.')) }
