@@ -22,6 +22,7 @@ import {
   type WholeRows,
 } from './dataset-state.ts'
 import { type Fit, fitSchema, schemaFault } from './fit-schema.ts'
+import type { Waits } from './governor.ts'
 import { endProducers, RangeJudge } from './producer-memory.ts'
 
 const writersKept = 64
@@ -32,8 +33,8 @@ export interface FoldResult {
   readonly plan?: BlockPlan
   /** The block of a change, after that. */
   readonly changePlan?: DataPlan
-  /** A caller waits for an outcome that the message brought. */
-  readonly waits?: boolean
+  /** Who waits for an outcome that the message brought. */
+  readonly waits?: Waits
 }
 
 const dropped: FoldResult = { effect: 'dropped' }
@@ -160,7 +161,9 @@ function takeWhole(state: DatasetState, header: RowsHeader, position: number, wh
   if (attempt !== undefined) state.attempts.delete(attempt)
   enter(state, judged, position, whole)
   hear(state, header, position, whole.positions[0])
-  const waits = whole.batches.some((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
+  const waiting = whole.batches.filter((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
+  const begins = waiting.some(({ producer }) => producer?.begins !== undefined)
+  const waits = begins ? 'stream' : waiting.length > 0 ? 'caller' : 'nobody'
   return { effect: 'changed', waits, ...(plan === undefined ? {} : { plan }) }
 }
 

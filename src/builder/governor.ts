@@ -34,25 +34,32 @@ const repeatMs = 30_000
 /** A cut that could not be written is asked for again by then. */
 const retryMs = 1_000
 const hourMs = 3_600_000
+/** Blocks of one dataset for streams that begin lie so far apart, whatever its pace. */
+const beginningsMs = 1_000
 /** A dataset for which a caller waits goes before those that have been due for up to so much longer. */
 const waitingAheadMs = 60_000
+const urgency: Readonly<Record<Waits, number>> = { nobody: 0, caller: 1, stream: 2 }
 /** Entries of the heaps that may be out of date in any case. */
 const entriesLeast = 64
 const idleBuckets = 10_000
+
+/** Who waits for a block: nobody, a caller, or a sender whose stream goes on only when the block is there. */
+export type Waits = 'nobody' | 'caller' | 'stream'
 
 interface Bucket {
   /** Blocks that may be made at once; refilled while quiet, one per interval. */
   tokens: number
   atMs: number
   fullAtMs: number
+  /** When a block last ended. */
+  endedMs: number
 }
 
 interface Open {
   readonly dataset: string
   /** When the block should end by its age. */
   byAgeMs: number
-  /** A caller waits for it. */
-  waits: boolean
+  waits: Waits
   /** When it is asked for again; undefined before it has been asked for. */
   repeatAtMs: number | undefined
   /** It is among the due ones, not among the later ones. */
@@ -134,10 +141,10 @@ export class Governor {
   }
 
   /** Something of `dataset` calls for a cut. Returns true when a cut is due earlier than before. */
-  opened(dataset: string, nowMs: number, waits: boolean): boolean {
+  opened(dataset: string, nowMs: number, waits: Waits): boolean {
     const { openAgeMs, waitAgeMs } = this.#options
     const ageMs = Math.min(openAgeMs, this.#freshnessMs.get(dataset) ?? openAgeMs)
-    const byAgeMs = nowMs + (waits ? Math.min(waitAgeMs, ageMs) : ageMs)
+    const byAgeMs = nowMs + (waits === 'nobody' ? ageMs : Math.min(waitAgeMs, ageMs))
     let open = this.#open.get(dataset)
     if (open === undefined) {
       open = { dataset, byAgeMs, waits, repeatAtMs: undefined, isDue: false, key: 0 }
@@ -146,11 +153,11 @@ export class Governor {
       return true
     }
     const isEarlier = byAgeMs < open.byAgeMs
-    const isFirstToWait = waits && !open.waits
-    if (!isEarlier && !isFirstToWait) return false
+    const isMoreUrgent = urgency[waits] > urgency[open.waits]
+    if (!isEarlier && !isMoreUrgent) return false
     this.#leave(open)
     open.byAgeMs = Math.min(byAgeMs, open.byAgeMs)
-    open.waits ||= waits
+    if (isMoreUrgent) open.waits = waits
     this.#place(open, nowMs)
     return true
   }
@@ -160,6 +167,7 @@ export class Governor {
     this.forget(dataset)
     const bucket = this.#bucket(dataset, nowMs)
     bucket.tokens = Math.max(0, bucket.tokens - 1)
+    bucket.endedMs = nowMs
     if (this.#buckets.size > this.#bucketsMost) this.#dropFullBuckets(nowMs)
   }
 
@@ -240,10 +248,10 @@ export class Governor {
   #place(open: Open, nowMs: number): void {
     const dueMs = this.#dueMs(open, nowMs)
     open.isDue = dueMs <= nowMs
-    open.key = open.isDue ? open.byAgeMs - (open.waits ? waitingAheadMs : 0) : dueMs
+    open.key = open.isDue ? open.byAgeMs - (open.waits === 'nobody' ? 0 : waitingAheadMs) : dueMs
     if (open.isDue) {
       this.#dueTotal++
-      if (open.waits) this.#dueWaiting++
+      if (open.waits !== 'nobody') this.#dueWaiting++
       this.#due.add(open.key, open)
     } else {
       this.#later.add(open.key, open)
@@ -255,7 +263,7 @@ export class Governor {
   #leave(open: Open): void {
     if (open.isDue) {
       this.#dueTotal--
-      if (open.waits) this.#dueWaiting--
+      if (open.waits !== 'nobody') this.#dueWaiting--
     }
     open.isDue = false
     open.key = Number.NaN
@@ -281,7 +289,11 @@ export class Governor {
   }
 
   #dueMs(open: Open, nowMs: number): number {
-    return open.repeatAtMs ?? Math.max(open.byAgeMs, this.#readyMs(open.dataset, nowMs))
+    if (open.repeatAtMs !== undefined) return open.repeatAtMs
+    const readyMs = this.#readyMs(open.dataset, nowMs)
+    const endedMs = this.#buckets.get(open.dataset)?.endedMs ?? Number.NEGATIVE_INFINITY
+    const mayEndMs = open.waits === 'stream' ? Math.min(readyMs, endedMs + beginningsMs) : readyMs
+    return Math.max(open.byAgeMs, mayEndMs)
   }
 
   #readyMs(dataset: string, nowMs: number): number {
@@ -303,7 +315,7 @@ export class Governor {
     const most = Math.max(1, this.#options.burstBlocks)
     let bucket = this.#buckets.get(dataset)
     if (bucket === undefined) {
-      bucket = { tokens: most, atMs: nowMs, fullAtMs: nowMs }
+      bucket = { tokens: most, atMs: nowMs, fullAtMs: nowMs, endedMs: Number.NEGATIVE_INFINITY }
       this.#buckets.set(dataset, bucket)
       return bucket
     }

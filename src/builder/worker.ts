@@ -331,7 +331,7 @@ export class DatasetWorker implements PlanOwner {
   }
 
   async #after(
-    { plan, changePlan, effect, waits = false }: FoldResult,
+    { plan, changePlan, effect, waits = 'nobody' }: FoldResult,
     message?: Pick<DatasetMessage, 'position' | 'header'>,
   ): Promise<void> {
     const { clock, governor, onDue } = this.#run

@@ -40,11 +40,24 @@ export interface StreamFormat extends FormatNames {
   readonly hasOwnTime?: boolean
   /** True when the first line may be a header, as the parameter `header` of the media type says. */
   readonly hasHeader?: boolean
+  /** Where records end in a body without end, after its header; absent where streams of the format are not taken. */
+  readonly ends?: (header: Uint8Array) => RecordEnds
   /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
   readonly createInferrer: (options: InferOptions) => Inferrer
 }
+
+/** Finds ends of records in the chunks of one body without end. */
+export interface RecordEnds {
+  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
+  next(bytes: Uint8Array, at: number): number
+  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
+  isBlank(bytes: Uint8Array, from: number, to: number): boolean
+}
+
+/** A format of which streams are taken. */
+export type EndlessFormat = StreamFormat & Required<Pick<StreamFormat, 'ends'>>
 
 /** A format whose body has to be complete before it is read. */
 export interface FileFormat extends FormatNames {

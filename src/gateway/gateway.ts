@@ -8,7 +8,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
 import type { ProducerMark } from '../chain/producers.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
-import type { Misfits } from '../formats/format.ts'
+import type { EndlessFormat, Misfits } from '../formats/format.ts'
 import { formatOf } from '../formats/registry.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -23,7 +23,7 @@ import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
-import { type IngestControls, maxWaitSeconds } from './controls.ts'
+import type { IngestControls } from './controls.ts'
 import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
@@ -46,7 +46,7 @@ import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
 import { type Shape, targetOf } from './shape.ts'
-import { demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
+import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
 import { type ToldTimes, toldTimes } from './told-times.ts'
 
 export interface GatewayDeps {
@@ -87,6 +87,7 @@ export interface IngestRequest {
 
 /** A body of records that has no end. */
 export interface StreamRequest extends IngestRequest {
+  readonly format: EndlessFormat
   readonly producer: ProducerStart | undefined
   readonly rights: () => Promise<void>
 }
@@ -206,6 +207,7 @@ export class Gateway {
       {
         body,
         contentEncoding: controls.contentEncoding,
+        format: request.format,
         first: producer?.first ?? 0,
         rights,
       },
@@ -213,12 +215,7 @@ export class Gateway {
   }
 
   async #takeStreamed(request: StreamRequest, streamed: StreamedBatch): Promise<TakenBatch> {
-    const controls: IngestControls = {
-      ...request.controls,
-      contentLength: streamed.bytes,
-      contentEncoding: undefined,
-      waiting: streamed.waits ? { kind: 'wait', seconds: maxWaitSeconds } : { kind: 'async' },
-    }
+    const controls = controlsOfBatch(request, streamed)
     const { chain, body } = streamed
     const batch = await this.#admit({ ...request, chain, body, controls, streamed })
     assert(!('dryRun' in batch), 'streams are stored')

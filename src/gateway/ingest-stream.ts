@@ -1,15 +1,17 @@
-// A body without end on its way in: lines are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
+// A body without end on its way in: records are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
 // of any other, and its receipt is told as soon as it is durable. A batch is parsed while the one before it is appended, and
 // reading stops where another waits; receipts that nobody takes give way to later ones. So a stream holds four batches and
 // one line, whoever is slow.
 
 import type { Readable } from 'node:stream'
+import type { EndlessFormat } from '../formats/format.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
 import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
-import { type LineBatch, splitLines, StreamCutter } from './stream-cutter.ts'
+import type { LineBatch } from './line-batch.ts'
+import { StreamCutter } from './stream-cutter.ts'
 
 /** How often it is looked whether the sender may still send. */
 const rightsEveryMs = 5_000
@@ -35,6 +37,7 @@ export type StreamLine =
 export interface StreamSource {
   readonly body: Readable
   readonly contentEncoding: ContentEncoding | undefined
+  readonly format: EndlessFormat
   /** Number of the first record. */
   readonly first: number
   /** Throws when the sender may not send any more. */
@@ -85,6 +88,8 @@ export class IngestStream {
       first: source.first,
       mostRows: deps.rows,
       recordBytes: deps.limits.recordBytes,
+      ends: source.format.ends,
+      hasHeader: source.format.hasHeader === true,
     })
     this.#heardMs = deps.clock.monotonicMs()
     this.#rightsMs = this.#heardMs + rightsEveryMs
@@ -187,7 +192,7 @@ export class IngestStream {
     } catch (error) {
       const misfit = misfitOf(error, batch)
       if (misfit === undefined) throw error
-      const { before } = splitLines(batch, misfit.number)
+      const { before } = batch.split(misfit.number)
       if (before !== undefined) await this.#placeWhole(before, turn)
       throw misfit.error
     }
@@ -203,7 +208,7 @@ export class IngestStream {
       try {
         const receipt = await place(rest, turn)
         this.#tell(receipt)
-        rest = splitLines(rest, receipt.numbers.last + 1).rest
+        rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
         const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
         if (!isFull || draining.aborted || this.#body === 'cut') throw error
@@ -250,8 +255,8 @@ function misfitOf(
   for (const one of error.details.errors ?? []) {
     if (one.line !== undefined && one.line < (first?.line ?? Number.POSITIVE_INFINITY)) first = one
   }
-  if (first?.line === undefined) return undefined
-  const number = batch.first + first.line - 1
+  const number = first?.line === undefined ? undefined : batch.numberAt(first.line)
+  if (first === undefined || number === undefined) return undefined
   const { line: _line, byteOffset: _offset, ...rest } = first
   return {
     number,

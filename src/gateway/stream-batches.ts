@@ -6,9 +6,12 @@ import { Readable } from 'node:stream'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
+import type { EndlessFormat } from '../formats/format.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
+import { copyBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
+import { type IngestControls, maxWaitSeconds } from './controls.ts'
 import type { StreamReceipt } from './ingest-stream.ts'
 import { type Decision, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
@@ -16,7 +19,7 @@ import type { ProducerStart } from './producer-start.ts'
 import type { TypedBody } from './reading.ts'
 import type { Receipts } from './receipts.ts'
 import { rejection } from './refusals.ts'
-import { type LineBatch, splitLines } from './stream-cutter.ts'
+import type { LineBatch } from './line-batch.ts'
 
 /** How long the first range of a producer may take to be decided, and how often this is tried. */
 const decidedWithinMs = 10_000
@@ -33,7 +36,7 @@ export interface StreamedBatch {
   readonly producer: ProducerRange | undefined
   /** The chain has these records: nothing is appended. */
   readonly isThere: boolean
-  /** Lines that are not blank. */
+  /** Records that are no blank lines. */
   readonly rows: number
   /** A block is called for. */
   readonly waits: boolean
@@ -103,7 +106,7 @@ export class StreamBatches {
   #pieceOf(batch: LineBatch): LineBatch {
     const { last } = this.#mark ?? batch
     if (last < batch.first || last >= batch.last) return batch
-    const { before, rest } = splitLines(batch, last + 1)
+    const { before, rest } = batch.split(last + 1)
     return before ?? rest ?? batch
   }
 
@@ -115,7 +118,8 @@ export class StreamBatches {
     const begins = !this.#hasBegun && !isThere
     const taken = await this.#deps.take({
       chain: this.#chain,
-      body: Readable.from([bytes], { objectMode: false }),
+      // A copy: a long body's chunks are freed once they are read, and this batch may be tried, cut and read again.
+      body: Readable.from([copyBytes(bytes)], { objectMode: false }),
       bytes: bytes.length,
       producer,
       isThere,
@@ -200,6 +204,20 @@ function demandCommitted(decided: DecidedOutcome | undefined, chain: DatasetChai
   const status = decided?.outcome.status
   if (status?.kind === 'rejected') throw rejection(status, chain)
   return decided
+}
+
+/** The controls of a batch; where the body began with a header, each batch does. */
+export function controlsOfBatch(
+  { controls, format }: { readonly controls: IngestControls; readonly format: EndlessFormat },
+  { bytes, waits }: StreamedBatch,
+): IngestControls {
+  return {
+    ...controls,
+    contentType: format.hasHeader === true ? `${format.mediaTypes[0]}; header=present` : controls.contentType,
+    contentLength: bytes,
+    contentEncoding: undefined,
+    waiting: waits ? { kind: 'wait', seconds: maxWaitSeconds } : { kind: 'async' },
+  }
 }
 
 /** Numbers of records count lines: a line that is no record, or several, would shift them. Throws NodeError `MalformedBody`. */

@@ -1,47 +1,50 @@
-// Cuts a body of lines that has no end into batches: finds the line ends in the chunks, numbers the lines, and hands out
-// what is complete. Bytes are taken over, never copied line by line. No clock: when a batch is due, its user says.
+// Cuts a body of records that has no end into batches: finds the ends of records in the chunks, numbers the records, and
+// hands out what is complete, each batch with the header, where the format has one. Bytes are taken over, never copied
+// record by record. No clock: when a batch is due, its user says.
 
+import type { RecordEnds } from '../formats/format.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
+import { LineBatch } from './line-batch.ts'
 
-const newline = 0x0a
 /** Bytes of a batch at most, unless one record has more. */
 const batchBytes = 4 * 1024 * 1024
-
-/** Whole lines that follow one another. */
-export interface LineBatch {
-  /** Numbers of its first and last line; a blank one uses up a number. */
-  readonly first: number
-  readonly last: number
-  /** Lines that are not blank. */
-  readonly rows: number
-  readonly bytes: Uint8Array
-}
+const noBytes = new Uint8Array(0)
+const lineEnd = Uint8Array.of(0x0a)
 
 export interface CutterOptions {
-  /** Number of the first line. */
+  /** Number of the first record. */
   readonly first: number
   /** Rows of a batch at most. */
   readonly mostRows: number
   readonly recordBytes: number
+  /** Where records end after `header`, which has no bytes while it has not come, or where there is none. */
+  readonly ends: (header: Uint8Array) => RecordEnds
+  /** The body begins with a record that names the columns. */
+  readonly hasHeader: boolean
 }
 
 export class StreamCutter {
   readonly #options: CutterOptions
   readonly #ready: LineBatch[] = []
+  /** The record that names the columns, with its line end; undefined until it has come. */
+  #header: Uint8Array | undefined
+  #ends: RecordEnds
   #pieces: Uint8Array[] = []
   #pieceBytes = 0
   #first: number
-  /** Number of the line that is coming. */
+  /** Number of the record that is coming. */
   #next: number
   #rows = 0
-  /** What has come of the next line. */
+  /** What has come of the next record. */
   #tail: Uint8Array[] = []
   #tailBytes = 0
   #heldBytes = 0
 
   constructor(options: CutterOptions) {
     this.#options = options
+    this.#header = options.hasHeader ? undefined : noBytes
+    this.#ends = options.ends(noBytes)
     this.#first = options.first
     this.#next = options.first
   }
@@ -61,14 +64,18 @@ export class StreamCutter {
     return this.#rows > 0
   }
 
-  /** Takes the next bytes. Throws NodeError `RecordsDoNotFit` for a line that is too long. */
+  /** Takes the next bytes. Throws NodeError `RecordsDoNotFit` for a record that is too long. */
   push(chunk: Uint8Array): void {
     this.#heldBytes += chunk.length
-    let from = 0
-    // Lines that wait to be added to the batch together: `chunk[from, at)`.
-    let at = 0
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, at)) {
-      const isBlank = blank(chunk, at, end) && (at > 0 || blankTail(this.#tail))
+    let from = this.#header === undefined ? this.#takeHeader(chunk) : 0
+    if (this.#header === undefined) return
+    // Records that wait to be added to the batch together: `chunk[from, at)`.
+    let at = from
+    // The first of them may have begun in an earlier chunk.
+    let begun = this.#tail
+    for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
+      const isBlank = this.#isBlank(begun, chunk.subarray(at, end))
+      begun = []
       at = end + 1
       this.#next++
       if (isBlank) continue
@@ -83,31 +90,64 @@ export class StreamCutter {
     this.#keep(chunk.subarray(at))
   }
 
-  /** The body is over: the line that is open ends. */
+  /** The body is over: the record that is open ends, even within quotes. */
   end(): void {
-    if (this.#tailBytes > 0) this.push(Uint8Array.of(newline))
+    if (this.#tailBytes > 0) this.push(lineEnd)
+    if (this.#tailBytes === 0) return
+    const rest = concatBytes(this.#tail)
+    this.#tail = []
+    this.#tailBytes = 0
+    this.#rows++
+    this.#next++
+    this.#add(rest)
   }
 
-  /** A full batch, or with `isDue` what has come of whole lines; undefined where there is none with rows. */
+  /** A full batch, or with `isDue` what has come of whole records; undefined where there is none with rows. */
   take(isDue: boolean): LineBatch | undefined {
     if (this.#ready.length === 0 && isDue && this.#rows > 0) this.#close(this.#next - 1)
     const batch = this.#ready.shift()
-    if (batch !== undefined) this.#heldBytes -= batch.bytes.length
+    if (batch !== undefined) this.#heldBytes -= batch.bytes.length - batch.headerBytes
     return batch
   }
 
-  /** Whole lines of the batch: those before in `tail`, if the first of them began in an earlier chunk. */
-  #add(lines: Uint8Array): void {
-    if (lines.length === 0) return
-    this.#pieces.push(...this.#tail, lines)
-    this.#pieceBytes += this.#tailBytes + lines.length
+  /** Index after the header; a chunk that it goes on after is kept. */
+  #takeHeader(chunk: Uint8Array): number {
+    let at = 0
+    for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
+      const line = concatBytes([...this.#tail, chunk.subarray(at, end + 1)])
+      const isBlank = this.#ends.isBlank(line, 0, line.length - 1)
+      this.#heldBytes -= line.length
+      this.#tail = []
+      this.#tailBytes = 0
+      at = end + 1
+      if (isBlank) continue
+      this.#header = line
+      this.#ends = this.#options.ends(line)
+      return at
+    }
+    this.#keep(chunk.subarray(at))
+    return chunk.length
+  }
+
+  #isBlank(begun: readonly Uint8Array[], rest: Uint8Array): boolean {
+    const record = begun.length === 0 ? rest : concatBytes([...begun, rest])
+    return this.#ends.isBlank(record, 0, record.length)
+  }
+
+  /** Whole records of the batch: the beginning of the first in `tail`, if it came in an earlier chunk. */
+  #add(records: Uint8Array): void {
+    if (records.length === 0) return
+    this.#pieces.push(...this.#tail, records)
+    this.#pieceBytes += this.#tailBytes + records.length
     this.#tail = []
     this.#tailBytes = 0
   }
 
   #close(last: number): void {
-    const bytes = concatBytes(this.#pieces)
-    this.#ready.push({ first: this.#first, last, rows: this.#rows, bytes })
+    const { ends } = this.#options
+    const bytes = concatBytes([this.#header ?? noBytes, ...this.#pieces])
+    const headerBytes = this.#header?.length ?? 0
+    this.#ready.push(new LineBatch({ first: this.#first, last, rows: this.#rows, bytes, headerBytes }, ends))
     this.#pieces = []
     this.#pieceBytes = 0
     this.#rows = 0
@@ -120,42 +160,12 @@ export class StreamCutter {
     this.#tailBytes += rest.length
     const { recordBytes } = this.#options
     if (this.#tailBytes <= recordBytes) return
-    throw new NodeError('RecordsDoNotFit', `Record ${this.#next} is longer than ${recordBytes} bytes.`, {
+    const what = this.#header === undefined ? 'The header' : `Record ${this.#next}`
+    const record = this.#header === undefined ? {} : { record: this.#next }
+    throw new NodeError('RecordsDoNotFit', `${what} is longer than ${recordBytes} bytes.`, {
       limit: { name: 'recordBytes', value: recordBytes, unit: 'bytes' },
-      hint: 'A line ends a record: look for a line end that is missing.',
-      errors: [
-        { record: this.#next, kind: 'RecordTooLarge', message: `The record has more than ${recordBytes} bytes.` },
-      ],
+      hint: 'A line ends a record: look for a line end or a quote that is missing.',
+      errors: [{ ...record, kind: 'RecordTooLarge', message: `The record has more than ${recordBytes} bytes.` }],
     })
   }
-}
-
-function blankTail(pieces: readonly Uint8Array[]): boolean {
-  return pieces.every((piece) => blank(piece, 0, piece.length))
-}
-
-/** True where `bytes[from, to)` are spaces. */
-function blank(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at]
-    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
-  }
-  return true
-}
-
-/** The lines of a batch before number `number`, and the others; each undefined where none of them is a row. */
-export function splitLines(
-  batch: LineBatch,
-  number: number,
-): { readonly before: LineBatch | undefined; readonly rest: LineBatch | undefined } {
-  let at = 0
-  let rows = 0
-  for (let next = batch.first; next < number && next <= batch.last; next++) {
-    const end = batch.bytes.indexOf(newline, at)
-    if (!blank(batch.bytes, at, end)) rows++
-    at = end + 1
-  }
-  const before = { first: batch.first, last: number - 1, rows, bytes: batch.bytes.subarray(0, at) }
-  const rest = { first: number, last: batch.last, rows: batch.rows - rows, bytes: batch.bytes.subarray(at) }
-  return { before: rows === 0 ? undefined : before, rest: rest.rows === 0 ? undefined : rest }
 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
+import { BlockBudget, type CutOptions, defaultCutOptions, Governor, type Waits } from '../../src/builder/governor.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId, fastClock, start, TestWriter, until } from './support.ts'
@@ -19,7 +19,7 @@ test('cuts at the freshness of a dataset where that is sooner, and its burst is 
   const agesOf = (dataset: string, waits: boolean): number[] => {
     const ages: number[] = []
     for (let nowMs = 0; ages.length < 5; ) {
-      governor.opened(dataset, nowMs, waits)
+      governor.opened(dataset, nowMs, waits ? 'caller' : 'nobody')
       const dueMs = governor.nextDueMs(nowMs) ?? 0
       ages.push(dueMs - nowMs)
       expect(governor.take(dueMs)).toEqual([dataset])
@@ -34,6 +34,29 @@ test('cuts at the freshness of a dataset where that is sooner, and its burst is 
   expect(agesOf('sparse', false)).toEqual([1_000, 1_000, 3_599_000, 3_600_000, 3_600_000])
   governor.setFreshness('sparse', undefined)
   expect(governor.earliestNextCutInMs('sparse', 11_000_000)).toBe(0)
+})
+
+test('ends a block for a stream that begins whatever the pace, once a second at most', () => {
+  const governor = governorOf({ burstBlocks: 1 })
+  governor.setFreshness('a', 3_600_000)
+  const blockAt = (nowMs: number, waits: Waits): number => {
+    governor.opened('a', nowMs, waits)
+    const dueMs = governor.nextDueMs(nowMs) ?? Number.NaN
+    expect(governor.take(dueMs)).toEqual(['a'])
+    governor.ended('a', dueMs)
+    return dueMs
+  }
+  expect(blockAt(0, 'stream')).toBe(100)
+  expect(blockAt(200, 'stream')).toBe(1_100)
+  expect(blockAt(5_000, 'stream')).toBe(5_100)
+  // Rows that are open already go with it, and those after it keep the pace.
+  governor.opened('a', 6_000, 'caller')
+  expect(governor.nextDueMs(6_000)).toBeGreaterThan(3_000_000)
+  expect(governor.opened('a', 7_000, 'stream')).toBe(true)
+  expect(governor.nextDueMs(7_000)).toBe(7_000)
+  governor.take(7_000)
+  governor.ended('a', 7_000)
+  expect(blockAt(8_000, 'caller')).toBeGreaterThan(3_000_000)
 })
 
 test('cuts no row of a dataset later than its freshness, and no more blocks than burst and freshness allow', () => {
@@ -78,7 +101,7 @@ test('cuts no row of a dataset later than its freshness, and no more blocks than
         for (const [i, { freshnessMs }] of datasets.entries()) governor.setFreshness(String(i), freshnessMs)
         for (const { i, atMs } of arrivals.toSorted((a, b) => a.atMs - b.atMs)) {
           cutUpTo(atMs)
-          governor.opened(String(i), atMs, datasets[i]?.waits === true)
+          governor.opened(String(i), atMs, datasets[i]?.waits === true ? 'caller' : 'nobody')
           if (!firstMs.has(i)) firstMs.set(i, atMs)
         }
         cutUpTo(Number.POSITIVE_INFINITY)

@@ -19,8 +19,8 @@ function governorOf(options: Partial<CutOptions> = {}): Governor {
 describe('a governor', () => {
   test('ends a block when its rows are a second old, or 100 ms where a caller waits', () => {
     const governor = governorOf()
-    governor.opened('a', 0, false)
-    governor.opened('b', 0, true)
+    governor.opened('a', 0, 'nobody')
+    governor.opened('b', 0, 'caller')
     expect(governor.nextDueMs(0)).toBe(100)
     expect(governor.take(99)).toEqual([])
     expect(governor.take(100)).toEqual(['b'])
@@ -31,9 +31,9 @@ describe('a governor', () => {
 
   test('counts from the first row, and hurries for a caller who comes later', () => {
     const governor = governorOf()
-    expect(governor.opened('a', 0, false)).toBe(true)
-    expect(governor.opened('a', 500, false)).toBe(false)
-    expect(governor.opened('a', 600, true)).toBe(true)
+    expect(governor.opened('a', 0, 'nobody')).toBe(true)
+    expect(governor.opened('a', 500, 'nobody')).toBe(false)
+    expect(governor.opened('a', 600, 'caller')).toBe(true)
     expect(governor.nextDueMs(600)).toBe(700)
   })
 
@@ -43,7 +43,7 @@ describe('a governor', () => {
     let blocks = 0
     const waits: number[] = []
     while (blocks < 63) {
-      governor.opened('a', nowMs, true)
+      governor.opened('a', nowMs, 'caller')
       const dueMs = governor.nextDueMs(nowMs) ?? 0
       waits.push(Math.round(dueMs - nowMs))
       nowMs = dueMs
@@ -72,7 +72,7 @@ describe('a governor', () => {
     let blocks = 0
     const dayMs = 86_400_000
     while (nowMs < dayMs) {
-      governor.opened('a', nowMs, false)
+      governor.opened('a', nowMs, 'nobody')
       nowMs = governor.nextDueMs(nowMs) ?? dayMs
       for (const dataset of governor.take(nowMs)) {
         governor.ended(dataset, nowMs)
@@ -85,7 +85,7 @@ describe('a governor', () => {
 
   test('serves the longest due first within 100 blocks a second of all datasets', () => {
     const governor = governorOf()
-    for (let i = 0; i < 250; i++) governor.opened(`d${i}`, i, false)
+    for (let i = 0; i < 250; i++) governor.opened(`d${i}`, i, 'nobody')
     expect(governor.take(2_000)).toEqual(Array.from({ length: 100 }, (_, i) => `d${i}`))
     expect(governor.take(2_500)).toHaveLength(50)
     expect(governor.nextDueMs(2_500)).toBe(2_510)
@@ -94,7 +94,7 @@ describe('a governor', () => {
 
   test('asks again for a cut that is not read back', () => {
     const governor = governorOf()
-    governor.opened('a', 0, false)
+    governor.opened('a', 0, 'nobody')
     expect(governor.take(1_000)).toEqual(['a'])
     expect(governor.take(20_000)).toEqual([])
     expect(governor.take(31_000)).toEqual(['a'])
@@ -104,8 +104,8 @@ describe('a governor', () => {
 
   test('asks again a second after a cut could not be written', () => {
     const governor = governorOf()
-    governor.opened('a', 0, false)
-    governor.opened('b', 0, false)
+    governor.opened('a', 0, 'nobody')
+    governor.opened('b', 0, 'nobody')
     const taken = governor.take(1_000)
     governor.ended('b', 1_100)
     governor.failed(taken, 1_200)
@@ -117,14 +117,14 @@ describe('a governor', () => {
 
   test('a dataset for which a caller waits goes before thousands that are due, but not forever', () => {
     const governor = governorOf()
-    for (let i = 0; i < 5_000; i++) governor.opened(`d${i}`, 0, false)
+    for (let i = 0; i < 5_000; i++) governor.opened(`d${i}`, 0, 'nobody')
     expect(governor.take(2_000)).toHaveLength(100)
-    governor.opened('d4999', 2_000, true)
-    governor.opened('new', 2_000, true)
+    governor.opened('d4999', 2_000, 'caller')
+    governor.opened('new', 2_000, 'caller')
     expect(new Set(governor.take(2_100).slice(0, 2))).toEqual(new Set(['d4999', 'new']))
     let blocks = 0
     for (let nowMs = 3_000; nowMs < 70_000; nowMs += 1_000) {
-      for (let i = 0; i < 100; i++) governor.opened(`w${nowMs}-${i}`, nowMs - 500, true)
+      for (let i = 0; i < 100; i++) governor.opened(`w${nowMs}-${i}`, nowMs - 500, 'caller')
       const taken = governor.take(nowMs)
       for (const dataset of taken) governor.ended(dataset, nowMs)
       blocks += taken.filter((dataset) => dataset.startsWith('d')).length
@@ -134,7 +134,7 @@ describe('a governor', () => {
 
   test('tells callers how long the datasets with callers before them take', () => {
     const governor = governorOf()
-    for (let i = 0; i < 1_100; i++) governor.opened(`d${i}`, 0, true)
+    for (let i = 0; i < 1_100; i++) governor.opened(`d${i}`, 0, 'caller')
     expect(governor.take(2_000)).toHaveLength(100)
     expect(governor.earliestNextCutInMs('x', 2_000)).toBe(10_000)
   })
@@ -159,7 +159,7 @@ describe('a governor', () => {
           nowMs += afterMs
           const held = open.get(dataset)
           if (what === 'opened') {
-            governor.opened(dataset, nowMs, waits)
+            governor.opened(dataset, nowMs, waits ? 'caller' : 'nobody')
             const byAgeMs = Math.min(nowMs + (waits ? 100 : 1_000), held?.byAgeMs ?? Number.POSITIVE_INFINITY)
             open.set(dataset, { ...held, byAgeMs, waits: waits || held?.waits === true })
           } else if (what === 'failed') {
@@ -195,10 +195,10 @@ describe('a governor', () => {
 
   test('costs what is due, not what is open', () => {
     const governor = governorOf({ blocksPerSecond: 1_000 })
-    for (let i = 0; i < 50_000; i++) governor.opened(`d${i}`, 10_000_000, false)
+    for (let i = 0; i < 50_000; i++) governor.opened(`d${i}`, 10_000_000, 'nobody')
     const startedMs = performance.now()
     for (let nowMs = 0; nowMs < 20_000; nowMs += 10) {
-      governor.opened('busy', nowMs, true)
+      governor.opened('busy', nowMs, 'caller')
       for (const dataset of governor.take(nowMs + 100)) governor.ended(dataset, nowMs + 100)
       governor.nextDueMs(nowMs + 100)
       governor.earliestNextCutInMs('busy', nowMs + 100)
@@ -271,11 +271,11 @@ test('a block of a quiet dataset is committed before the backlog that came befor
 test('blocks that end by their size take no cuts from other datasets', () => {
   const governor = new Governor(defaultCutOptions, new BlockBudget(1))
   for (let i = 0; i < 10_000; i++) {
-    governor.opened(busy, i, false)
+    governor.opened(busy, i, 'nobody')
     governor.ended(busy, i)
   }
-  governor.opened(quiet, 10_000, false)
-  governor.opened(busy, 10_001, false)
+  governor.opened(quiet, 10_000, 'nobody')
+  governor.opened(busy, 10_001, 'nobody')
   expect(governor.take(10_000 + defaultCutOptions.openAgeMs)).toEqual([quiet])
 })
 

@@ -121,7 +121,7 @@ describe('a range of records', () => {
     const wait = { ...batchOf(spec({ of: 'B', begins: { after: 'A' }, first: 2, last: 3 }), dataset), wait: true }
     expect(await fold.take(writer.rows(dataset, [{ rows: 2 }], { batches: [wait] }))).toMatchObject({
       effect: 'changed',
-      waits: true,
+      waits: 'stream',
     })
     await fold.take(writer.cut([{ dataset, sequence: fold.state.nextSequence }]))
     const { rows, checkpoint } = must(fold.dataPlans.at(-1), 'a block')

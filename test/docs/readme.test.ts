@@ -189,7 +189,7 @@ function blocksIn(
       governor.ended(dataset, nowMs)
       blocks++
     }
-    governor.opened('a', nowMs, false)
+    governor.opened('a', nowMs, 'nobody')
   }
   return blocks
 }

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { expect, test, vi } from 'vitest'
+import { ndjson as ndjsonFormat } from '../../src/formats/json/format.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { StreamLine } from '../../src/gateway/ingest-stream.ts'
 import { must } from '../../src/lib/assert.ts'
@@ -25,6 +26,7 @@ class Connection {
       tokenId: 't1',
       controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
       body: connection.#body,
+      format: ndjsonFormat,
       producer: { id: 'p', epoch: 0, first },
       rights: async () => {},
     })
@@ -38,6 +40,13 @@ class Connection {
   send(from: number, to: number): void {
     const numbers = Array.from({ length: to - from + 1 }, (_, at) => ({ n: from + at }))
     this.#body.push(utf8(ndjson(numbers)))
+  }
+
+  /** Records that fill more than 64 KiB: such bodies are not read whole. */
+  sendLong(from: number, to: number, odd: Readonly<Record<number, unknown>> = {}): void {
+    const pad = 'x'.repeat(8 * 1024)
+    const rows = Array.from({ length: to - from + 1 }, (_, at) => ({ n: odd[from + at] ?? from + at, pad }))
+    this.#body.push(utf8(ndjson(rows)))
   }
 
   /** The first `count` ranges that it is told of, and how many rows of each were there before. */
@@ -98,6 +107,24 @@ test('a batch that is there in part when its turn comes is cut again, and each r
     [16, 20, 0],
     [21, 22, 0],
   ])
+})
+
+test('a batch of a long body is tried, cut and read again as a short one', async () => {
+  const rig = await withDataset({ stream })
+  await rig.rows('a/b', [{ n: 0, pad: '' }], { query: { unknownFields: 'add' } })
+  const one = await Connection.open(rig, 0)
+  one.sendLong(0, 19)
+  expect(await one.told(1)).toEqual([[0, 19, 0]])
+  const two = await Connection.open(rig, 10)
+  two.sendLong(10, 39)
+  expect(await two.told(2)).toEqual([
+    [10, 19, 10],
+    [20, 39, 0],
+  ])
+  two.sendLong(40, 69, { 55: 'no number' })
+  expect(await two.end()).toBe('RecordsDoNotFit')
+  expect(await two.told(3)).toContainEqual([40, 54, 0])
+  expect(await rowsOf(rig)).toBe(56)
 })
 
 test('a connection whose first records come after those of a later one is refused, and does not end that', async () => {

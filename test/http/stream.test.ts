@@ -174,7 +174,8 @@ describe('a stream', () => {
 
   it('says what it does not take', async () => {
     const refusals = [
-      await post('/acme/log/stream', 'n\n1\n', { 'content-type': 'text/csv' }),
+      await post('/acme/log/stream', '[{"n":1}]', { 'content-type': 'application/json' }),
+      await post('/acme/log/stream', '1\n', { 'content-type': 'text/csv; header=absent' }),
       await post('/acme/log/stream?dryRun=true', '{"n":1}\n'),
       await post('/acme/log/stream', '{"n":1}\n', { 'idempotency-key': 'k' }),
       await post('/acme/log/stream', '{"n":1}\n', { 'producer-sequence': '1' }),
@@ -183,9 +184,60 @@ describe('a stream', () => {
     ]
     expect(refusals.map(({ refusal }) => refusal)).toEqual([
       '415 UnsupportedMediaType',
-      ...Array.from({ length: 4 }, () => '400 InvalidParameter'),
+      ...Array.from({ length: 5 }, () => '400 InvalidParameter'),
       '404 DatasetNotFound',
     ])
+  })
+})
+
+describe('a stream of cells', () => {
+  const csv = { 'content-type': 'text/csv' }
+
+  it('makes a dataset of its header, and numbers records, whatever line ends they have', async () => {
+    const text = 'n,"na""me"\n1,"a\nb"\n\n2,\n3,"""c"""\n'
+    const stream = new Stream('/acme/cells/stream?create=true', csv)
+    for (let at = 0; at < text.length; at += 3) stream.request.write(text.slice(at, at + 3))
+    expect(await stream.end()).toEqual({ ended: true, last: 3 })
+    await live.ingest('acme/cells', [{ n: 4 }])
+    const rows = await live.query(
+      'select n, columns(* exclude (n, "offset", op, system_time, event_time)) from "acme/cells" order by "offset"',
+    )
+    expect(rows.at('output.data')).toEqual([
+      [1, 'a\nb'],
+      [2, null],
+      [3, '"c"'],
+      [4, null],
+    ])
+  })
+
+  it('goes on with its header and the number of its next record, each stored once', async () => {
+    const alias = await dataset()
+    const cut = new Stream(`/${alias}/stream`, { ...csv, ...producer('p', 0) }).send('n,event_time\n1,\n"2","', '2026')
+    await cut.told(0)
+    cut.request.destroy()
+    const again = new Stream(`/${alias}/stream`, { ...csv, ...producer('p', 1) })
+    again.send('event_time,n\n2026-01-01T00:00:00Z,2\n\n,3\n')
+    expect(await again.end()).toEqual({ ended: true, last: 3 })
+    expect(await values(alias)).toEqual([1, 2, 3])
+  })
+
+  it('ends with the number of a record that does not fit, and with a header that names no columns', async () => {
+    const alias = await dataset()
+    const wrong = await post(`/${alias}/stream`, 'n,event_time\n1,\n"2",\n"x\ny",\n4,\n', csv)
+    expect(
+      wrong.text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Line),
+    ).toMatchObject([
+      { numbers: { first: 0, last: 1 } },
+      { ended: true, last: 1, problem: { error: { kind: 'RecordsDoNotFit' }, errors: [{ record: 2 }] } },
+    ])
+    const open = await post(`/${alias}/stream`, 'n,event_time\n5,\n"6,', csv)
+    expect(open.text).toContain('"kind":"UnclosedQuote"')
+    const header = await post(`/${alias}/stream`, 'n,nobody\n1,2\n', csv)
+    expect([header.refusal, header.at('errors.0.line')]).toEqual(['422 RecordsDoNotFit', 1])
+    expect(await values(alias)).toEqual([1, 2, 5])
   })
 })
 
@@ -295,6 +347,21 @@ it('a node that shuts down ends its streams with the last number that is durable
   await expect
     .poll(() => stream.lines.at(-1))
     .toMatchObject({ ended: true, last: 9, problem: { error: { kind: 'Draining' } } })
+  await own.stop()
+})
+
+it('the first records of a producer get a block at once, where the pace of the dataset is an hour', async () => {
+  const own = await startLiveNode({ 'cut-burst': 1, 'cut-interval': '1h', 'stream-age': '10ms' })
+  await own.ingest('acme/log', [{ n: 1 }], '?create=true')
+  for (const id of ['p', 'q']) {
+    const stream = new Stream('/acme/log/stream', producer(id, 0), own).send(1)
+    await stream.told(0)
+    expect(stream.lines[0]).toMatchObject({ status: 'committed', records: { committed: 1 } })
+    // What follows is durable in the log, and waits for its block.
+    await stream.send(2).told(1)
+    expect(stream.lines[1]).toMatchObject({ status: 'accepted' })
+    await stream.end()
+  }
   await own.stop()
 })
 

@@ -2,6 +2,7 @@
 // sometimes while what they sent before is still on its way. Each record is a batch of one row to the checker.
 
 import { Readable } from 'node:stream'
+import { ndjson } from '../../src/formats/json/format.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { IngestStream, StreamLine } from '../../src/gateway/ingest-stream.ts'
 import type { BatchSent } from '../../src/history/history.ts'
@@ -138,6 +139,7 @@ async function open(node: SimulatedNode, sender: Sender, body: Readable): Promis
     tokenId: 't1',
     controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
     body,
+    format: ndjson,
     producer: start,
     rights: async () => {},
   })

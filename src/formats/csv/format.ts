@@ -32,6 +32,7 @@ import {
   splitFault,
   tabs,
 } from './cells.ts'
+import { cellEnds } from './ends.ts'
 
 /** A record, and whether its cells could be told apart. */
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
@@ -390,6 +391,7 @@ function separatedBy(
     ...words,
     isLines: true,
     hasHeader: true,
+    ends: (header) => cellEnds(separator, header),
     createReader: (options) => new CsvReader(options, dialect),
     createInferrer: (options) => new CsvInferrer(options, dialect),
   }

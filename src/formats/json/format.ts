@@ -2,7 +2,8 @@
 
 import { NodeError } from '../../model/errors.ts'
 import { tablePlan } from '../column-plan.ts'
-import type { ReaderOptions, StreamFormat } from '../format.ts'
+import type { EndlessFormat, ReaderOptions, StreamFormat } from '../format.ts'
+import { lineEnds } from '../line-ends.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
 import { ObjectInferrer, ObjectReader } from './objects.ts'
 import { PointedInferrer, PointedReader } from './pointed.ts'
@@ -80,7 +81,7 @@ export const json: StreamFormat = {
       : new PointedInferrer(options, options.records),
 }
 
-export const ndjson: StreamFormat = {
+export const ndjson: EndlessFormat = {
   kind: 'stream',
   module: import.meta.url,
   name: 'ndjson',
@@ -91,6 +92,7 @@ export const ndjson: StreamFormat = {
   example: `${record}\n`,
   isLines: true,
   nesting: 'objects',
+  ends: lineEnds,
   createReader: (options) => new LineReader(options),
   createInferrer: (options) => new ObjectInferrer(options, new LineFramer()),
 }

@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { formatOf } from '../../formats/registry.ts'
-import { ndjson } from '../../formats/json/format.ts'
+import type { EndlessFormat, Format } from '../../formats/format.ts'
+import { formatOf, formats } from '../../formats/registry.ts'
 import type { IngestControls } from '../../gateway/controls.ts'
 import type { StreamLine } from '../../gateway/ingest-stream.ts'
 import { producerStart } from '../../gateway/producer-start.ts'
@@ -17,6 +17,9 @@ import type { GatewayContext } from '../context.ts'
 import { problemOf } from '../problem.ts'
 import { DatasetParams } from '../request-target.ts'
 import { IngestQuery, ingestRequest } from './ingest.ts'
+
+const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
+const mediaTypes = formats.filter(isEndless).flatMap((format) => format.mediaTypes)
 
 export function registerStream(app: FastifyInstance, context: GatewayContext): void {
   const { logger, metrics, limits } = context
@@ -35,8 +38,10 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
         endless: true,
         looseParameters: true,
         describes: {
-          consumes: [...ndjson.mediaTypes],
-          body: Type.String({ description: 'NDJSON: one object a line.' }),
+          consumes: mediaTypes,
+          body: Type.String({
+            description: 'NDJSON: one object a line; or CSV, TSV: a header, then one record a line.',
+          }),
         },
       },
       schema: {
@@ -48,14 +53,14 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
     },
     async (request, reply) => {
       const asked = await ingestRequest(context, request)
-      demandStream(asked.controls)
+      const format = demandStream(asked.controls)
       const producer = producerStart(request.headers)
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))
       if (reply.raw.closed) leave()
       else reply.raw.once('close', leave)
       const names = asked.chain === undefined ? [] : [asked.chain.name]
       const rights = rightsOf(context, request, names, 'ingest')
-      const stream = await context.gateway.stream({ ...asked, producer, rights })
+      const stream = await context.gateway.stream({ ...asked, format, producer, rights })
       void stream.run()
       const lines = stream.lines()
       const first: StreamLine = (await lines.next()).value // the last line has `kind: 'end'`
@@ -91,12 +96,17 @@ function lineText(line: StreamLine, requestId: string): string {
 }
 
 /** Throws NodeErrors `UnsupportedMediaType`, `InvalidParameter` for what is asked of one batch alone. */
-function demandStream(controls: IngestControls): void {
-  const { format } = formatOf(controls.contentType)
-  if (format !== ndjson) {
+function demandStream(controls: IngestControls): EndlessFormat {
+  const { format, csvHeader } = formatOf(controls.contentType)
+  if (!isEndless(format)) {
     throw new NodeError('UnsupportedMediaType', `A stream of ${format.title} is not taken.`, {
       hint: 'Send one JSON object a line as application/x-ndjson.',
-      candidates: ndjson.mediaTypes,
+      candidates: mediaTypes,
+    })
+  }
+  if (csvHeader === 'absent') {
+    throw new NodeError('InvalidParameter', 'A stream of cells begins with a header.', {
+      hint: 'Send the names of the columns as the first line, on each connection.',
     })
   }
   const { idempotencyKey, dedupe, ifMatch, dryRun, contentDigests, records } = controls
@@ -109,7 +119,7 @@ function demandStream(controls: IngestControls): void {
     records,
   }
   const name = Object.entries(ofOneBatch).find(([, value]) => value !== undefined)?.[0]
-  if (name === undefined) return
+  if (name === undefined) return format
   throw new NodeError('InvalidParameter', `${name} counts for one batch; a stream has many.`, {
     hint: 'Leave it out. Producer-Id and Producer-Sequence make a resumed stream exactly once.',
   })
