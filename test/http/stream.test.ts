@@ -172,6 +172,32 @@ describe('a stream', () => {
     expect((await post('/acme/log/stream', `{"n":${'1'.repeat(3_000)}}\n`)).refusal).toBe('422 RecordsDoNotFit')
   })
 
+  it('has numbers where its dataset, or a preset, knows repeats by a key', async () => {
+    const path = `/acme/kept${++made}`
+    const first = { method: 'POST', json: [{ at: '2026-01-01T00:00:00Z', n: 0 }] }
+    expect((await live.call(`${path}/ingest?create=true&eventTime=at&dedupe=body`, first)).status).toBe(200)
+    const text = '{"at":"2026-01-01T00:00:01Z","n":1}\n'
+    const type = { 'content-type': 'application/x-ndjson' }
+    const bare = await live.call(`${path}/stream`, { method: 'POST', body: text, headers: type })
+    expect([bare.status, bare.at('error.kind')]).toEqual([400, 'InvalidParameter'])
+    for (let time = 0; time < 2; time++) {
+      const answer = await live.call(`${path}/stream`, {
+        method: 'POST',
+        body: text,
+        headers: { ...type, ...producer('p', 0) },
+      })
+      expect([answer.status, answer.text.trim().split('\n').at(-1)]).toEqual([200, '{"ended":true,"last":0}'])
+    }
+    const rows = await live.query(`select n from "${path.slice(1)}" order by n`)
+    expect(rows.at('output.data')).toEqual([[0], [1]])
+    const asked = await live.call(`${path}/stream?dedupe=body`, {
+      method: 'POST',
+      body: text,
+      headers: { ...type, ...producer('p', 1) },
+    })
+    expect(asked.status).toBe(400)
+  })
+
   it('says what it does not take', async () => {
     const refusals = [
       await post('/acme/log/stream', '[{"n":1}]', { 'content-type': 'application/json' }),

@@ -52,15 +52,17 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
       },
     },
     async (request, reply) => {
-      const asked = await ingestRequest(context, request)
-      const format = demandStream(asked.controls)
+      const { controls: said, ...asked } = await ingestRequest(context, request)
       const producer = producerStart(request.headers)
+      const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
+      const controls = isAsked ? said : withoutKey(said, producer !== undefined)
+      const format = demandStream(controls)
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))
       if (reply.raw.closed) leave()
       else reply.raw.once('close', leave)
       const names = asked.chain === undefined ? [] : [asked.chain.name]
       const rights = rightsOf(context, request, names, 'ingest')
-      const stream = await context.gateway.stream({ ...asked, format, producer, rights })
+      const stream = await context.gateway.stream({ ...asked, controls, format, producer, rights })
       void stream.run()
       const lines = stream.lines()
       const first: StreamLine = (await lines.next()).value // the last line has `kind: 'end'`
@@ -93,6 +95,19 @@ function lineText(line: StreamLine, requestId: string): string {
   const { last, error } = line
   const problem = error === undefined ? {} : { problem: problemOf(error, requestId).body }
   return `${JSON.stringify({ ended: true, ...(last === undefined ? {} : { last }), ...problem })}\n`
+}
+
+/**
+ * What a rule of the dataset, or a preset, says of keys is for senders without numbers, and a stream has no place for it.
+ * Throws NodeError `InvalidParameter` where repeats would be stored without a word.
+ */
+function withoutKey(controls: IngestControls, hasNumbers: boolean): IngestControls {
+  const { dedupe } = controls
+  if (dedupe === undefined || hasNumbers) return { ...controls, dedupe: undefined }
+  const message = `Repeats of this dataset are known by its rule, or the preset's, dedupe=${dedupe}: a stream has none.`
+  throw new NodeError('InvalidParameter', message, {
+    hint: 'Send Producer-Id and Producer-Sequence, which make a resumed stream exactly once; or post batches.',
+  })
 }
 
 /** Throws NodeErrors `UnsupportedMediaType`, `InvalidParameter` for what is asked of one batch alone. */
