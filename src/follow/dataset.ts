@@ -1,25 +1,22 @@
-// One dataset that is followed: how far the copy is, and the way to the head that the origin tells. Each window of blocks is
-// fetched, checked and committed before the next; what cannot be the same chain halts it, with evidence, and reads go on at
-// the last good block. A halt ends when the origin tells of a head that goes on from here.
+// One dataset that is followed: how far the copy is, and the way to the head that the origin tells. Windows of blocks are
+// fetched while those before them are checked, and committed one after the other; what cannot be the same chain halts it,
+// with evidence, and reads go on at the last good block. A halt ends when the origin tells of a head that goes on from here.
 
 import { ProofstreamError } from '../client/exchange.ts'
 import type { NameRecord } from '../chain/records.ts'
-import { type ChainState, checkNext } from '../chain/rules.ts'
+import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { ChainPoint } from '../store/heads.ts'
-import { type Bound, settleAll } from './bounds.ts'
 import { type Breach, keepBreach } from './evidence.ts'
 import { fetchBlock, type FetchDeps, fetchNamed, hashesSince } from './fetch.ts'
 import { type CheckedBlock, commitBlocks, type FetchedBlock, hashAt, readCopy } from './local-chain.ts'
 
 /** Blocks that are fetched and committed together: as many as a commit has at most. */
 const windowBlocks = 16
-const parallelBlocks = 8
-const parallelObjects = 4
 /** Another look, before a head that is behind is believed: what answers may be behind the others. */
 const looksMore = 2
 const betweenLooksMs = 1_000
@@ -31,8 +28,6 @@ export interface DatasetDeps extends FetchDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly evidenceDir: string
-  /** Windows under way, of all datasets. */
-  readonly turns: Bound
   readonly signal: AbortSignal
 }
 
@@ -140,11 +135,8 @@ export class FollowedDataset {
     if (top < this.#copy.length) return this.#lookAgain(fetched, top)
     this.#originSequence = top
     const hashes = await hashesSince(this.#deps, this.name, { head: fetched, from: this.#copy.length })
-    for (let at = 0; at < hashes.length && !signal.aborted; at += windowBlocks) {
-      const window = hashes.slice(at, at + windowBlocks)
-      if (!(await this.#deps.turns.run(1, () => this.#window(head, window)))) return
-    }
-    if (head === this.#copy.head) this.#arrived()
+    await this.#copyAll(head, hashes)
+    if (head === this.#copy?.head) this.#arrived()
   }
 
   #arrived(): void {
@@ -156,24 +148,58 @@ export class FollowedDataset {
     this.progress = { kind: 'following' }
   }
 
-  /** Fetches, checks and commits a few blocks; false where the chain was halted instead. */
-  async #window(head: Hash, hashes: readonly Hash[]): Promise<boolean> {
-    const { announcements, store, logger } = this.#deps
-    const { id, alias } = this.name
-    const fetched = await settleAll(hashes, parallelBlocks, (hash) => fetchBlock(this.#deps, this.name, hash))
+  /** Copies blocks that come after the copy: three windows at a time are on their way. */
+  async #copyAll(head: Hash, hashes: readonly Hash[]): Promise<void> {
+    const { signal } = this.#deps
+    let fetching = this.#fetch(hashes.slice(0, windowBlocks))
+    let storing: Promise<void> = Promise.resolve()
+    let ahead = this.#copy ?? emptyChain
+    try {
+      for (let at = windowBlocks; at < hashes.length + windowBlocks && !signal.aborted; at += windowBlocks) {
+        const { blocks, fault } = await fetching
+        fetching = this.#fetch(hashes.slice(at, at + windowBlocks))
+        const [first] = blocks
+        if (first !== undefined && ahead.head !== undefined && first.block.prevBlockHash !== ahead.head) {
+          await storing
+          return await this.#forked(head, { sequence: ahead.length - 1, hash: ahead.head }, first)
+        }
+        const window = this.#check(ahead, blocks)
+        ahead = window.checked.at(-1)?.state ?? ahead
+        const before = storing
+        storing = this.#store(window.checked, before)
+        const wrong = window.fault ?? fault
+        if (wrong !== undefined) {
+          await storing
+          throw wrong.reason
+        }
+        await before
+      }
+      await storing
+    } finally {
+      await Promise.allSettled([fetching, storing])
+    }
+  }
+
+  /** Blocks up to the first that cannot be had. */
+  async #fetch(hashes: readonly Hash[]): Promise<{
+    readonly blocks: readonly FetchedBlock[]
+    readonly fault: PromiseRejectedResult | undefined
+  }> {
+    const fetched = await Promise.allSettled(hashes.map((hash) => fetchBlock(this.#deps, this.name, hash)))
     const blocks: FetchedBlock[] = []
     for (const one of fetched) {
-      if (one.status === 'rejected') break
+      if (one.status === 'rejected') return { blocks, fault: one }
       blocks.push(one.value)
     }
-    const [first] = blocks
-    const copy = this.#copy
-    if (first !== undefined && copy?.head !== undefined && first.block.prevBlockHash !== copy.head) {
-      await this.#forked(head, { sequence: copy.length - 1, hash: copy.head }, first)
-      return false
-    }
-    const { checked, fault } = this.#check(blocks)
-    const named = await settleAll(checked, parallelObjects, (block) => fetchNamed(this.#deps, this.name, block))
+    return { blocks, fault: undefined }
+  }
+
+  /** Stores what blocks name, and commits them when those before them are: those before the first fault, which it throws. */
+  async #store(checked: readonly CheckedBlock[], before: Promise<void>): Promise<void> {
+    const { announcements, store, logger } = this.#deps
+    const { id, alias } = this.name
+    const named = await Promise.allSettled(checked.map((block) => fetchNamed(this.#deps, this.name, block)))
+    await before
     const bad = named.findIndex(({ status }) => status === 'rejected')
     for (const one of named) {
       if (one.status === 'fulfilled' && one.value !== undefined) {
@@ -183,20 +209,22 @@ export class FollowedDataset {
     const good = bad === -1 ? checked : checked.slice(0, bad)
     await commitBlocks({ store, id }, alias, good, announcements)
     this.#copy = good.at(-1)?.state ?? this.#copy
-    for (const one of [named[bad], fault, ...fetched]) if (one?.status === 'rejected') throw one.reason
-    return true
+    const fault = named[bad]
+    if (fault?.status === 'rejected') throw fault.reason
   }
 
   /** The blocks that come next by the rules, and what keeps the others from it. */
-  #check(blocks: readonly FetchedBlock[]): {
+  #check(
+    ahead: ChainState,
+    blocks: readonly FetchedBlock[],
+  ): {
     readonly checked: readonly CheckedBlock[]
     readonly fault?: PromiseRejectedResult
   } {
     const checked: CheckedBlock[] = []
-    let state = this.#copy
+    let state = ahead
     for (const one of blocks) {
       try {
-        if (state === undefined) break
         state = checkNext(state, one.block, one.hash)
         if (state.datasetId !== this.name.id) {
           throw new HaltError('ChainBroken', `its seed is that of ${state.datasetId}, not of ${this.name.id}`)

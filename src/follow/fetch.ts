@@ -9,7 +9,6 @@ import { instantMs } from '../model/instant.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceCheck } from '../work/check-slice.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import type { Bound } from './bounds.ts'
 import type { CheckedBlock, FetchedBlock } from './local-chain.ts'
@@ -27,6 +26,8 @@ export interface FetchDeps {
   readonly origin: Origin
   readonly store: ObjectStore
   readonly work: WorkPool
+  /** Objects that are fetched, checked and stored at the same time, of all datasets. */
+  readonly places: Bound
   /** Bytes of objects in memory, of all datasets. */
   readonly room: Bound
 }
@@ -39,17 +40,19 @@ export interface Source {
 
 /** Fetches a block, unless it is stored. Throws ProofstreamError, HaltError `ChainBroken` where it is none. */
 export async function fetchBlock(
-  { origin, store }: FetchDeps,
+  { origin, store, places }: FetchDeps,
   { id, alias }: Source,
   hash: Hash,
 ): Promise<FetchedBlock> {
-  const key = blockKey(id, hash)
-  const stored = await store.get(key)
-  const isWhole = stored !== undefined && sha3Hash(stored) === hash
-  const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
-  const block = decoded(bytes, hash)
-  if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
-  return { hash, bytes, block }
+  return places.run(1, async () => {
+    const key = blockKey(id, hash)
+    const stored = await store.get(key)
+    const isWhole = stored !== undefined && sha3Hash(stored) === hash
+    const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
+    const block = decoded(bytes, hash)
+    if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
+    return { hash, bytes, block }
+  })
 }
 
 function decoded(bytes: Uint8Array, hash: Hash): MetadataBlock {
@@ -101,19 +104,18 @@ export async function fetchNamed(deps: FetchDeps, source: Source, checked: Check
   const { event } = checked.block
   if (event.kind !== 'AddData' && event.kind !== 'ExecuteTransform') return undefined
   const { newData, newCheckpoint } = event
-  if (newCheckpoint !== undefined) await fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined)
-  if (newData === undefined) return undefined
-  return fetchObject(deps, source, 'data', newData, async (bytes) => {
-    const { faults, unread } = await checkRows(deps, checked, newData, bytes)
-    const [fault] = faults
-    if (fault === undefined) return unread
-    const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
-    throw new HaltError('ChainBroken', `${fault.message}${more}`)
-  })
+  // Both have ended when one has failed: nothing is stored behind the caller's back.
+  const [checkpoint, slice] = await Promise.allSettled([
+    newCheckpoint && fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined),
+    newData && fetchObject(deps, source, 'data', newData, (bytes) => checkRows(deps, checked, newData, bytes)),
+  ])
+  if (checkpoint.status === 'rejected') throw checkpoint.reason
+  if (slice.status === 'rejected') throw slice.reason
+  return slice.value
 }
 
 async function fetchObject(
-  { origin, store, room }: FetchDeps,
+  { origin, store, places, room }: FetchDeps,
   { id, alias }: Source,
   folder: Exclude<ObjectFolder, 'blocks'>,
   { physicalHash: hash, size }: Checkpoint | DataSlice,
@@ -126,8 +128,7 @@ async function fetchObject(
   }
   // It was stored when it had been checked.
   if ((await store.size(key)) === sizeBytes) return undefined
-  // It is there twice while a thread reads its rows.
-  return room.run(2 * sizeBytes, async () => {
+  const fetched = async (): Promise<string | undefined> => {
     const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
     if (bytes.length !== sizeBytes) {
       throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
@@ -135,20 +136,27 @@ async function fetchObject(
     const note = await check(bytes)
     if ((await store.put(key, bytes)) === 'exists') await store.replace(key, bytes)
     return note
-  })
+  }
+  // It is there twice while a thread reads its rows.
+  return room.run(2 * sizeBytes, () => places.run(1, fetched))
 }
 
-function checkRows(
+/** Why rows could not be checked, if so. Throws HaltError `ChainBroken` where they are not what the block says. */
+async function checkRows(
   { work }: FetchDeps,
   { block, state }: CheckedBlock,
   slice: DataSlice,
   bytes: Uint8Array,
-): Promise<SliceCheck> {
+): Promise<string | undefined> {
   const { vocabulary, schema } = state
   const isOwn = block.event.kind === 'AddData' && logPositionOf(block.event.newSourceState) !== undefined
   const own = isOwn ? { own: { schema, blockTimeMs: instantMs(block.systemTime) } } : {}
   const settings = { at: `block ${block.sequenceNumber}`, slice, vocabulary, ...own }
-  return work.run('slice', [bytes.slice()], { settings })
+  const { faults, unread } = await work.run('slice', [bytes.slice()], { settings })
+  const [fault] = faults
+  if (fault === undefined) return unread
+  const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
+  throw new HaltError('ChainBroken', `${fault.message}${more}`)
 }
 
 /** The dataset of a chain at a node that names none: what its first block says. Throws as `fetchBlock`. */

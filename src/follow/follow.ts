@@ -26,7 +26,8 @@ const pollsMost = 64
 const pollSeconds = 25
 /** Between polls that are answered at once. */
 const leastPollMs = 1_000
-const windowsAtOnce = 4
+/** Objects under way, of all datasets. */
+const placesMost = 16
 const roomBytes = 256 * 1024 * 1024
 const parallelAsks = 8
 
@@ -102,7 +103,7 @@ export class Follow {
     const { options, clock, logger, deleteGraceMs } = deps
     const { signal } = this.#stop
     const origin = new Origin(options, { clock, rate: new Rate(options.rate, clock), stop: signal })
-    const bounds = { room: new Bound(roomBytes), turns: new Bound(windowsAtOnce) }
+    const bounds = { room: new Bound(roomBytes), places: new Bound(placesMost) }
     this.#deps = { ...deps, ...bounds, origin, signal }
     this.#names = names
     this.#patterns = options.patterns
