@@ -83,9 +83,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as CopyOrder // of the one who started this
   const before = process.cpuUsage()
   const startMs = performance.now()
+  const t0 = process.threadCpuUsage()
   await (order.how === 'plain' ? copyPlainly(order) : follow(order))
   const wallMs = performance.now() - startMs
   const { user, system } = process.cpuUsage(before)
+  if (process.env['SPLIT']) console.error(order.how, 'user', user / 1000 | 0, 'sys', system / 1000 | 0, 'main', JSON.stringify(process.threadCpuUsage(t0)))
   const result: CopyResult = { wallMs, cpuMs: (user + system) / 1000 }
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }

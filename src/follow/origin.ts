@@ -13,6 +13,7 @@ import type { Rate } from './bounds.ts'
 
 /** An answer that brings nothing for so long is given up. */
 const silenceMs = 30_000
+const lookMs = 1_000
 const listPageBytes = 16 * 1024 * 1024
 const blocksPageBytes = 256 * 1024 * 1024
 const blocksOfPage = 500
@@ -60,6 +61,8 @@ export class Origin {
   readonly #clock: Clock
   readonly #rate: Rate
   readonly #stop: AbortSignal
+  readonly #reads = new Set<Reading>()
+  #isWatched = false
   /** Of bodies, since the start. */
   bytes = 0
   /** False for a node that has no list of datasets: their names are all that is known of them. */
@@ -71,6 +74,9 @@ export class Origin {
     this.#clock = deps.clock
     this.#rate = deps.rate
     this.#stop = deps.stop
+    this.#stop.addEventListener('abort', () => {
+      for (const { cut } of this.#reads) cut.abort(this.#stop.reason)
+    })
   }
 
   /** Every dataset that it shows; undefined where it has no list. Throws ProofstreamError. */
@@ -199,37 +205,49 @@ export class Origin {
   /** Hands the body of one answer over, piece by piece. Throws ProofstreamError. */
   async #read(path: string, { query = {}, headers = {}, waitMs = 0 }: Asked, taker: Taker): Promise<Response> {
     const cut = new AbortController()
-    const over = new AbortController()
-    const silent = unreachable(this.url, 'it has sent nothing for too long')
-    let untilMs = this.#clock.monotonicMs() + silenceMs + waitMs
-    const watch = async (): Promise<void> => {
-      for (let leftMs = silenceMs; leftMs > 0; leftMs = untilMs - this.#clock.monotonicMs()) {
-        await this.#clock.sleep(Math.min(leftMs, silenceMs), over.signal)
-        if (over.signal.aborted) return
-      }
-      cut.abort(silent)
-    }
-    void watch()
-    const signal = AbortSignal.any([this.#stop, cut.signal])
+    const read: Reading = { cut, untilMs: this.#clock.monotonicMs() + silenceMs + waitMs }
+    if (this.#stop.aborted) cut.abort(this.#stop.reason)
+    this.#reads.add(read)
+    if (!this.#isWatched) void this.#watch()
     try {
       const answer = await this.#exchange.once(path, {
         query,
         headers: { 'accept-encoding': 'identity', ...headers },
-        signal,
+        signal: cut.signal,
       })
       taker.begin?.(answer)
-      for await (const piece of piecesOf(answer, this.url, signal)) {
+      for await (const piece of piecesOf(answer, this.url, cut.signal)) {
         this.bytes += piece.length
-        untilMs = Number.POSITIVE_INFINITY
+        read.untilMs = Number.POSITIVE_INFINITY
         await this.#rate.take(piece.length, this.#stop)
-        untilMs = this.#clock.monotonicMs() + silenceMs
+        read.untilMs = this.#clock.monotonicMs() + silenceMs
         taker.take(piece)
       }
       return answer
     } finally {
-      over.abort()
+      this.#reads.delete(read)
     }
   }
+
+  /** Gives up what has been silent for too long, as long as there is anything to wait for. */
+  async #watch(): Promise<void> {
+    this.#isWatched = true
+    while (this.#reads.size > 0 && !this.#stop.aborted) {
+      await this.#clock.sleep(lookMs, this.#stop)
+      const nowMs = this.#clock.monotonicMs()
+      for (const { cut, untilMs } of this.#reads) {
+        if (untilMs <= nowMs) cut.abort(unreachable(this.url, 'it has sent nothing for too long'))
+      }
+    }
+    this.#isWatched = false
+  }
+}
+
+/** A body that is being read. */
+interface Reading {
+  readonly cut: AbortController
+  /** When it has been silent for too long, by the monotonic clock. */
+  untilMs: number
 }
 
 /** Pieces of the body. Throws ProofstreamError where it breaks off. */
