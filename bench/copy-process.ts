@@ -13,12 +13,11 @@ import { openDirectoryStore } from '../src/store/directory/directory-store.ts'
 import { ThreadPool } from '../src/work/thread-pool.ts'
 
 export interface CopyOrder {
-  readonly how: 'plain' | 'follow'
+  /** Files that a plain client copies at once, or as a replica. */
+  readonly how: number | 'replica'
   readonly url: string
   readonly alias: string
-  /** Blocks of the dataset. */
-  readonly blocks: number
-  /** `blocks/f1620…`: every object of it. */
+  /** Every object of it: `blocks/f1620…`. */
   readonly files: readonly string[]
   /** Where to; it is made. */
   readonly dir: string
@@ -30,10 +29,7 @@ export interface CopyResult {
   readonly cpuMs: number
 }
 
-/** Files that the plain client copies at once. */
-const parallelFiles = 4
-
-async function copyPlainly({ url, alias, files, dir }: CopyOrder): Promise<void> {
+async function copyPlainly({ url, alias, files, dir }: CopyOrder, atOnce: number): Promise<void> {
   const left = files.values()
   const folders = new Set(files.map((file) => join(dir, file, '..')))
   for (const folder of folders) await mkdir(folder, { recursive: true })
@@ -41,15 +37,15 @@ async function copyPlainly({ url, alias, files, dir }: CopyOrder): Promise<void>
     for (const file of left) {
       const answer = await fetch(`${url}/${alias}/${file}`, { headers: { 'accept-encoding': 'identity' } })
       if (!answer.ok) throw new Error(`${file}: ${answer.status}`)
-      await durable(join(dir, file), new Uint8Array(await answer.arrayBuffer()))
+      await makeDurable(join(dir, file), new Uint8Array(await answer.arrayBuffer()))
     }
   }
-  await Promise.all(Array.from({ length: parallelFiles }, lane))
-  for (const folder of folders) await durable(folder)
+  await Promise.all(Array.from({ length: atOnce }, lane))
+  for (const folder of folders) await makeDurable(folder)
 }
 
 /** Writes a file, or takes a directory as it is, and waits for the disk. */
-async function durable(path: string, bytes?: Uint8Array): Promise<void> {
+async function makeDurable(path: string, bytes?: Uint8Array): Promise<void> {
   const file = await open(path, bytes === undefined ? 'r' : 'wx')
   if (bytes !== undefined) await file.writeFile(bytes)
   await file.sync()
@@ -58,7 +54,8 @@ async function durable(path: string, bytes?: Uint8Array): Promise<void> {
 
 const work = new ThreadPool({ jobs: availableParallelism(), queueLimit: 1_000, tasks: 0, heapMiB: 512 })
 
-async function follow({ url, alias, blocks, dir }: CopyOrder): Promise<void> {
+async function copyAsReplica({ url, alias, files, dir }: CopyOrder): Promise<void> {
+  const blocks = files.filter((file) => file.startsWith('blocks/')).length
   const store = await openDirectoryStore(join(dir, 'store'))
   const announcements = openLocalAnnouncements(silentLogger)
   const arrived = new Promise<void>((resolve) => {
@@ -83,11 +80,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as CopyOrder // of the one who started this
   const before = process.cpuUsage()
   const startMs = performance.now()
-  const t0 = process.threadCpuUsage()
-  await (order.how === 'plain' ? copyPlainly(order) : follow(order))
+  await (order.how === 'replica' ? copyAsReplica(order) : copyPlainly(order, order.how))
   const wallMs = performance.now() - startMs
   const { user, system } = process.cpuUsage(before)
-  if (process.env['SPLIT']) console.error(order.how, 'user', user / 1000 | 0, 'sys', system / 1000 | 0, 'main', JSON.stringify(process.threadCpuUsage(t0)))
   const result: CopyResult = { wallMs, cpuMs: (user + system) / 1000 }
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }
