@@ -4,7 +4,14 @@
 import { logPositionOf } from '../chain/records.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { Checkpoint, DatasetId, DataSlice, Hash, MetadataBlock } from '../model/events.ts'
+import {
+  type Checkpoint,
+  dataOf,
+  type DatasetId,
+  type DataSlice,
+  type Hash,
+  type MetadataBlock,
+} from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
@@ -101,9 +108,7 @@ export async function hashesSince(
  * ProofstreamError; HaltError `ChainBroken` where it is not what the block says.
  */
 export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<string | undefined> {
-  const { event } = checked.block
-  if (event.kind !== 'AddData' && event.kind !== 'ExecuteTransform') return undefined
-  const { newData, newCheckpoint } = event
+  const { newData, newCheckpoint } = dataOf(checked.block.event) ?? {}
   // Both have ended when one has failed: nothing is stored behind the caller's back.
   const [checkpoint, slice] = await Promise.allSettled([
     newCheckpoint && fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined),
