@@ -12,7 +12,7 @@ import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { ChainPoint } from '../store/heads.ts'
 import { type Breach, keepBreach } from './evidence.ts'
-import { fetchBlock, type FetchDeps, fetchNamed, hashesSince } from './fetch.ts'
+import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, partingOf } from './fetch.ts'
 import { type CheckedBlock, commitBlocks, type FetchedBlock, hashAt, readCopy } from './local-chain.ts'
 
 /** Blocks that are fetched and committed together: as many as a commit has at most. */
@@ -261,8 +261,7 @@ export class FollowedDataset {
         theirs,
       })
     } else {
-      const reason = `its block ${sequence} is ${hash}; the copy has ${there} there`
-      await this.#halt(hash, { kind: 'fork', reason, ours: { sequence, hash: there }, theirs })
+      await this.#parted(hash, { sequence, hash: there }, theirs)
     }
   }
 
@@ -271,9 +270,15 @@ export class FollowedDataset {
     const { origin } = this.#deps
     const standing = origin.hasList ? await origin.standing(this.name.id) : undefined
     if (standing !== undefined && (standing.kind !== 'there' || standing.listed.alias !== this.name.alias)) return
-    const theirs = { sequence: ours.sequence, hash: first.block.prevBlockHash ?? first.hash }
-    const reason = `its block ${theirs.sequence} is ${theirs.hash}; the copy has ${ours.hash} there`
-    await this.#halt(head, { kind: 'fork', reason, ours, theirs })
+    await this.#parted(head, ours, { sequence: ours.sequence, hash: first.block.prevBlockHash ?? first.hash })
+  }
+
+  /** The origin has another block than the copy in one place. */
+  async #parted(head: Hash, ours: ChainPoint, theirs: ChainPoint): Promise<void> {
+    const parting = await partingOf(this.#deps, this.name, { ours, theirs })
+    const { sequence } = parting.ours
+    const reason = `its block ${sequence} is ${parting.theirs.hash}; the copy has ${parting.ours.hash} there`
+    await this.#halt(head, { kind: 'fork', reason, ...parting })
   }
 
   /** The origin's next block cannot be taken. */
@@ -298,7 +303,7 @@ export class FollowedDataset {
     this.progress = { kind: 'halted', reason, at: head, untilMs: clock.monotonicMs() + longestRetryMs }
     logger.error(
       { dataset: alias, kind, cause: reason },
-      'A followed dataset is halted: the origin tells another chain',
+      'A followed dataset is halted: the origin tells another chain (proofstream replica evidence shows both)',
     )
   }
 }

@@ -14,11 +14,12 @@ import {
 } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { decodeBlock } from '../odf/block.ts'
+import type { ChainPoint } from '../store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import type { Bound } from './bounds.ts'
-import type { CheckedBlock, FetchedBlock } from './local-chain.ts'
+import { type CheckedBlock, type FetchedBlock, hashAt } from './local-chain.ts'
 import type { ObjectFolder, Origin } from './origin.ts'
 
 const blockBytesMost = 64 * 1024 * 1024
@@ -162,6 +163,30 @@ async function checkRows(
   if (fault === undefined) return unread
   const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
   throw new HaltError('ChainBroken', `${fault.message}${more}`)
+}
+
+/** Blocks that a chain is walked back for the place where it parts from the copy. */
+const partingBlocksMost = 64
+
+/** What the copy and the origin have in one place. */
+interface Difference {
+  readonly ours: ChainPoint
+  readonly theirs: ChainPoint
+}
+
+/** The first difference of two chains that differ at `seen`, as far back as the origin's blocks can be had. */
+export async function partingOf(deps: FetchDeps, source: Source, seen: Difference): Promise<Difference> {
+  let found = seen
+  for (let steps = 0; steps < partingBlocksMost; steps++) {
+    const sequence = found.theirs.sequence - 1
+    const theirs = await fetchBlock(deps, source, found.theirs.hash).catch(() => undefined)
+    const hash = theirs?.block.prevBlockHash
+    if (hash === undefined) break
+    const ours = await hashAt({ store: deps.store, id: source.id }, sequence)
+    if (ours === hash) break
+    found = { ours: { sequence, hash: ours }, theirs: { sequence, hash } }
+  }
+  return found
 }
 
 /** The dataset of a chain at a node that names none: what its first block says. Throws as `fetchBlock`. */
