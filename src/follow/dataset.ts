@@ -6,7 +6,6 @@ import { ProofstreamError } from '../client/exchange.ts'
 import type { NameRecord } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
@@ -26,7 +25,6 @@ const longestRetryMs = 60_000
 export interface DatasetDeps extends FetchDeps {
   readonly announcements: Announcements
   readonly clock: Clock
-  readonly logger: Logger
   readonly evidenceDir: string
   readonly signal: AbortSignal
 }
@@ -38,14 +36,6 @@ export type Progress =
   | { readonly kind: 'waiting'; readonly reason: string; readonly tries: number; readonly untilMs: number }
   /** The origin's chain is another one than the copy, or breaks a rule; `at` is the head that it told. */
   | { readonly kind: 'halted'; readonly reason: string; readonly at: Hash; readonly untilMs: number }
-
-/** What keeps a chain from being followed. */
-interface Refusal {
-  readonly kind: Breach['kind']
-  readonly reason: string
-  readonly ours: ChainPoint
-  readonly theirs: ChainPoint
-}
 
 export class FollowedDataset {
   readonly #deps: DatasetDeps
@@ -150,27 +140,31 @@ export class FollowedDataset {
 
   /** Copies blocks that come after the copy: three windows at a time are on their way. */
   async #copyAll(head: Hash, hashes: readonly Hash[]): Promise<void> {
-    const { signal } = this.#deps
-    let fetching = this.#fetch(hashes.slice(0, windowBlocks))
+    const fetch = (at: number): Promise<PromiseSettledResult<FetchedBlock>[]> =>
+      Promise.allSettled(hashes.slice(at, at + windowBlocks).map((hash) => fetchBlock(this.#deps, this.name, hash)))
+    let fetching = fetch(0)
     let storing: Promise<void> = Promise.resolve()
     let ahead = this.#copy ?? emptyChain
     try {
-      for (let at = windowBlocks; at < hashes.length + windowBlocks && !signal.aborted; at += windowBlocks) {
-        const { blocks, fault } = await fetching
-        fetching = this.#fetch(hashes.slice(at, at + windowBlocks))
-        const [first] = blocks
-        if (first !== undefined && ahead.head !== undefined && first.block.prevBlockHash !== ahead.head) {
+      for (let at = 0; at < hashes.length && !this.#deps.signal.aborted; at += windowBlocks) {
+        const fetched = await fetching
+        fetching = fetch(at + windowBlocks)
+        const [first] = fetched
+        if (
+          ahead.head !== undefined &&
+          first?.status === 'fulfilled' &&
+          first.value.block.prevBlockHash !== ahead.head
+        ) {
           await storing
-          return await this.#forked(head, { sequence: ahead.length - 1, hash: ahead.head }, first)
+          return await this.#forked(head, { sequence: ahead.length - 1, hash: ahead.head }, first.value)
         }
-        const window = this.#check(ahead, blocks)
-        ahead = window.checked.at(-1)?.state ?? ahead
+        const { checked, fault } = this.#check(ahead, fetched)
+        ahead = checked.at(-1)?.state ?? ahead
         const before = storing
-        storing = this.#store(window.checked, before)
-        const wrong = window.fault ?? fault
-        if (wrong !== undefined) {
+        storing = this.#store(checked, before)
+        if (fault !== undefined) {
           await storing
-          throw wrong.reason
+          throw fault.reason
         }
         await before
       }
@@ -180,32 +174,13 @@ export class FollowedDataset {
     }
   }
 
-  /** Blocks up to the first that cannot be had. */
-  async #fetch(hashes: readonly Hash[]): Promise<{
-    readonly blocks: readonly FetchedBlock[]
-    readonly fault: PromiseRejectedResult | undefined
-  }> {
-    const fetched = await Promise.allSettled(hashes.map((hash) => fetchBlock(this.#deps, this.name, hash)))
-    const blocks: FetchedBlock[] = []
-    for (const one of fetched) {
-      if (one.status === 'rejected') return { blocks, fault: one }
-      blocks.push(one.value)
-    }
-    return { blocks, fault: undefined }
-  }
-
   /** Stores what blocks name, and commits them when those before them are: those before the first fault, which it throws. */
   async #store(checked: readonly CheckedBlock[], before: Promise<void>): Promise<void> {
-    const { announcements, store, logger } = this.#deps
+    const { announcements, store } = this.#deps
     const { id, alias } = this.name
     const named = await Promise.allSettled(checked.map((block) => fetchNamed(this.#deps, this.name, block)))
     await before
     const bad = named.findIndex(({ status }) => status === 'rejected')
-    for (const one of named) {
-      if (one.status === 'fulfilled' && one.value !== undefined) {
-        logger.info({ dataset: alias, cause: one.value }, 'Rows of a slice are of a type that is not checked here')
-      }
-    }
     const good = bad === -1 ? checked : checked.slice(0, bad)
     await commitBlocks({ store, id }, alias, good, announcements)
     this.#copy = good.at(-1)?.state ?? this.#copy
@@ -213,25 +188,23 @@ export class FollowedDataset {
     if (fault?.status === 'rejected') throw fault.reason
   }
 
-  /** The blocks that come next by the rules, and what keeps the others from it. */
+  /** The blocks that come next by the rules, up to the first that does not or could not be had, and why. */
   #check(
     ahead: ChainState,
-    blocks: readonly FetchedBlock[],
-  ): {
-    readonly checked: readonly CheckedBlock[]
-    readonly fault?: PromiseRejectedResult
-  } {
+    fetched: readonly PromiseSettledResult<FetchedBlock>[],
+  ): { readonly checked: readonly CheckedBlock[]; readonly fault?: { readonly reason: unknown } } {
     const checked: CheckedBlock[] = []
     let state = ahead
-    for (const one of blocks) {
+    for (const one of fetched) {
+      if (one.status === 'rejected') return { checked, fault: one }
       try {
-        state = checkNext(state, one.block, one.hash)
+        state = checkNext(state, one.value.block, one.value.hash)
         if (state.datasetId !== this.name.id) {
           throw new HaltError('ChainBroken', `its seed is that of ${state.datasetId}, not of ${this.name.id}`)
         }
-        checked.push({ ...one, state })
+        checked.push({ ...one.value, state })
       } catch (reason) {
-        return { checked, fault: { status: 'rejected', reason } }
+        return { checked, fault: { reason } }
       }
     }
     return { checked }
@@ -269,7 +242,7 @@ export class FollowedDataset {
   async #forked(head: Hash, ours: ChainPoint, first: FetchedBlock): Promise<void> {
     const { origin } = this.#deps
     const standing = origin.hasList ? await origin.standing(this.name.id) : undefined
-    if (standing !== undefined && (standing.kind !== 'there' || standing.listed.alias !== this.name.alias)) return
+    if (standing !== undefined && ('kind' in standing || standing.alias !== this.name.alias)) return
     await this.#parted(head, ours, { sequence: ours.sequence, hash: first.block.prevBlockHash ?? first.hash })
   }
 
@@ -288,7 +261,7 @@ export class FollowedDataset {
     await this.#halt(head, { kind: 'invalid', reason, ours, theirs: { sequence: this.#originSequence, hash: head } })
   }
 
-  async #halt(head: Hash, refusal: Refusal): Promise<void> {
+  async #halt(head: Hash, refusal: Pick<Breach, 'kind' | 'reason' | 'ours' | 'theirs'>): Promise<void> {
     const { clock, evidenceDir, logger, origin } = this.#deps
     const { id, alias } = this.name
     const blocks: { hash: Hash; base64: string }[] = []

@@ -3,19 +3,13 @@
 
 import { logPositionOf } from '../chain/records.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
-import {
-  type Checkpoint,
-  dataOf,
-  type DatasetId,
-  type DataSlice,
-  type Hash,
-  type MetadataBlock,
-} from '../model/events.ts'
+import type { Logger } from '../lib/logger.ts'
+import { HaltError } from '../model/errors.ts'
+import { type Checkpoint, dataOf, type DatasetId, type DataSlice, type Hash } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
-import { decodeBlock } from '../odf/block.ts'
 import type { ChainPoint } from '../store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import type { Bound } from './bounds.ts'
@@ -34,6 +28,7 @@ export interface FetchDeps {
   readonly origin: Origin
   readonly store: ObjectStore
   readonly work: WorkPool
+  readonly logger: Logger
   /** Objects that are fetched, checked and stored at the same time, of all datasets. */
   readonly places: Bound
   /** Bytes of objects in memory, of all datasets. */
@@ -57,19 +52,10 @@ export async function fetchBlock(
     const stored = await store.get(key)
     const isWhole = stored !== undefined && sha3Hash(stored) === hash
     const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
-    const block = decoded(bytes, hash)
+    const block = openBlock({ id, alias }, hash, bytes)
     if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
     return { hash, bytes, block }
   })
-}
-
-function decoded(bytes: Uint8Array, hash: Hash): MetadataBlock {
-  try {
-    return decodeBlock(bytes).block
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw new HaltError('ChainBroken', `block ${hash} cannot be read: ${error.message}`, error)
-  }
 }
 
 /**
@@ -105,19 +91,17 @@ export async function hashesSince(
 }
 
 /**
- * Fetches what a data block names, checks and stores it. Resolves with why rows could not be checked, if so. Throws
- * ProofstreamError; HaltError `ChainBroken` where it is not what the block says.
+ * Fetches what a data block names, checks and stores it. Throws ProofstreamError; HaltError `ChainBroken` where it is not what
+ * the block says.
  */
-export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<string | undefined> {
+export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<void> {
   const { newData, newCheckpoint } = dataOf(checked.block.event) ?? {}
-  // Both have ended when one has failed: nothing is stored behind the caller's back.
-  const [checkpoint, slice] = await Promise.allSettled([
-    newCheckpoint && fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined),
+  const fetches = await Promise.allSettled([
+    newCheckpoint && fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => {}),
     newData && fetchObject(deps, source, 'data', newData, (bytes) => checkRows(deps, checked, newData, bytes)),
   ])
-  if (checkpoint.status === 'rejected') throw checkpoint.reason
-  if (slice.status === 'rejected') throw slice.reason
-  return slice.value
+  // Both have ended: nothing is stored behind the caller's back.
+  for (const one of fetches) if (one.status === 'rejected') throw one.reason
 }
 
 async function fetchObject(
@@ -125,42 +109,43 @@ async function fetchObject(
   { id, alias }: Source,
   folder: Exclude<ObjectFolder, 'blocks'>,
   { physicalHash: hash, size }: Checkpoint | DataSlice,
-  check: (bytes: Uint8Array) => Promise<string | undefined>,
-): Promise<string | undefined> {
+  check: (bytes: Uint8Array) => Promise<void>,
+): Promise<void> {
   const key = (folder === 'data' ? dataKey : checkpointKey)(id, hash)
   const sizeBytes = Number(size)
   if (sizeBytes > objectBytesMost) {
     throw new HaltError('ChainBroken', `${folder}/${hash} has ${sizeBytes} bytes, more than a replica takes`)
   }
   // It was stored when it had been checked.
-  if ((await store.size(key)) === sizeBytes) return undefined
-  const fetched = async (): Promise<string | undefined> => {
+  if ((await store.size(key)) === sizeBytes) return
+  const fetched = async (): Promise<void> => {
     const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
     if (bytes.length !== sizeBytes) {
       throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
     }
-    const note = await check(bytes)
+    await check(bytes)
     if ((await store.put(key, bytes)) === 'exists') await store.replace(key, bytes)
-    return note
   }
   // It is there twice while a thread reads its rows.
-  return room.run(2 * sizeBytes, () => places.run(1, fetched))
+  await room.run(2 * sizeBytes, () => places.run(1, fetched))
 }
 
-/** Why rows could not be checked, if so. Throws HaltError `ChainBroken` where they are not what the block says. */
+/** Throws HaltError `ChainBroken` where rows are not what the block says. */
 async function checkRows(
-  { work }: FetchDeps,
+  { work, logger }: FetchDeps,
   { block, state }: CheckedBlock,
   slice: DataSlice,
   bytes: Uint8Array,
-): Promise<string | undefined> {
+): Promise<void> {
   const { vocabulary, schema } = state
   const isOwn = block.event.kind === 'AddData' && logPositionOf(block.event.newSourceState) !== undefined
   const own = isOwn ? { own: { schema, blockTimeMs: instantMs(block.systemTime) } } : {}
   const settings = { at: `block ${block.sequenceNumber}`, slice, vocabulary, ...own }
   const { faults, unread } = await work.run('slice', [bytes.slice()], { settings })
+  if (unread !== undefined)
+    logger.info({ dataset: state.datasetId, cause: unread }, 'Rows of a slice are of a type that is not checked here')
   const [fault] = faults
-  if (fault === undefined) return unread
+  if (fault === undefined) return
   const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
   throw new HaltError('ChainBroken', `${fault.message}${more}`)
 }
@@ -168,22 +153,18 @@ async function checkRows(
 /** Blocks that a chain is walked back for the place where it parts from the copy. */
 const partingBlocksMost = 64
 
-/** What the copy and the origin have in one place. */
-interface Difference {
-  readonly ours: ChainPoint
-  readonly theirs: ChainPoint
-}
-
 /** The first difference of two chains that differ at `seen`, as far back as the origin's blocks can be had. */
-export async function partingOf(deps: FetchDeps, source: Source, seen: Difference): Promise<Difference> {
+export async function partingOf(
+  deps: FetchDeps,
+  source: Source,
+  seen: { readonly ours: ChainPoint; readonly theirs: ChainPoint },
+): Promise<typeof seen> {
   let found = seen
-  for (let steps = 0; steps < partingBlocksMost; steps++) {
-    const sequence = found.theirs.sequence - 1
+  for (let sequence = seen.ours.sequence - 1; sequence >= seen.ours.sequence - partingBlocksMost; sequence--) {
     const theirs = await fetchBlock(deps, source, found.theirs.hash).catch(() => undefined)
     const hash = theirs?.block.prevBlockHash
-    if (hash === undefined) break
-    const ours = await hashAt({ store: deps.store, id: source.id }, sequence)
-    if (ours === hash) break
+    const ours = hash && (await hashAt({ store: deps.store, id: source.id }, sequence))
+    if (hash === undefined || ours === undefined || ours === hash) break
     found = { ours: { sequence, hash: ours }, theirs: { sequence, hash } }
   }
   return found
@@ -192,7 +173,11 @@ export async function partingOf(deps: FetchDeps, source: Source, seen: Differenc
 /** The dataset of a chain at a node that names none: what its first block says. Throws as `fetchBlock`. */
 export async function datasetOfChain(origin: Origin, alias: string, head: Hash): Promise<DatasetId> {
   for (let hash = head, blocks = 0; blocks < chainBlocksMost; blocks++) {
-    const { event, prevBlockHash } = decoded(await origin.object(alias, 'blocks', hash, blockBytesMost), hash)
+    const { event, prevBlockHash } = openBlock(
+      { id: alias },
+      hash,
+      await origin.object(alias, 'blocks', hash, blockBytesMost),
+    )
     if (event.kind === 'Seed') return event.datasetId
     if (prevBlockHash === undefined) break
     hash = prevBlockHash
