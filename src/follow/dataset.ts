@@ -148,7 +148,6 @@ export class FollowedDataset {
     try {
       for (let at = 0; at < hashes.length && !this.#deps.signal.aborted; at += windowBlocks) {
         const fetched = await fetching
-        fetching = fetch(at + windowBlocks)
         const [first] = fetched
         if (
           ahead.head !== undefined &&
@@ -162,6 +161,9 @@ export class FollowedDataset {
         ahead = checked.at(-1)?.state ?? ahead
         const before = storing
         storing = this.#store(checked, before)
+        // It may fail while blocks are still waited for.
+        storing.catch(() => {})
+        fetching = fetch(at + windowBlocks)
         if (fault !== undefined) {
           await storing
           throw fault.reason

@@ -116,9 +116,9 @@ async function fetchObject(
   if (sizeBytes > objectBytesMost) {
     throw new HaltError('ChainBroken', `${folder}/${hash} has ${sizeBytes} bytes, more than a replica takes`)
   }
-  // It was stored when it had been checked.
-  if ((await store.size(key)) === sizeBytes) return
-  const fetched = async (): Promise<void> => {
+  const copy = async (): Promise<void> => {
+    // It was stored when it had been checked.
+    if ((await store.size(key)) === sizeBytes) return
     const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
     if (bytes.length !== sizeBytes) {
       throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
@@ -127,7 +127,7 @@ async function fetchObject(
     if ((await store.put(key, bytes)) === 'exists') await store.replace(key, bytes)
   }
   // It is there twice while a thread reads its rows.
-  await room.run(2 * sizeBytes, () => places.run(1, fetched))
+  await room.run(2 * sizeBytes, () => places.run(1, copy))
 }
 
 /** Throws HaltError `ChainBroken` where rows are not what the block says. */

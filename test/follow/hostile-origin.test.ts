@@ -89,6 +89,28 @@ test('a slice that is always damaged is never shown: what came before it is', { 
   )
 })
 
+test('a slice that is missing while later blocks are on their way is told, and what came before it shown', async () => {
+  const { blocks } = JSON.parse((await origin.call('/acme/goods/blocks?limit=1000')).text) as {
+    blocks: { hash: string; sequence: number; event: { newData?: { physicalHash: string } } }[]
+  }
+  const missing = `/data/${blocks[26]?.event.newData?.physicalHash ?? ''}`
+  const late = blocks.filter(({ sequence }) => sequence >= 16).map(({ hash }) => `/blocks/${hash}`)
+  const interfere: Interference = ({ url = '' }) => {
+    if (url.endsWith(missing)) return { status: 404, body: 'gone' }
+    return late.some((end) => url.endsWith(end)) ? { delayMs: 3_000 } : undefined
+  }
+  await withReplica(interfere, async (replica) => {
+    const count = async () => (await replica.query('select count(*) from "acme/goods"')).at('output.data.0.0')
+    await expect.poll(count, soon).toBe(200 * 3)
+    await expect
+      .poll(async () => (await replica.call('/metrics')).text, soon)
+      .toMatch(/^proofstream_follow_waiting_datasets 1$/m)
+    proxy.interfere = () => undefined
+    await arrives(replica)
+    await sound(replica)
+  })
+}, 60_000)
+
 test('an origin that is away and comes back is followed again; reads go on meanwhile', async () => {
   await withReplica(
     () => undefined,
