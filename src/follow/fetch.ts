@@ -160,7 +160,8 @@ export async function partingOf(
   seen: { readonly ours: ChainPoint; readonly theirs: ChainPoint },
 ): Promise<typeof seen> {
   let found = seen
-  for (let sequence = seen.ours.sequence - 1; sequence >= seen.ours.sequence - partingBlocksMost; sequence--) {
+  const least = Math.max(0, seen.ours.sequence - partingBlocksMost)
+  for (let sequence = seen.ours.sequence - 1; sequence >= least; sequence--) {
     const theirs = await fetchBlock(deps, source, found.theirs.hash).catch(() => undefined)
     const hash = theirs?.block.prevBlockHash
     const ours = hash && (await hashAt({ store: deps.store, id: source.id }, sequence))
