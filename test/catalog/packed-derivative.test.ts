@@ -56,8 +56,8 @@ test('a derivative chain out of a pack is the same chain', async () => {
   for (const chain of [read, packed]) {
     expect(chain.blocks.at(packedBlocks)).toMatchObject({ kind: 'ExecuteTransform', rows: 2 * (packedBlocks - 2) })
   }
-  expect([...packed.blocks.slice(0, packedBlocks + 1)]).toEqual([...read.blocks.slice(0, packedBlocks + 1)])
-  expect([...packed.slices.slice(0, 300)]).toEqual([...read.slices.slice(0, 300)])
+  expect(packed.blocks.slice(0, packedBlocks + 1)).toEqual(read.blocks.slice(0, packedBlocks + 1))
+  expect(packed.slices.slice(0, 300)).toEqual(read.slices.slice(0, 300))
   expect(packed.slices.at(1)).toMatchObject({ hash: slice(1), start: 2, end: 3, sizeBytes: 101 })
   expect(packed.aspects).toEqual(read.aspects)
 })
