@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,features,reuse,newest,sorted,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,newest,sorted,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -11,6 +11,7 @@ import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
 import { measureFeatures } from './features.ts'
 import { measureFleet } from './fleet.ts'
+import { measureFollow } from './follow.ts'
 import { measureGeoJson } from './geojson.ts'
 import { measureHostileJson } from './hostile-json.ts'
 import { measureDurablePosts, measureMillionRows, measureSingleRows, measureStart } from './http.ts'
@@ -63,6 +64,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   bulk: measureBulk,
   keys: measureKeys,
   catalog: measureCatalog,
+  follow: measureFollow,
   features: measureFeatures,
   reuse: measureReuse,
   pages: measurePages,

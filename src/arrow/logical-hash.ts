@@ -4,11 +4,11 @@
 import { arrowDigestText } from '../ids/identifiers.ts'
 import { createSha3256, type IncrementalHash } from '../ids/native-crypto.ts'
 import { assert, must } from '../lib/assert.ts'
-import { utf8 } from '../lib/bytes.ts'
+import { copyRange, grown, utf8 } from '../lib/bytes.ts'
 import type { Hash } from '../model/events.ts'
 import { type Column, type DataType, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import { timeUnits } from '../odf/tables.ts'
-import { bitAt } from './buffers.ts'
+import { bitAt, copyInOrder, type ViewedBytes, viewed } from './buffers.ts'
 import { columnLayout, fixedWidth } from './columns.ts'
 
 /** Takes batches in row order; where one ends and the next begins makes no difference. */
@@ -63,7 +63,7 @@ export class ColumnHash {
 export function logicalHashOf(fields: readonly Field[], digests: readonly Uint8Array[]): Hash {
   const root = new HashSink()
   for (const field of fields) {
-    root.text(utf8(field.name))
+    root.text(viewed(utf8(field.name)))
     root.long(0)
   }
   for (const digest of digests) root.bytes(digest)
@@ -78,12 +78,12 @@ const longestCopyBytes = 4096
 /** A hash behind a scratch buffer, so that short values do not cost a call each. Integers are little-endian. */
 class HashSink {
   private readonly hash: IncrementalHash = createSha3256()
-  private scratch = new Uint8Array(smallestScratchBytes)
+  private scratch = viewed(new Uint8Array(smallestScratchBytes))
   private used = 0
 
   byte(value: number): void {
     this.need(1)
-    this.scratch[this.used++] = value
+    this.scratch.bytes[this.used++] = value
   }
 
   short(value: number): void {
@@ -94,14 +94,9 @@ class HashSink {
   /** A u64 that is a safe integer. */
   long(value: number): void {
     this.need(8)
-    const { scratch, used } = this
-    scratch[used] = value
-    scratch[used + 1] = value >>> 8
-    scratch[used + 2] = value >>> 16
-    scratch[used + 3] = value >>> 24
-    scratch.fill(0, used + 4, used + 8)
-    if (value >= 2 ** 32) scratch[used + 4] = value / 2 ** 32
-    this.used = used + 8
+    this.scratch.view.setUint32(this.used, value >>> 0, true)
+    this.scratch.view.setUint32(this.used + 4, value / 2 ** 32, true)
+    this.used += 8
   }
 
   bytes(source: Uint8Array, start = 0, end = source.length): void {
@@ -112,32 +107,24 @@ class HashSink {
       return
     }
     this.need(length)
-    const { scratch, used } = this
-    if (length > 40) scratch.set(source.subarray(start, end), used)
-    else for (let i = 0; i < length; i++) scratch[used + i] = source[start + i] ?? 0
-    this.used = used + length
+    copyRange(this.scratch.bytes, this.used, source, start, end)
+    this.used += length
   }
 
   /** Length and bytes of the range. */
-  text(source: Uint8Array, start = 0, end = source.length): void {
+  text(source: ViewedBytes, start = 0, end = source.bytes.length): void {
     const length = end - start
     if (length > longestCopyBytes) {
       this.long(length)
-      this.bytes(source, start, end)
+      this.bytes(source.bytes, start, end)
       return
     }
     this.need(8 + length)
-    const { scratch } = this
-    let at = this.used
-    scratch[at] = length
-    scratch[at + 1] = length >> 8
-    for (let i = 2; i < 8; i++) scratch[at + i] = 0
-    at += 8
-    if (length > 40) {
-      scratch.set(source.subarray(start, end), at)
-      at += length
-    } else for (let i = start; i < end; i++) scratch[at++] = source[i] ?? 0
-    this.used = at
+    const { scratch, used } = this
+    scratch.view.setUint32(used, length, true)
+    scratch.view.setUint32(used + 4, 0, true)
+    copyInOrder(scratch, used + 8, source, start, end)
+    this.used = used + 8 + length
   }
 
   digest(): Uint8Array {
@@ -147,17 +134,17 @@ class HashSink {
 
   /** Room for `length` (at most 8 + 4096) more bytes. */
   private need(length: number): void {
-    if (this.used + length <= this.scratch.length) return
-    if (this.scratch.length < largestScratchBytes) {
-      const grown = new Uint8Array(Math.min(largestScratchBytes, Math.max(this.scratch.length * 8, 16_384)))
-      grown.set(this.scratch.subarray(0, this.used))
-      this.scratch = grown
+    const { bytes } = this.scratch
+    if (this.used + length <= bytes.length) return
+    if (bytes.length < largestScratchBytes) {
+      const longer = Math.min(largestScratchBytes, Math.max(bytes.length * 8, 16_384))
+      this.scratch = viewed(grown(bytes.subarray(0, this.used), longer))
     } else this.flush()
   }
 
   private flush(): void {
     if (this.used === 0) return
-    this.hash.update(this.scratch.subarray(0, this.used))
+    this.hash.update(this.scratch.bytes.subarray(0, this.used))
     this.used = 0
   }
 }
@@ -198,7 +185,7 @@ function writeType(sink: HashSink, type: DataType): void {
     case 'Timestamp':
       sink.short(9)
       sink.short(timeUnits.indexOf(type.unit ?? 'Millisecond'))
-      sink.text(utf8(type.timezone ?? 'UTC'))
+      sink.text(viewed(utf8(type.timezone ?? 'UTC')))
       return
     case 'List':
       sink.short(11)
@@ -220,10 +207,11 @@ function writeRows(sink: HashSink, column: Column, start: number, end: number): 
     else writeOptionalFixed(sink, { validity, values, width }, start, end)
     return
   }
+  const texts = viewed(values)
   for (let row = start; row < end; row++) {
     if (validity !== undefined && !bitAt(validity, row)) sink.byte(0)
     else if (offsets === undefined) sink.byte(bitAt(values, row) ? 2 : 1)
-    else if (child === undefined) sink.text(values, offsets[row] ?? 0, offsets[row + 1] ?? 0)
+    else if (child === undefined) sink.text(texts, offsets[row] ?? 0, offsets[row + 1] ?? 0)
     else {
       const first = offsets[row] ?? 0
       const last = offsets[row + 1] ?? 0

@@ -4,7 +4,7 @@
 import { checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { MetadataBlock } from '../model/events.ts'
+import { dataOf, type MetadataBlock } from '../model/events.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { BundleFault, type Entry } from './manifest.ts'
 
@@ -45,10 +45,8 @@ export class ChainWalk {
       if (this.#state.datasetId !== this.id) {
         throw new BundleFault('failed', `The chain of ${this.id} begins with the seed of ${this.#state.datasetId}.`)
       }
-      const { event } = block
-      if (event.kind === 'AddData' && event.newData !== undefined) {
-        this.#slices.set(event.newData.physicalHash, Number(event.newData.size))
-      }
+      const newData = dataOf(block.event)?.newData
+      if (newData !== undefined) this.#slices.set(newData.physicalHash, Number(newData.size))
       return block
     } catch (error) {
       if (error instanceof HaltError) throw new BundleFault('failed', `The chain of ${this.id} breaks: ${error.what}.`)

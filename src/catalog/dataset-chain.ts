@@ -9,14 +9,15 @@ import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
 import { DecodeError } from '../model/errors.ts'
-import type {
-  DatasetId,
-  DataSlice,
-  Hash,
-  Instant,
-  MetadataBlock,
-  MetadataEvent,
-  SetAttachments,
+import {
+  dataOf,
+  type DatasetId,
+  type DataSlice,
+  type Hash,
+  type Instant,
+  type MetadataBlock,
+  type MetadataEvent,
+  type SetAttachments,
 } from '../model/events.ts'
 import { type ChainBlock, type NewBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
@@ -187,18 +188,16 @@ export class DatasetChain {
     const { systemTime, event } = block
     const state = checkNext(this.#state, block, hash)
     let { log, next, checkpoint } = this.#carried
-    let slice: Omit<SliceRef, 'sequence'> | undefined
-    if (event.kind === 'AddData') {
-      const position = logPositionOf(event.newSourceState)
-      if (position !== undefined) ({ log, next } = position)
-      checkpoint = event.newCheckpoint?.physicalHash ?? checkpoint
-      if (event.newData !== undefined) slice = sliceOf(event.newData)
-    }
+    const data = dataOf(event)
+    const position = event.kind === 'AddData' ? logPositionOf(event.newSourceState) : undefined
+    if (position !== undefined) ({ log, next } = position)
+    checkpoint = data?.newCheckpoint?.physicalHash ?? checkpoint
+    const slice = data?.newData === undefined ? undefined : sliceOf(data.newData)
     this.#packed.add({ hash, systemTime, kind: event.kind, log, next, checkpoint, slice })
     this.#state = state
     this.#head = undefined
     this.#carried = { log, next, checkpoint }
-    if (event.kind !== 'AddData') this.#noteAspects(event)
+    if (data === undefined) this.#noteAspects(event)
   }
 
   /**
@@ -222,7 +221,7 @@ export class DatasetChain {
       if (own !== undefined && own.event.kind !== 'AddData') {
         this.#state = checkNext(this.#stateBefore(), own, hashIn(block.hash, i))
         this.#packed.addPacked(summary, i)
-        this.#noteAspects(own.event)
+        if (dataOf(own.event) === undefined) this.#noteAspects(own.event)
         continue
       }
       this.#packed.addPacked(summary, i)

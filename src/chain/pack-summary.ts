@@ -7,7 +7,7 @@ import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { concatBytes, copyBytes, fromHex, toHex } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
-import type { AddData, DatasetId, Hash, MetadataBlock, MetadataEvent } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash, type MetadataBlock, type MetadataEvent } from '../model/events.ts'
 import { instantFromMs, instantMs } from '../model/instant.ts'
 import { packLevelMost, spanOf } from './pack-span.ts'
 import { type CommitRecord, logPositionOf } from './records.ts'
@@ -169,13 +169,12 @@ export class SummaryBuilder {
     if (instantFromMs(timeMs) !== systemTime) {
       throw new DecodeError('pack', `the time ${systemTime} of block ${hash} is finer than a millisecond`)
     }
-    const { newData, newCheckpoint, newWatermark, newSourceState }: Partial<AddData> =
-      event.kind === 'AddData' ? event : {}
+    const { newData, newCheckpoint, newWatermark } = dataOf(event) ?? {}
     if (newData !== undefined && Number(newData.offsetInterval.start) !== this.#rows) {
       throw new DecodeError('pack', `the rows of block ${hash} do not begin at ${this.#rows}`)
     }
     const rows = newData === undefined ? 0 : Number(newData.offsetInterval.end) + 1 - this.#rows
-    const position = logPositionOf(newSourceState)
+    const position = event.kind === 'AddData' ? logPositionOf(event.newSourceState) : undefined
     const digest = (named: Hash | undefined): Uint8Array =>
       named === undefined ? new Uint8Array(digestBytes) : digestOf(named)
     this.#blocks.push({

@@ -59,13 +59,3 @@ export class Rate {
     await this.#clock.sleep(this.#paidMs - nowMs, signal)
   }
 }
-
-/** Does `work` for each of `items`, so many at a time; one that fails keeps no other from its end. */
-export async function settleAll<T, R>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<R>,
-): Promise<PromiseSettledResult<R>[]> {
-  const bound = new Bound(most)
-  return Promise.allSettled(items.map((item) => bound.run(1, () => work(item))))
-}

@@ -1,25 +1,21 @@
-// One dataset that is followed: how far the copy is, and the way to the head that the origin tells. Each window of blocks is
-// fetched, checked and committed before the next; what cannot be the same chain halts it, with evidence, and reads go on at
-// the last good block. A halt ends when the origin tells of a head that goes on from here.
+// One dataset that is followed: how far the copy is, and the way to the head that the origin tells. Windows of blocks are
+// fetched while those before them are checked, and committed one after the other; what cannot be the same chain halts it,
+// with evidence, and reads go on at the last good block. A halt ends when the origin tells of a head that goes on from here.
 
 import { ProofstreamError } from '../client/exchange.ts'
 import type { NameRecord } from '../chain/records.ts'
-import { type ChainState, checkNext } from '../chain/rules.ts'
+import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { ChainPoint } from '../store/heads.ts'
-import { type Bound, settleAll } from './bounds.ts'
 import { type Breach, keepBreach } from './evidence.ts'
-import { fetchBlock, type FetchDeps, fetchNamed, hashesSince } from './fetch.ts'
+import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, partingOf } from './fetch.ts'
 import { type CheckedBlock, commitBlocks, type FetchedBlock, hashAt, readCopy } from './local-chain.ts'
 
 /** Blocks that are fetched and committed together: as many as a commit has at most. */
 const windowBlocks = 16
-const parallelBlocks = 8
-const parallelObjects = 4
 /** Another look, before a head that is behind is believed: what answers may be behind the others. */
 const looksMore = 2
 const betweenLooksMs = 1_000
@@ -29,10 +25,7 @@ const longestRetryMs = 60_000
 export interface DatasetDeps extends FetchDeps {
   readonly announcements: Announcements
   readonly clock: Clock
-  readonly logger: Logger
   readonly evidenceDir: string
-  /** Windows under way, of all datasets. */
-  readonly turns: Bound
   readonly signal: AbortSignal
 }
 
@@ -43,14 +36,6 @@ export type Progress =
   | { readonly kind: 'waiting'; readonly reason: string; readonly tries: number; readonly untilMs: number }
   /** The origin's chain is another one than the copy, or breaks a rule; `at` is the head that it told. */
   | { readonly kind: 'halted'; readonly reason: string; readonly at: Hash; readonly untilMs: number }
-
-/** What keeps a chain from being followed. */
-interface Refusal {
-  readonly kind: Breach['kind']
-  readonly reason: string
-  readonly ours: ChainPoint
-  readonly theirs: ChainPoint
-}
 
 export class FollowedDataset {
   readonly #deps: DatasetDeps
@@ -140,11 +125,8 @@ export class FollowedDataset {
     if (top < this.#copy.length) return this.#lookAgain(fetched, top)
     this.#originSequence = top
     const hashes = await hashesSince(this.#deps, this.name, { head: fetched, from: this.#copy.length })
-    for (let at = 0; at < hashes.length && !signal.aborted; at += windowBlocks) {
-      const window = hashes.slice(at, at + windowBlocks)
-      if (!(await this.#deps.turns.run(1, () => this.#window(head, window)))) return
-    }
-    if (head === this.#copy.head) this.#arrived()
+    await this.#copyAll(head, hashes)
+    if (head === this.#copy?.head) this.#arrived()
   }
 
   #arrived(): void {
@@ -156,54 +138,75 @@ export class FollowedDataset {
     this.progress = { kind: 'following' }
   }
 
-  /** Fetches, checks and commits a few blocks; false where the chain was halted instead. */
-  async #window(head: Hash, hashes: readonly Hash[]): Promise<boolean> {
-    const { announcements, store, logger } = this.#deps
-    const { id, alias } = this.name
-    const fetched = await settleAll(hashes, parallelBlocks, (hash) => fetchBlock(this.#deps, this.name, hash))
-    const blocks: FetchedBlock[] = []
-    for (const one of fetched) {
-      if (one.status === 'rejected') break
-      blocks.push(one.value)
-    }
-    const [first] = blocks
-    const copy = this.#copy
-    if (first !== undefined && copy?.head !== undefined && first.block.prevBlockHash !== copy.head) {
-      await this.#forked(head, { sequence: copy.length - 1, hash: copy.head }, first)
-      return false
-    }
-    const { checked, fault } = this.#check(blocks)
-    const named = await settleAll(checked, parallelObjects, (block) => fetchNamed(this.#deps, this.name, block))
-    const bad = named.findIndex(({ status }) => status === 'rejected')
-    for (const one of named) {
-      if (one.status === 'fulfilled' && one.value !== undefined) {
-        logger.info({ dataset: alias, cause: one.value }, 'Rows of a slice are of a type that is not checked here')
+  /** Copies blocks that come after the copy: three windows at a time are on their way. */
+  async #copyAll(head: Hash, hashes: readonly Hash[]): Promise<void> {
+    const fetch = (at: number): Promise<PromiseSettledResult<FetchedBlock>[]> =>
+      Promise.allSettled(hashes.slice(at, at + windowBlocks).map((hash) => fetchBlock(this.#deps, this.name, hash)))
+    let fetching = fetch(0)
+    let storing: Promise<void> = Promise.resolve()
+    let ahead = this.#copy ?? emptyChain
+    try {
+      for (let at = 0; at < hashes.length && !this.#deps.signal.aborted; at += windowBlocks) {
+        const fetched = await fetching
+        const [first] = fetched
+        if (
+          ahead.head !== undefined &&
+          first?.status === 'fulfilled' &&
+          first.value.block.prevBlockHash !== ahead.head
+        ) {
+          await storing
+          return await this.#forked(head, { sequence: ahead.length - 1, hash: ahead.head }, first.value)
+        }
+        const { checked, fault } = this.#check(ahead, fetched)
+        ahead = checked.at(-1)?.state ?? ahead
+        const before = storing
+        storing = this.#store(checked, before)
+        // It may fail while blocks are still waited for.
+        storing.catch(() => {})
+        fetching = fetch(at + windowBlocks)
+        if (fault !== undefined) {
+          await storing
+          throw fault.reason
+        }
+        await before
       }
+      await storing
+    } finally {
+      await Promise.allSettled([fetching, storing])
     }
+  }
+
+  /** Stores what blocks name, and commits them when those before them are: those before the first fault, which it throws. */
+  async #store(checked: readonly CheckedBlock[], before: Promise<void>): Promise<void> {
+    const { announcements, store } = this.#deps
+    const { id, alias } = this.name
+    const named = await Promise.allSettled(checked.map((block) => fetchNamed(this.#deps, this.name, block)))
+    await before
+    const bad = named.findIndex(({ status }) => status === 'rejected')
     const good = bad === -1 ? checked : checked.slice(0, bad)
     await commitBlocks({ store, id }, alias, good, announcements)
     this.#copy = good.at(-1)?.state ?? this.#copy
-    for (const one of [named[bad], fault, ...fetched]) if (one?.status === 'rejected') throw one.reason
-    return true
+    const fault = named[bad]
+    if (fault?.status === 'rejected') throw fault.reason
   }
 
-  /** The blocks that come next by the rules, and what keeps the others from it. */
-  #check(blocks: readonly FetchedBlock[]): {
-    readonly checked: readonly CheckedBlock[]
-    readonly fault?: PromiseRejectedResult
-  } {
+  /** The blocks that come next by the rules, up to the first that does not or could not be had, and why. */
+  #check(
+    ahead: ChainState,
+    fetched: readonly PromiseSettledResult<FetchedBlock>[],
+  ): { readonly checked: readonly CheckedBlock[]; readonly fault?: { readonly reason: unknown } } {
     const checked: CheckedBlock[] = []
-    let state = this.#copy
-    for (const one of blocks) {
+    let state = ahead
+    for (const one of fetched) {
+      if (one.status === 'rejected') return { checked, fault: one }
       try {
-        if (state === undefined) break
-        state = checkNext(state, one.block, one.hash)
+        state = checkNext(state, one.value.block, one.value.hash)
         if (state.datasetId !== this.name.id) {
           throw new HaltError('ChainBroken', `its seed is that of ${state.datasetId}, not of ${this.name.id}`)
         }
-        checked.push({ ...one, state })
+        checked.push({ ...one.value, state })
       } catch (reason) {
-        return { checked, fault: { status: 'rejected', reason } }
+        return { checked, fault: { reason } }
       }
     }
     return { checked }
@@ -233,8 +236,7 @@ export class FollowedDataset {
         theirs,
       })
     } else {
-      const reason = `its block ${sequence} is ${hash}; the copy has ${there} there`
-      await this.#halt(hash, { kind: 'fork', reason, ours: { sequence, hash: there }, theirs })
+      await this.#parted(hash, { sequence, hash: there }, theirs)
     }
   }
 
@@ -242,10 +244,16 @@ export class FollowedDataset {
   async #forked(head: Hash, ours: ChainPoint, first: FetchedBlock): Promise<void> {
     const { origin } = this.#deps
     const standing = origin.hasList ? await origin.standing(this.name.id) : undefined
-    if (standing !== undefined && (standing.kind !== 'there' || standing.listed.alias !== this.name.alias)) return
-    const theirs = { sequence: ours.sequence, hash: first.block.prevBlockHash ?? first.hash }
-    const reason = `its block ${theirs.sequence} is ${theirs.hash}; the copy has ${ours.hash} there`
-    await this.#halt(head, { kind: 'fork', reason, ours, theirs })
+    if (standing !== undefined && ('kind' in standing || standing.alias !== this.name.alias)) return
+    await this.#parted(head, ours, { sequence: ours.sequence, hash: first.block.prevBlockHash ?? first.hash })
+  }
+
+  /** The origin has another block than the copy in one place. */
+  async #parted(head: Hash, ours: ChainPoint, theirs: ChainPoint): Promise<void> {
+    const parting = await partingOf(this.#deps, this.name, { ours, theirs })
+    const { sequence } = parting.ours
+    const reason = `its block ${sequence} is ${parting.theirs.hash}; the copy has ${parting.ours.hash} there`
+    await this.#halt(head, { kind: 'fork', reason, ...parting })
   }
 
   /** The origin's next block cannot be taken. */
@@ -255,7 +263,7 @@ export class FollowedDataset {
     await this.#halt(head, { kind: 'invalid', reason, ours, theirs: { sequence: this.#originSequence, hash: head } })
   }
 
-  async #halt(head: Hash, refusal: Refusal): Promise<void> {
+  async #halt(head: Hash, refusal: Pick<Breach, 'kind' | 'reason' | 'ours' | 'theirs'>): Promise<void> {
     const { clock, evidenceDir, logger, origin } = this.#deps
     const { id, alias } = this.name
     const blocks: { hash: Hash; base64: string }[] = []
@@ -270,7 +278,7 @@ export class FollowedDataset {
     this.progress = { kind: 'halted', reason, at: head, untilMs: clock.monotonicMs() + longestRetryMs }
     logger.error(
       { dataset: alias, kind, cause: reason },
-      'A followed dataset is halted: the origin tells another chain',
+      'A followed dataset is halted: the origin tells another chain (proofstream replica evidence shows both)',
     )
   }
 }

@@ -3,16 +3,17 @@
 
 import { logPositionOf } from '../chain/records.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
-import { DecodeError, HaltError } from '../model/errors.ts'
-import type { Checkpoint, DatasetId, DataSlice, Hash, MetadataBlock } from '../model/events.ts'
+import type { Logger } from '../lib/logger.ts'
+import { HaltError } from '../model/errors.ts'
+import { type Checkpoint, dataOf, type DatasetId, type DataSlice, type Hash } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
-import { decodeBlock } from '../odf/block.ts'
+import type { ChainPoint } from '../store/heads.ts'
 import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceCheck } from '../work/check-slice.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import type { Bound } from './bounds.ts'
-import type { CheckedBlock, FetchedBlock } from './local-chain.ts'
+import { type CheckedBlock, type FetchedBlock, hashAt } from './local-chain.ts'
 import type { ObjectFolder, Origin } from './origin.ts'
 
 const blockBytesMost = 64 * 1024 * 1024
@@ -27,6 +28,9 @@ export interface FetchDeps {
   readonly origin: Origin
   readonly store: ObjectStore
   readonly work: WorkPool
+  readonly logger: Logger
+  /** Objects that are fetched, checked and stored at the same time, of all datasets. */
+  readonly places: Bound
   /** Bytes of objects in memory, of all datasets. */
   readonly room: Bound
 }
@@ -39,26 +43,19 @@ export interface Source {
 
 /** Fetches a block, unless it is stored. Throws ProofstreamError, HaltError `ChainBroken` where it is none. */
 export async function fetchBlock(
-  { origin, store }: FetchDeps,
+  { origin, store, places }: FetchDeps,
   { id, alias }: Source,
   hash: Hash,
 ): Promise<FetchedBlock> {
-  const key = blockKey(id, hash)
-  const stored = await store.get(key)
-  const isWhole = stored !== undefined && sha3Hash(stored) === hash
-  const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
-  const block = decoded(bytes, hash)
-  if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
-  return { hash, bytes, block }
-}
-
-function decoded(bytes: Uint8Array, hash: Hash): MetadataBlock {
-  try {
-    return decodeBlock(bytes).block
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw new HaltError('ChainBroken', `block ${hash} cannot be read: ${error.message}`, error)
-  }
+  return places.run(1, async () => {
+    const key = blockKey(id, hash)
+    const stored = await store.get(key)
+    const isWhole = stored !== undefined && sha3Hash(stored) === hash
+    const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
+    const block = openBlock({ id, alias }, hash, bytes)
+    if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
+    return { hash, bytes, block }
+  })
 }
 
 /**
@@ -94,67 +91,94 @@ export async function hashesSince(
 }
 
 /**
- * Fetches what a data block names, checks and stores it. Resolves with why rows could not be checked, if so. Throws
- * ProofstreamError; HaltError `ChainBroken` where it is not what the block says.
+ * Fetches what a data block names, checks and stores it. Throws ProofstreamError; HaltError `ChainBroken` where it is not what
+ * the block says.
  */
-export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<string | undefined> {
-  const { event } = checked.block
-  if (event.kind !== 'AddData' && event.kind !== 'ExecuteTransform') return undefined
-  const { newData, newCheckpoint } = event
-  if (newCheckpoint !== undefined) await fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => undefined)
-  if (newData === undefined) return undefined
-  return fetchObject(deps, source, 'data', newData, async (bytes) => {
-    const { faults, unread } = await checkRows(deps, checked, newData, bytes)
-    const [fault] = faults
-    if (fault === undefined) return unread
-    const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
-    throw new HaltError('ChainBroken', `${fault.message}${more}`)
-  })
+export async function fetchNamed(deps: FetchDeps, source: Source, checked: CheckedBlock): Promise<void> {
+  const { newData, newCheckpoint } = dataOf(checked.block.event) ?? {}
+  const fetches = await Promise.allSettled([
+    newCheckpoint && fetchObject(deps, source, 'checkpoints', newCheckpoint, async () => {}),
+    newData && fetchObject(deps, source, 'data', newData, (bytes) => checkRows(deps, checked, newData, bytes)),
+  ])
+  // Both have ended: nothing is stored behind the caller's back.
+  for (const one of fetches) if (one.status === 'rejected') throw one.reason
 }
 
 async function fetchObject(
-  { origin, store, room }: FetchDeps,
+  { origin, store, places, room }: FetchDeps,
   { id, alias }: Source,
   folder: Exclude<ObjectFolder, 'blocks'>,
   { physicalHash: hash, size }: Checkpoint | DataSlice,
-  check: (bytes: Uint8Array) => Promise<string | undefined>,
-): Promise<string | undefined> {
+  check: (bytes: Uint8Array) => Promise<void>,
+): Promise<void> {
   const key = (folder === 'data' ? dataKey : checkpointKey)(id, hash)
   const sizeBytes = Number(size)
   if (sizeBytes > objectBytesMost) {
     throw new HaltError('ChainBroken', `${folder}/${hash} has ${sizeBytes} bytes, more than a replica takes`)
   }
-  // It was stored when it had been checked.
-  if ((await store.size(key)) === sizeBytes) return undefined
-  // It is there twice while a thread reads its rows.
-  return room.run(2 * sizeBytes, async () => {
+  const copy = async (): Promise<void> => {
+    // It was stored when it had been checked.
+    if ((await store.size(key)) === sizeBytes) return
     const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
     if (bytes.length !== sizeBytes) {
       throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
     }
-    const note = await check(bytes)
+    await check(bytes)
     if ((await store.put(key, bytes)) === 'exists') await store.replace(key, bytes)
-    return note
-  })
+  }
+  // It is there twice while a thread reads its rows.
+  await room.run(2 * sizeBytes, () => places.run(1, copy))
 }
 
-function checkRows(
-  { work }: FetchDeps,
+/** Throws HaltError `ChainBroken` where rows are not what the block says. */
+async function checkRows(
+  { work, logger }: FetchDeps,
   { block, state }: CheckedBlock,
   slice: DataSlice,
   bytes: Uint8Array,
-): Promise<SliceCheck> {
+): Promise<void> {
   const { vocabulary, schema } = state
   const isOwn = block.event.kind === 'AddData' && logPositionOf(block.event.newSourceState) !== undefined
   const own = isOwn ? { own: { schema, blockTimeMs: instantMs(block.systemTime) } } : {}
   const settings = { at: `block ${block.sequenceNumber}`, slice, vocabulary, ...own }
-  return work.run('slice', [bytes.slice()], { settings })
+  const { faults, unread } = await work.run('slice', [bytes.slice()], { settings })
+  if (unread !== undefined)
+    logger.info({ dataset: state.datasetId, cause: unread }, 'Rows of a slice are of a type that is not checked here')
+  const [fault] = faults
+  if (fault === undefined) return
+  const more = faults.length > 1 ? `, and ${faults.length - 1} faults more` : ''
+  throw new HaltError('ChainBroken', `${fault.message}${more}`)
+}
+
+/** Blocks that a chain is walked back for the place where it parts from the copy. */
+const partingBlocksMost = 64
+
+/** The first difference of two chains that differ at `seen`, as far back as the origin's blocks can be had. */
+export async function partingOf(
+  deps: FetchDeps,
+  source: Source,
+  seen: { readonly ours: ChainPoint; readonly theirs: ChainPoint },
+): Promise<typeof seen> {
+  let found = seen
+  const least = Math.max(0, seen.ours.sequence - partingBlocksMost)
+  for (let sequence = seen.ours.sequence - 1; sequence >= least; sequence--) {
+    const theirs = await fetchBlock(deps, source, found.theirs.hash).catch(() => undefined)
+    const hash = theirs?.block.prevBlockHash
+    const ours = hash && (await hashAt({ store: deps.store, id: source.id }, sequence))
+    if (hash === undefined || ours === undefined || ours === hash) break
+    found = { ours: { sequence, hash: ours }, theirs: { sequence, hash } }
+  }
+  return found
 }
 
 /** The dataset of a chain at a node that names none: what its first block says. Throws as `fetchBlock`. */
 export async function datasetOfChain(origin: Origin, alias: string, head: Hash): Promise<DatasetId> {
   for (let hash = head, blocks = 0; blocks < chainBlocksMost; blocks++) {
-    const { event, prevBlockHash } = decoded(await origin.object(alias, 'blocks', hash, blockBytesMost), hash)
+    const { event, prevBlockHash } = openBlock(
+      { id: alias },
+      hash,
+      await origin.object(alias, 'blocks', hash, blockBytesMost),
+    )
     if (event.kind === 'Seed') return event.datasetId
     if (prevBlockHash === undefined) break
     hash = prevBlockHash

@@ -14,7 +14,7 @@ import { logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { putLog } from '../store/records.ts'
 import type { WorkPool } from '../work/work-pool.ts'
-import { Bound, Rate, settleAll } from './bounds.ts'
+import { Bound, Rate } from './bounds.ts'
 import { type DatasetDeps, FollowedDataset, type Progress } from './dataset.ts'
 import { datasetOfChain } from './fetch.ts'
 import { FollowedNames, nameOf } from './names.ts'
@@ -26,7 +26,8 @@ const pollsMost = 64
 const pollSeconds = 25
 /** Between polls that are answered at once. */
 const leastPollMs = 1_000
-const windowsAtOnce = 4
+/** Objects under way, of all datasets. */
+const placesMost = 16
 const roomBytes = 256 * 1024 * 1024
 const parallelAsks = 8
 
@@ -64,13 +65,8 @@ export async function startFollow(deps: FollowDeps): Promise<Follow> {
   const { store } = deps
   const other = (await store.list(logsPrefix)).find((log) => log !== originLog)
   if (other !== undefined) {
-    throw new NodeError(
-      'InvalidParameter',
-      `The store holds datasets of its own (log ${other}): it can follow no node.`,
-      {
-        hint: 'Name another data directory with --data.',
-      },
-    )
+    const fault = `The store holds datasets of its own (log ${other}): it can follow no node.`
+    throw new NodeError('InvalidParameter', fault, { hint: 'Name another data directory with --data.' })
   }
   await putLog(store, { id: originLog, kind: 'origin', partitions: 1 })
   const names = new FollowedNames(store)
@@ -102,7 +98,7 @@ export class Follow {
     const { options, clock, logger, deleteGraceMs } = deps
     const { signal } = this.#stop
     const origin = new Origin(options, { clock, rate: new Rate(options.rate, clock), stop: signal })
-    const bounds = { room: new Bound(roomBytes), turns: new Bound(windowsAtOnce) }
+    const bounds = { room: new Bound(roomBytes), places: new Bound(placesMost) }
     this.#deps = { ...deps, ...bounds, origin, signal }
     this.#names = names
     this.#patterns = options.patterns
@@ -157,7 +153,8 @@ export class Follow {
     const now = new Map<DatasetId, Listed>()
     for (const one of shown.listed) if (this.#follows(one)) now.set(one.id, one)
     const missing = [...this.#shown].filter((id) => !now.has(id))
-    await settleAll(missing, parallelAsks, async (id) => this.#miss(id, shown, now))
+    const asks = new Bound(parallelAsks)
+    await Promise.allSettled(missing.map((id) => asks.run(1, () => this.#miss(id, shown, now))))
     for (const listed of now.values()) this.#show(listed)
     await this.#settle()
     this.#state = 'known'
@@ -172,15 +169,7 @@ export class Follow {
     try {
       const listed = await origin.list()
       const shown: Shown =
-        listed === undefined
-          ? await this.#askByName()
-          : {
-              listed,
-              goneOf: async ({ id }) => {
-                const standing = await origin.standing(id)
-                return standing.kind === 'there' ? standing.listed : standing
-              },
-            }
+        listed === undefined ? await this.#askByName() : { listed, goneOf: ({ id }) => origin.standing(id) }
       this.fault = undefined
       return shown
     } catch (error) {

@@ -3,6 +3,7 @@
 
 import { Exchange, pause, pauseMs, problemOf, ProofstreamError, unreachable } from '../client/exchange.ts'
 import type { Layout, Visibility } from '../chain/records.ts'
+import type { FollowOptions } from '../follow-options.ts'
 import { datasetIdPattern, hashPattern, hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
@@ -13,6 +14,7 @@ import type { Rate } from './bounds.ts'
 
 /** An answer that brings nothing for so long is given up. */
 const silenceMs = 30_000
+const lookMs = 1_000
 const listPageBytes = 16 * 1024 * 1024
 const blocksPageBytes = 256 * 1024 * 1024
 const blocksOfPage = 500
@@ -28,15 +30,7 @@ export interface Listed {
   readonly head: Hash
 }
 
-/** What the origin says of a dataset that its list does not name. */
-export type Standing = { readonly kind: 'there'; readonly listed: Listed } | Gone
-
 export type Gone = { readonly kind: 'hidden' } | { readonly kind: 'deleted'; readonly at: string }
-
-export interface OriginPlace {
-  readonly url: string
-  readonly token: string | undefined
-}
 
 export type ObjectFolder = 'blocks' | 'data' | 'checkpoints'
 
@@ -47,30 +41,32 @@ interface Asked {
   readonly waitMs?: number
 }
 
-/** Takes the body of an answer. */
-interface Taker {
-  /** Called with the answer before its body. */
-  readonly begin?: (answer: Response) => void
-  readonly take: (piece: Uint8Array) => void
-}
-
 export class Origin {
   readonly url: string
   readonly #exchange: Exchange
   readonly #clock: Clock
   readonly #rate: Rate
   readonly #stop: AbortSignal
+  /** Bodies that are being read, and when each has been silent for too long, by the monotonic clock. */
+  readonly #reads = new Map<AbortController, number>()
+  #isWatched = false
   /** Of bodies, since the start. */
   bytes = 0
   /** False for a node that has no list of datasets: their names are all that is known of them. */
   hasList = true
 
-  constructor(place: OriginPlace, deps: { readonly clock: Clock; readonly rate: Rate; readonly stop: AbortSignal }) {
-    this.url = place.url
-    this.#exchange = new Exchange(place.url, place.token === undefined ? {} : { token: place.token })
+  constructor(
+    { url, token }: Pick<FollowOptions, 'url' | 'token'>,
+    deps: { readonly clock: Clock; readonly rate: Rate; readonly stop: AbortSignal },
+  ) {
+    this.url = url
+    this.#exchange = new Exchange(url, token === undefined ? {} : { token })
     this.#clock = deps.clock
     this.#rate = deps.rate
     this.#stop = deps.stop
+    this.#stop.addEventListener('abort', () => {
+      for (const cut of this.#reads.keys()) cut.abort(this.#stop.reason)
+    })
   }
 
   /** Every dataset that it shows; undefined where it has no list. Throws ProofstreamError. */
@@ -88,10 +84,10 @@ export class Origin {
     }
   }
 
-  /** How it stands with one dataset. Throws ProofstreamError where the origin cannot say. */
-  async standing(id: DatasetId): Promise<Standing> {
+  /** What it says of one dataset. Throws ProofstreamError where the origin cannot say. */
+  async standing(id: DatasetId): Promise<Listed | Gone> {
     try {
-      return { kind: 'there', listed: listedOf(await this.#json(`/datasets/${id}`, {}, listPageBytes)) }
+      return listedOf(await this.#json(`/datasets/${id}`, {}, listPageBytes))
     } catch (error) {
       return goneOf(error)
     }
@@ -150,16 +146,13 @@ export class Origin {
       const had = have
       let fault: ProofstreamError
       try {
-        const begin = (answer: Response): void => {
-          if (!isPartFrom(answer, have)) restart()
-        }
-        const take = (piece: Uint8Array): void => {
+        const headers = have === 0 ? {} : { range: `bytes=${have}-` }
+        for await (const piece of this.#read(path, { headers }, (answer) => isPartFrom(answer, have) || restart())) {
           if (have + piece.length > most) throw odd(path, `has more than ${most} bytes`)
           digest.update(piece)
           pieces.push(piece)
           have += piece.length
         }
-        await this.#read(path, { headers: have === 0 ? {} : { range: `bytes=${have}-` } }, { begin, take })
         if (hashText(digest.digest()) === hash) return concatBytes(pieces)
         fault = damaged(path)
         restart()
@@ -187,66 +180,62 @@ export class Origin {
   ): Promise<{ readonly bytes: Uint8Array; readonly status: number }> {
     const pieces: Uint8Array[] = []
     let have = 0
-    const take = (piece: Uint8Array): void => {
+    let status = 0
+    for await (const piece of this.#read(path, asked, (answer) => (status = answer.status))) {
       have += piece.length
       if (have > most) throw odd(path, `has more than ${most} bytes`)
       pieces.push(piece)
     }
-    const { status } = await this.#read(path, asked, { take })
     return { bytes: concatBytes(pieces), status }
   }
 
-  /** Hands the body of one answer over, piece by piece. Throws ProofstreamError. */
-  async #read(path: string, { query = {}, headers = {}, waitMs = 0 }: Asked, taker: Taker): Promise<Response> {
+  /** The body of one answer, piece by piece; `begin` has the answer before it. Throws ProofstreamError, also where it breaks off. */
+  async *#read(
+    path: string,
+    { query = {}, headers = {}, waitMs = 0 }: Asked,
+    begin: (answer: Response) => unknown,
+  ): AsyncGenerator<Uint8Array> {
     const cut = new AbortController()
-    const over = new AbortController()
-    const silent = unreachable(this.url, 'it has sent nothing for too long')
-    let untilMs = this.#clock.monotonicMs() + silenceMs + waitMs
-    const watch = async (): Promise<void> => {
-      for (let leftMs = silenceMs; leftMs > 0; leftMs = untilMs - this.#clock.monotonicMs()) {
-        await this.#clock.sleep(Math.min(leftMs, silenceMs), over.signal)
-        if (over.signal.aborted) return
-      }
-      cut.abort(silent)
-    }
-    void watch()
-    const signal = AbortSignal.any([this.#stop, cut.signal])
+    const { signal } = cut
+    const expect = (ms: number): unknown => this.#reads.set(cut, this.#clock.monotonicMs() + ms)
+    if (this.#stop.aborted) cut.abort(this.#stop.reason)
+    expect(silenceMs + waitMs)
+    if (!this.#isWatched) void this.#watch()
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     try {
-      const answer = await this.#exchange.once(path, {
-        query,
-        headers: { 'accept-encoding': 'identity', ...headers },
-        signal,
-      })
-      taker.begin?.(answer)
-      for await (const piece of piecesOf(answer, this.url, signal)) {
-        this.bytes += piece.length
-        untilMs = Number.POSITIVE_INFINITY
-        await this.#rate.take(piece.length, this.#stop)
-        untilMs = this.#clock.monotonicMs() + silenceMs
-        taker.take(piece)
+      const asIs = { 'accept-encoding': 'identity', ...headers }
+      const answer = await this.#exchange.once(path, { query, headers: asIs, signal })
+      begin(answer)
+      reader = answer.body?.getReader()
+      while (reader !== undefined) {
+        const piece = await reader.read().catch((cause: unknown) => {
+          signal.throwIfAborted()
+          throw unreachable(this.url, cause)
+        })
+        if (piece.done) return
+        this.bytes += piece.value.length
+        expect(Number.POSITIVE_INFINITY)
+        await this.#rate.take(piece.value.length, this.#stop)
+        expect(silenceMs)
+        yield piece.value
       }
-      return answer
     } finally {
-      over.abort()
+      this.#reads.delete(cut)
+      await reader?.cancel().catch(() => {})
     }
   }
-}
 
-/** Pieces of the body. Throws ProofstreamError where it breaks off. */
-async function* piecesOf(answer: Response, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = answer.body?.getReader()
-  if (reader === undefined) return
-  try {
-    for (;;) {
-      const piece = await reader.read().catch((cause: unknown) => {
-        signal.throwIfAborted()
-        throw unreachable(url, cause)
-      })
-      if (piece.done) return
-      yield piece.value
+  /** Gives up what has been silent for too long, as long as there is anything to wait for. */
+  async #watch(): Promise<void> {
+    this.#isWatched = true
+    while (this.#reads.size > 0 && !this.#stop.aborted) {
+      await this.#clock.sleep(lookMs, this.#stop)
+      const nowMs = this.#clock.monotonicMs()
+      for (const [cut, untilMs] of this.#reads) {
+        if (untilMs <= nowMs) cut.abort(unreachable(this.url, 'it has sent nothing for too long'))
+      }
     }
-  } finally {
-    await reader.cancel().catch(() => {})
+    this.#isWatched = false
   }
 }
 

@@ -6,7 +6,15 @@ import { type LogPosition, logPositionOf, originLog } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
-import type { AddData, Checkpoint, DatasetId, ExecuteTransform, Hash, MetadataBlock } from '../model/events.ts'
+import {
+  type AddData,
+  type Checkpoint,
+  dataOf,
+  type DatasetId,
+  type ExecuteTransform,
+  type Hash,
+  type MetadataBlock,
+} from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { decodeBlock } from '../odf/block.ts'
 import { readHint } from '../store/heads.ts'
@@ -118,7 +126,8 @@ class ChainWalk {
       this.add('ChainBroken', `${at}: its seed is that of ${this.state.datasetId}`)
     }
     const { event } = block
-    if (event.kind === 'AddData' || event.kind === 'ExecuteTransform') await this.checkDataBlock(at, block, event)
+    const data = dataOf(event)
+    if (data !== undefined) await this.checkDataBlock(at, block, data)
     this.checkCommit(at, covered)
     this.log = covered.endsCommit?.log ?? this.log
     return true

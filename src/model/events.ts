@@ -162,6 +162,11 @@ export type MetadataEvent =
   | DisablePushSource
   | ForeignEvent
 
+/** The event, if it is of those that bring rows: AddData of root datasets, ExecuteTransform of derivative ones. */
+export function dataOf(event: MetadataEvent): AddData | ExecuteTransform | undefined {
+  return event.kind === 'AddData' || event.kind === 'ExecuteTransform' ? event : undefined
+}
+
 export interface MetadataBlock {
   readonly systemTime: Instant
   /** Absent on block 0 only. */

@@ -11,7 +11,7 @@ import { must } from '../lib/assert.ts'
 import { type Clock, nextTurn } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash } from '../model/events.ts'
 import { type Field, sameType } from '../model/schema.ts'
 import { loadBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -277,7 +277,7 @@ export class MergedMaker {
   async #logicalHash(chain: DatasetChain, view: DatasetView, sequence: number): Promise<Hash> {
     const { hash } = must(chain.blocks.at(sequence), 'the block is in the chain')
     const { event } = await loadBlock(this.#deps.store, view, hash)
-    return must(event.kind === 'AddData' ? event.newData : undefined, 'the block brought a slice').logicalHash
+    return must(dataOf(event)?.newData, 'the block brought a slice').logicalHash
   }
 }
 

@@ -10,7 +10,7 @@ import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash } from '../model/events.ts'
 import { blockKey, checkpointKey, dataKey, packFileKey, packKey, packLevelPrefix } from './layout.ts'
 import { ObjectFault, openBlock } from './load-block.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -178,8 +178,7 @@ async function* objectsOf(
       const block = openBlock({ id }, hash, bytes)
       summary.addBlock(hash, block)
       if (bytes !== undefined) yield { kind: 'blocks', digest: digestOf(hash), bytes }
-      if (block.event.kind !== 'AddData') continue
-      const { newCheckpoint, newData } = block.event
+      const { newCheckpoint, newData } = dataOf(block.event) ?? {}
       // mutant: a pack misses an object
       if (newCheckpoint !== undefined)
         yield await named(store, { id, kind: 'checkpoints', hash: newCheckpoint.physicalHash })

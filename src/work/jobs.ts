@@ -1,7 +1,6 @@
 // Work that is too heavy for the main thread: jobs, pure functions of bytes and plain values, one row each. What goes in
 // and comes out is copied between threads, so it is small or a few large arrays of bytes. Run by the port of work-pool.ts.
 
-import { zstdDecompressSync } from 'node:zlib'
 import { isPresent } from '../arrow/columns.ts'
 import { type FeatureColumns, featureTexts, tileOfRows } from '../geo/feature-rows.ts'
 import { type SpatialIndex, SpatialIndexer } from '../geo/spatial-index.ts'
@@ -17,6 +16,7 @@ import { type Column, type DataType, innerType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from './check-slice.ts'
+import { inflatePage } from './inflate-page.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
 import { type SortOrder, sortRows } from './sort.ts'
 
@@ -77,8 +77,6 @@ export async function runJob<K extends JobKind>(
   return await run(bytes, settings)
 }
 
-const zstd = (page: Uint8Array, length: number): Uint8Array => zstdDecompressSync(page, { maxOutputLength: length })
-
 /** Names of columns. */
 export interface IndexedColumns {
   readonly geometry: string
@@ -92,7 +90,7 @@ export interface SliceIndex extends SpatialIndex {
 
 async function indexSlice(bytes: Uint8Array, { geometry, time }: IndexedColumns): Promise<SliceIndex> {
   const indexer = new SpatialIndexer()
-  const { fields, batches } = openSlice(bytes, { columns: [geometry, time], decompress: zstd })
+  const { fields, batches } = openSlice(bytes, { columns: [geometry, time], decompress: inflatePage })
   const place = fields.findIndex(({ name }) => name === geometry)
   const moment = fields.findIndex(({ name }) => name === time)
   const timeType = fields[moment]?.type

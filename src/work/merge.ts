@@ -2,7 +2,7 @@
 // trust: bytes are held against their hashes before they are read, and the file is read back, and the rows of each slice in
 // it hashed against what the chain says of them (docs/decisions/merged-files.md).
 
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { zstdCompressSync } from 'node:zlib'
 import { nullColumn, sliceBatch } from '../arrow/columns.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
@@ -14,6 +14,7 @@ import type { Hash } from '../model/events.ts'
 import { type Field, type RecordBatch, sameType } from '../model/schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { SliceWriter } from '../parquet/write-slice.ts'
+import { inflatePage } from './inflate-page.ts'
 
 /** What is to be merged; schemas are named by their place in `schemas`. */
 export interface MergeOrder {
@@ -37,10 +38,6 @@ export interface MergedBytes {
 }
 
 const what = 'merged file'
-/** Of pages of merged files, ours alone. */
-export const decompress = (page: Uint8Array, length: number): Uint8Array =>
-  zstdDecompressSync(page, { maxOutputLength: length })
-
 /** Merges and checks. Throws DecodeError for bytes, columns or rows that are not what the order says. */
 export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> {
   const fields = must(order.schemas.at(-1), 'slices have a schema')
@@ -51,7 +48,7 @@ export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise
     const part = bytes.subarray(end, end + sizeBytes)
     end += sizeBytes
     if (hash !== undefined && sha3Hash(part) !== hash) throw new DecodeError(what, `slice ${hash} has other bytes`)
-    const content = openSlice(part, { decompress })
+    const content = openSlice(part, { decompress: inflatePage })
     checkColumns(content.fields, order.schemas[schema] ?? [])
     for await (const batch of content.batches) {
       for (const _ of writer.add(aligned(batch, fields)));
@@ -97,7 +94,7 @@ interface Under {
 
 /** The file, read again, has the rows of each slice, in order, and none beside them. */
 async function checkRows(file: Uint8Array, { slices, schemas }: MergeOrder): Promise<void> {
-  const { fields, batches } = openSlice(file, { decompress })
+  const { fields, batches } = openSlice(file, { decompress: inflatePage })
   checkColumns(fields, must(schemas.at(-1), 'slices have a schema'))
   const begin = slices.values()
   let under: Under | undefined

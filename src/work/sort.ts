@@ -16,7 +16,8 @@ import type { Column, Field } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
 import { openSlice } from '../parquet/read-slice.ts'
 import { type ColumnChunk, encodeColumn, SliceFile } from '../parquet/write-slice.ts'
-import { checkColumns, decompress, type MergedBytes, type MergeOrder } from './merge.ts'
+import { inflatePage } from './inflate-page.ts'
+import { checkColumns, type MergedBytes, type MergeOrder } from './merge.ts'
 
 /** Rows of a row group of a sorted copy. */
 export const sortedGroupRows = 8_192
@@ -66,7 +67,7 @@ function encoded(field: Field, column: Column): ColumnChunk {
 
 /** All rows of a column. */
 async function columnOf(file: Uint8Array, name: string): Promise<Column> {
-  const { fields, batches } = openSlice(file, { decompress, columns: [name] })
+  const { fields, batches } = openSlice(file, { decompress: inflatePage, columns: [name] })
   if (fields.length !== 1) throw new DecodeError(what, `there is no one column '${name}'`)
   const parts: Column[] = []
   let valueBytes = 0

@@ -89,6 +89,28 @@ test('a slice that is always damaged is never shown: what came before it is', { 
   )
 })
 
+test('a slice that is missing while later blocks are on their way is told, and what came before it shown', async () => {
+  const { blocks } = JSON.parse((await origin.call('/acme/goods/blocks?limit=1000')).text) as {
+    blocks: { hash: string; sequence: number; event: { newData?: { physicalHash: string } } }[]
+  }
+  const missing = `/data/${blocks[26]?.event.newData?.physicalHash ?? ''}`
+  const late = blocks.filter(({ sequence }) => sequence >= 16).map(({ hash }) => `/blocks/${hash}`)
+  const interfere: Interference = ({ url = '' }) => {
+    if (url.endsWith(missing)) return { status: 404, body: 'gone' }
+    return late.some((end) => url.endsWith(end)) ? { delayMs: 3_000 } : undefined
+  }
+  await withReplica(interfere, async (replica) => {
+    const count = async () => (await replica.query('select count(*) from "acme/goods"')).at('output.data.0.0')
+    await expect.poll(count, soon).toBe(200 * 3)
+    await expect
+      .poll(async () => (await replica.call('/metrics')).text, soon)
+      .toMatch(/^proofstream_follow_waiting_datasets 1$/m)
+    proxy.interfere = () => undefined
+    await arrives(replica)
+    await sound(replica)
+  })
+}, 60_000)
+
 test('an origin that is away and comes back is followed again; reads go on meanwhile', async () => {
   await withReplica(
     () => undefined,
@@ -149,13 +171,14 @@ test('an origin that goes on otherwise is not followed, and both hashes are kept
   const first = await startLiveNode()
   await first.ingest('acme/forked', [{ n: 1 }], '?create=true')
   const token = (await readFile(first.node.tokenFile, 'utf8')).trim()
+  const common = await first.head('acme/forked')
   await first.node.stop()
   await cp(first.dataDir, before, { recursive: true })
   // The same chain goes on twice: here with one row, there with another.
   const [one, other] = [await startLiveNode({ data: first.dataDir }), await startLiveNode({ data: before })]
   const call = { token, method: 'POST', headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20' } }
-  await one.call('/acme/forked/ingest', { ...call, body: '{"n":2}\n' })
-  for (const n of [3, 4]) await other.call('/acme/forked/ingest', { ...call, body: `{"n":${n}}\n` })
+  for (const n of [1.5, 2]) await one.call('/acme/forked/ingest', { ...call, body: `{"n":${n}}\n` })
+  for (const n of [3, 4, 5]) await other.call('/acme/forked/ingest', { ...call, body: `{"n":${n}}\n` })
   const headOf = async (node: LiveNode): Promise<string> => (await node.call('/acme/forked/refs/head', { token })).text
   const switched = await startProxy(one.node.url)
   const replica = await startReplica(switched.url)
@@ -167,7 +190,15 @@ test('an origin that goes on otherwise is not followed, and both hashes are kept
     expect((await replica.query('select max(n) from "acme/forked"')).at('output.data.0.0')).toBe(2)
     const printed = await runCommand(['replica', 'evidence', replica.dataDir, '-o', 'json'])
     expect(printed.code).toBe(0)
-    for (const text of ['"fork"', await headOf(one)]) expect(printed.stdout).toContain(text)
+    const partedAt = async (node: LiveNode): Promise<unknown> => {
+      const { text } = await node.call('/acme/forked/blocks', { token })
+      const { blocks } = JSON.parse(text) as { blocks: { hash: string; sequence: number; prevBlockHash: string }[] }
+      const at = blocks.find(({ prevBlockHash }) => prevBlockHash === common)
+      return { sequence: at?.sequence, hash: at?.hash }
+    }
+    expect(JSON.parse(printed.stdout)).toMatchObject([
+      { alias: 'acme/forked', kind: 'fork', ours: await partedAt(one), theirs: await partedAt(other) },
+    ])
   } finally {
     await replica.remove()
     await switched.close()

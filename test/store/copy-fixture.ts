@@ -1,9 +1,12 @@
 // Puts a fixture's dataset (written by deployed ODF software) into a store, optionally with commits as a node makes them.
 
-import { readdir, readFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
-import type { DatasetId, Hash } from '../../src/model/events.ts'
+import type { DatasetId, DataSlice, Hash, MetadataEvent } from '../../src/model/events.ts'
+import { decodeBlock, encodeBlock } from '../../src/odf/block.ts'
 import { putCommit } from '../../src/store/records.ts'
 import { datasetKey } from '../../src/store/layout.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
@@ -50,6 +53,59 @@ export async function deployedChains(): Promise<FixtureChain[]> {
     chains.push({ folder: join(root, name), id: expected.datasetId, alias: `fixture/${name}`, hashes })
   }
   return chains
+}
+
+/**
+ * The derivative dataset of the fixtures as it is once executed, in a folder of its own: its blocks, then a schema and an
+ * ExecuteTransform for each slice of `sensor-readings`, which deployed software wrote too, by the codec whose bytes
+ * `test/odf/block.test.ts` holds against published ones. `edit` changes what the last block says of its slice.
+ */
+export async function executedChain(
+  chains: readonly FixtureChain[],
+  edit: (data: DataSlice) => DataSlice = (data) => data,
+): Promise<FixtureChain> {
+  const named = (name: string): FixtureChain =>
+    must(
+      chains.find(({ alias }) => alias === `fixture/${name}`),
+      name,
+    )
+  const [readings, derived] = [named('sensor-readings'), named('daily-average')]
+  const folder = await mkdtemp(join(tmpdir(), 'proofstream-derived-'))
+  await cp(derived.folder, folder, { recursive: true })
+  await cp(join(readings.folder, 'data'), join(folder, 'data'), { recursive: true })
+  const events: MetadataEvent[] = []
+  for (const hash of readings.hashes) {
+    const { event } = decodeBlock(await readFile(join(readings.folder, 'blocks', hash))).block
+    if (event.kind === 'SetDataSchema') events.push(event)
+    if (event.kind !== 'AddData' || event.newData === undefined) continue
+    const { prevOffset, newData, newWatermark } = event
+    events.push({
+      kind: 'ExecuteTransform',
+      queryInputs: [{ datasetId: readings.id, newBlockHash: hash }],
+      ...(prevOffset === undefined ? {} : { prevOffset }),
+      newData,
+      ...(newWatermark === undefined ? {} : { newWatermark }),
+    })
+  }
+  const last = events.pop()
+  if (last?.kind === 'ExecuteTransform' && last.newData !== undefined) {
+    events.push({ ...last, newData: edit(last.newData) })
+  }
+  const hashes = [...derived.hashes]
+  for (const event of events) {
+    const prevBlockHash = must(hashes.at(-1), 'a head')
+    const bytes = encodeBlock({
+      systemTime: '2026-11-22T00:00:00Z',
+      prevBlockHash,
+      sequenceNumber: hashes.length,
+      event,
+    })
+    const hash = sha3Hash(bytes)
+    hashes.push(hash)
+    await writeFile(join(folder, 'blocks', hash), bytes)
+  }
+  await writeFile(join(folder, 'refs', 'head'), must(hashes.at(-1), 'a head'))
+  return { ...derived, folder, hashes }
 }
 
 export async function trips(): Promise<FixtureChain> {

@@ -153,12 +153,19 @@ function textsOf({ verdicts, problems }: Findings): string[] {
 
 /** What was seen of chains that cannot be; with the bytes of the blocks as JSON alone. */
 export async function showEvidence(context: CommandContext, [dir]: Args): Promise<number> {
-  const breaches = await replicaEvidence(dir ?? context.environment.dataDir)
+  const dataDir = dir ?? context.environment.dataDir
+  const breaches = await replicaEvidence(dataDir)
+  if (breaches.length === 0) note(`${dataDir} holds no evidence: no chain that it follows has become another.`)
   const rows = breaches.map(({ alias, dataset, kind, at, origin, reason, ours, theirs, blocks }): JsonValue => {
     const place = (point: typeof ours): string => `${point.sequence} ${point.hash}`
-    const facts = { alias, kind, at, ours: place(ours), theirs: place(theirs), reason, dataset, origin }
-    if (context.form === 'table') return objectOf(facts)
-    return objectOf({ ...facts, blocks: blocks.map(({ hash, base64 }): JsonValue => objectOf({ hash, base64 })) })
+    const facts = { alias, kind, at, reason, dataset, origin }
+    if (context.form === 'table') return objectOf({ ...facts, ours: place(ours), theirs: place(theirs) })
+    const points = { ours: objectOf({ ...ours }), theirs: objectOf({ ...theirs }) }
+    return objectOf({
+      ...facts,
+      ...points,
+      blocks: blocks.map(({ hash, base64 }): JsonValue => objectOf({ hash, base64 })),
+    })
   })
   printObjects(context.form, ['alias', 'kind', 'at', 'ours', 'theirs', 'reason'], rows)
   return exitCodes.done

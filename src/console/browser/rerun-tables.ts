@@ -6,7 +6,7 @@ import { nullColumn } from '../../arrow/columns.ts'
 import { encodeArrowStream } from '../../arrow/ipc.ts'
 import { checkNext, type ChainState, emptyChain } from '../../chain/rules.ts'
 import { sqlTypeName } from '../../engine/sql-types.ts'
-import type { MetadataBlock } from '../../model/events.ts'
+import { dataOf, type MetadataBlock } from '../../model/events.ts'
 import { type DataSchema, type Field, innerType } from '../../model/schema.ts'
 import { openSlice } from '../../parquet/read-slice.ts'
 import type { AskedDataset } from '../../verify.ts'
@@ -28,8 +28,8 @@ export class BundleRows {
     const { hash, block, isNamed } = of
     const chain = this.#chains.get(id) ?? { state: emptyChain, slices: [] }
     chain.state = checkNext(chain.state, block, hash)
-    if (block.event.kind === 'AddData' && block.event.newData !== undefined)
-      chain.slices.push(block.event.newData.physicalHash)
+    const newData = dataOf(block.event)?.newData
+    if (newData !== undefined) chain.slices.push(newData.physicalHash)
     this.#chains.set(id, chain)
     if (isNamed) this.#at.set(hash, { schema: chain.state.schema, slices: [...chain.slices] })
   }
