@@ -143,10 +143,13 @@ export class Fleet {
   async killMany(count: number, spared?: string): Promise<void> {
     const { random } = this.#spec
     const starting: Promise<unknown>[] = []
+    const failures: unknown[] = []
     for (let n = 0; n < count; n++) {
       const role = ['gateway', 'builder', 'replica'][n % 3] ?? ''
       const candidates = (): string[] => this.ready(role).filter((one) => one !== spared)
-      while (candidates().length === 0) await systemClock.sleep(50)
+      while (candidates().length === 0 && failures.length === 0) await systemClock.sleep(50)
+      // One that does not come up again would be waited for without end.
+      if (failures.length > 0) throw failures[0]
       const ready = candidates()
       const name = ready[random.between(0, ready.length - 1)] ?? ''
       if (random.next() < 0.2) {
@@ -156,10 +159,11 @@ export class Fleet {
       }
       await this.kill(name)
       await systemClock.sleep(random.between(0, 300))
-      starting.push(this.start(name))
+      starting.push(this.start(name).catch((error: unknown) => failures.push(error)))
       await systemClock.sleep(random.between(100, 700))
     }
     await Promise.all(starting)
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Callers that post and read until `isOver`, and tell `seen`. */
