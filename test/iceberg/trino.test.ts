@@ -64,6 +64,20 @@ function rowOf(n: number): object {
   }
 }
 
+/** A public dataset of three blocks, and a private one. */
+async function fill(live: LiveNode): Promise<void> {
+  const fields = Object.entries(columns).map(([name, [type]]) => ({ name, type }))
+  const asked = (visibility: string) => ({ method: 'PUT', json: { visibility, schema: { fields } } })
+  expect((await live.call('/acme/types', asked('public'))).status).toBe(201)
+  expect((await live.call('/acme/hidden', asked('private'))).status).toBe(201)
+  for (const from of [1, 7, 13]) {
+    const rows = Array.from({ length: 6 }, (_, i) => rowOf(from + i))
+    const posted = await live.ingest('acme/types', rows)
+    expect([posted.status, posted.status === 200 ? '' : posted.text]).toEqual([200, ''])
+  }
+  expect((await live.ingest('acme/hidden', [rowOf(1)])).status).toBe(200)
+}
+
 /** `2026-01-01 00:00:00.123457 UTC` as microseconds since 1970; what is no time stays. */
 function plain(value: unknown): unknown {
   const [, day, second, fraction] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})(?: UTC)?$/.exec(String(value)) ?? []
@@ -82,16 +96,7 @@ describe.skipIf(trinoHome === undefined)('Trino', () => {
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', testKeys.secretAccessKey)
     const store = bucket && { store: 's3://tests/lake', 's3-endpoint': bucket.url }
     live = await startLiveNode({ 'anonymous-read': true, ...store })
-    const fields = Object.entries(columns).map(([name, [type]]) => ({ name, type }))
-    const asked = (visibility: string) => ({ method: 'PUT', json: { visibility, schema: { fields } } })
-    expect((await live.call('/acme/types', asked('public'))).status).toBe(201)
-    expect((await live.call('/acme/hidden', asked('private'))).status).toBe(201)
-    for (const from of [1, 7, 13]) {
-      const rows = Array.from({ length: 6 }, (_, i) => rowOf(from + i))
-      const posted = await live.ingest('acme/types', rows)
-      expect([posted.status, posted.status === 200 ? '' : posted.text]).toEqual([200, ''])
-    }
-    expect((await live.ingest('acme/hidden', [rowOf(1)])).status).toBe(200)
+    await fill(live)
     const table = await live.call('/iceberg/v1/namespaces/acme/tables/types')
     const snapshots = table.at('metadata.snapshots') as readonly Readonly<Record<string, unknown>>[] // of table metadata
     blocks = snapshots.map((one) => ({

@@ -44,7 +44,7 @@ describe.skipIf(noKafka)('a storm', () => {
   async function misbehave(): Promise<void> {
     fleet.freeze('builder-1')
     const thawn = sleep(60_000).then(() => fleet.thaw('builder-1'))
-    await fleet.killMany(cycles >> 1, 'builder-1')
+    await fleet.killMany(cycles >> 1, seen, 'builder-1')
 
     fleet.note('broker frozen for 30 s')
     broker.pause()
@@ -62,7 +62,7 @@ describe.skipIf(noKafka)('a storm', () => {
     }
 
     proxy.fate = (apiKey) => (apiKey === produceKey && random.next() < 0.2 ? 'after' : 'pass')
-    await fleet.killMany(cycles - (cycles >> 1), 'builder-1')
+    await fleet.killMany(cycles - (cycles >> 1), seen, 'builder-1')
     fleet.counts['acknowledgements lost'] = proxy.cuts
     proxy.fate = () => 'pass'
 
