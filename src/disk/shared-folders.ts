@@ -191,7 +191,9 @@ export class SharedFolders {
   }
 
   #removeLater(path: string): void {
-    this.#removing = Promise.all([this.#removing, rm(path, { recursive: true, force: true })])
+    // What cannot be removed, such as what two are at, goes at the next start.
+    const gone = rm(path, { recursive: true, force: true }).catch(() => {})
+    this.#removing = Promise.all([this.#removing, gone])
   }
 
   /** What processes used that are no more. */

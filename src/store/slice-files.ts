@@ -144,9 +144,9 @@ export class SliceFiles {
     const close = (how: 'done' | 'suspect'): void => {
       for (const page of pages.splice(0)) {
         if (--page.users > 0) continue
-        this.#folders.release(page.name)
+        this.#shared?.release(page.name)
         // Where that fails the next reader fails, and it is tried again.
-        if (how === 'suspect') this.#folders.remove(page.name).catch(() => {})
+        if (how === 'suspect') this.#shared?.remove(page.name).catch(() => {})
       }
     }
     let usedBytes = 0
@@ -182,10 +182,14 @@ export class SliceFiles {
   #use(id: DatasetId, sequence: number): Page {
     const name = pageName(id, sequence)
     const known = this.#pages.get(name)
-    if (known !== undefined && known.users++ > 0) return known
+    if (known !== undefined && known.users > 0) {
+      known.users++
+      return known
+    }
     const { path, generation } = this.#folders.use(name)
     if (this.#pages.size >= pagesKnownMost) this.#forgetUnused()
-    const page = known ?? { name, path, held: new Set(), generation, users: 1, turn: Promise.resolve() }
+    const page = known ?? { name, path, held: new Set(), generation, users: 0, turn: Promise.resolve() }
+    page.users = 1
     if (page.generation !== generation) page.held.clear()
     page.generation = generation
     this.#pages.set(name, page)
