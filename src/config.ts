@@ -66,6 +66,11 @@ const fixedOptions: readonly OptionRow[] = [
   },
   ...bucketRows,
   {
+    name: 'slice-cache',
+    type: 'text',
+    text: 'directory on a local disk for copies of slices that are no files here; replicas of one machine may share it, within --limit-slice-file-bytes in all (default: in <data>/cache)',
+  },
+  {
     name: 'roles',
     type: 'list',
     default: roles.join(','),
@@ -163,6 +168,8 @@ export interface Config {
   readonly storeDir: string | undefined
   /** Absent for a store in a directory. */
   readonly bucket: BucketConfig | undefined
+  /** Absent for one in the data directory. */
+  readonly sliceCacheDir: string | undefined
   /** The node whose datasets are copied into the store. */
   readonly follow: FollowOptions | undefined
   readonly mqtt: MqttOptions | undefined
@@ -273,6 +280,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   return {
     dataDir: text('data'),
     storeDir: isInBucket || address !== undefined ? undefined : store,
+    sliceCacheDir: values.get('slice-cache') as string | undefined, // text by its row
     bucket: isInBucket ? bucketConfig(values, keyEnvironment()) : undefined,
     follow: followOptions(address, values),
     mqtt: mqttOptions(values),

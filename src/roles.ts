@@ -44,7 +44,7 @@ import { SliceFiles } from './store/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'
-export const slicesFolder = 'slices'
+export const slicesFolder = 'slice-files'
 
 /** What the roles of a process share. */
 export interface Shared {
@@ -171,7 +171,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store, sliceFilesOf(paths), mergedDir(paths)],
+    dataRoots: [paths.store, sliceFilesOf(config, paths), mergedDir(paths)],
     logger,
     clock,
   })
@@ -203,12 +203,15 @@ export async function openFollow(shared: Shared, options: FollowOptions): Promis
 }
 
 /** Slices as files, for the engine of a replica. */
-export function openSliceFiles({ config, paths, store, clock }: Shared): SliceFiles {
-  return new SliceFiles({ store, dir: sliceFilesOf(paths), mostBytes: config.limits.sliceFileBytes, clock })
+export function openSliceFiles({ config, paths, store, clock, opened }: Shared): SliceFiles {
+  const dir = sliceFilesOf(config, paths)
+  const files = new SliceFiles({ store, dir, mostBytes: config.limits.sliceFileBytes, clock })
+  opened.push(() => files.close())
+  return files
 }
 
-function sliceFilesOf({ cache }: DataPaths): string {
-  return join(cache, slicesFolder)
+function sliceFilesOf({ sliceCacheDir }: Config, { cache }: DataPaths): string {
+  return sliceCacheDir ?? join(cache, slicesFolder)
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */

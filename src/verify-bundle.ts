@@ -250,6 +250,7 @@ async function rerunOver({ dir, chains, engine, limits }: Unpacked, proof: ReadP
   try {
     return await runAgain(deps, { proof, hashOf }, caller)
   } finally {
+    await files.close()
     await store.close()
   }
 }

@@ -49,6 +49,38 @@ describe('the admin token', () => {
     }
   })
 
+  test('that processes share is recorded once when they start at the same time', async () => {
+    const text = makeTokenText()
+    const store = openMemoryStore()
+    let arrived = 0
+    let open: () => void = () => {}
+    const allHaveLooked = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    // None puts before all have seen that the store has no token.
+    const late = {
+      ...store,
+      put: async (...given: Parameters<typeof store.put>) => {
+        if (++arrived === 4) open()
+        await allHaveLooked
+        return store.put(...given)
+      },
+    }
+    const registries = Array.from(
+      { length: 4 },
+      () => new TokenRegistry({ store: late, clock: systemClock, logger: silentLogger, anonymousRead: false }),
+    )
+    await Promise.all(
+      registries.map(async (tokens, i) => {
+        const path = join(dir, `token-${i}`)
+        await writeFile(`${path}.new`, text)
+        await ensureAdminToken(tokens, path, silentLogger)
+      }),
+    )
+    expect(await store.list('tokens')).toHaveLength(1)
+    for (const tokens of registries) expect((await tokens.authenticate(text)).scopes).toEqual(new Set(['admin']))
+  })
+
   test('whose file is damaged is left to a person, who is told', async () => {
     const store = openMemoryStore()
     const lines: string[] = []

@@ -1,8 +1,6 @@
 // The tokens of the installation: records under `tokens/` in the store, so that every process honours the same ones.
 // Each process keeps them in memory and rereads at most every few seconds, when they are used.
 
-import { randomBytes } from '../ids/native-crypto.ts'
-import { toHex } from '../lib/bytes.ts'
 import { type Clock, timeText } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
@@ -24,6 +22,8 @@ import {
 const rereadAfterMs = 4_000
 /** A token that is not known may have been made elsewhere just now; guessing must not become a storm of reads. */
 const rereadForUnknownAfterMs = 1_000
+/** The id of a token is so much of its hash: two processes that record the same text put the same key. */
+const idChars = 16
 
 export interface TokenRegistryOptions {
   readonly store: ObjectStore
@@ -53,8 +53,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Makes a token, of a text that is shown this once or of one that the caller keeps. Durable when it resolves.
-   * Throws NodeError `InvalidRequest`.
+   * Makes a token, of a text that is shown this once or of one that the caller keeps; of one text one token is made, whichever
+   * process is first. Durable when it resolves. Throws NodeError `InvalidRequest`.
    */
   async create(
     request: TokenRequest,
@@ -62,15 +62,21 @@ export class TokenRegistry {
   ): Promise<{ readonly record: ShownToken; readonly token: string }> {
     const nowMs = this.options.clock.nowMs()
     const checked = checkTokenRequest(request, nowMs)
-    const record: TokenRecord = {
-      id: toHex(randomBytes(8)),
+    const hash = tokenHash(token)
+    const made: TokenRecord = {
+      id: hash.slice(0, idChars),
       ...checked,
       createdAt: timeText(nowMs),
       lastFour: token.slice(-4),
-      hash: tokenHash(token),
+      hash,
     }
-    const outcome = await this.options.store.put(tokenKey(record.id), encodeTokenRecord(record))
-    if (outcome === 'exists') return this.create(request, token)
+    const outcome = await this.options.store.put(tokenKey(made.id), encodeTokenRecord(made))
+    const record = outcome === 'stored' ? made : await this.readRecord(made.id)
+    if (record?.hash !== hash) {
+      throw new NodeError('Internal', 'A damaged record stands where that of this token would.', {
+        hint: `Move tokens/${made.id} out of the store.`,
+      })
+    }
     this.changes++
     this.remember(record)
     return { record: shown(record), token }

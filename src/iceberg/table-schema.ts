@@ -60,17 +60,23 @@ export interface TableColumn {
   readonly type: DataType
 }
 
+/**
+ * `exact`: a type says what it is. `trino`: as Trino's own reader of Parquet can take the same files: it refuses times in
+ * milliseconds under types with a zone, and takes unsigned integers of 32 bits for signed ones without a word.
+ */
+export type SchemaForm = 'exact' | 'trino'
+
 /** Numbers of fields by their paths, in the order in which they first appear. */
 type FieldIds = Map<string, number>
 
 /** `history`: every schema that the dataset has had, in order; each is that before with optional columns more. */
-export function tableSchemas(history: readonly DataSchema[]): TableSchemas {
+export function tableSchemas(history: readonly DataSchema[], form: SchemaForm = 'exact'): TableSchemas {
   const ids: FieldIds = new Map()
   for (const { fields } of history) for (const field of fields) numberField(ids, field, '')
   const schemas = history.map(({ fields }, number) => ({
     type: 'struct' as const,
     'schema-id': number,
-    fields: icebergFields(ids, fields, ''),
+    fields: icebergFields({ ids, form }, fields, ''),
   }))
   const last = history.at(-1)?.fields ?? []
   return {
@@ -78,7 +84,7 @@ export function tableSchemas(history: readonly DataSchema[]): TableSchemas {
     lastColumnId: ids.size,
     nameMapping: last.map((field) => mappedField(ids, field, '', [field.name])),
     columns: new Map(last.map(({ name, type }) => [name, { id: idAt(ids, pathOf('', name)), type: innerType(type) }])),
-    notes: last.flatMap(({ name, type }) => noteOf(type).map((note) => `${name} (${typeText(type)}): ${note}`)),
+    notes: last.flatMap(({ name, type }) => noteOf(type, form).map((note) => `${name} (${typeText(type)}): ${note}`)),
   }
 }
 
@@ -121,30 +127,35 @@ function mappedField(ids: FieldIds, { name, type }: Field, above: string, names:
   return { 'field-id': idAt(ids, path), names, ...(fields.length > 0 && { fields }) }
 }
 
+interface SchemaMaking {
+  readonly ids: FieldIds
+  readonly form: SchemaForm
+}
+
 /** The fields that have a type there. */
-function icebergFields(ids: FieldIds, fields: readonly Field[], above: string): IcebergField[] {
+function icebergFields(making: SchemaMaking, fields: readonly Field[], above: string): IcebergField[] {
   return fields.flatMap((field) => {
     const path = pathOf(above, field.name)
-    const type = icebergType(ids, field.type, path)
+    const type = icebergType(making, field.type, path)
     if (type === undefined) return []
-    return [{ id: idAt(ids, path), name: field.name, required: !isOptional(field.type), type }]
+    return [{ id: idAt(making.ids, path), name: field.name, required: !isOptional(field.type), type }]
   })
 }
 
 /** Undefined for a type that Iceberg (format version 2) has not. */
-function icebergType(ids: FieldIds, type: DataType, path: string): IcebergType | undefined {
+function icebergType(making: SchemaMaking, type: DataType, path: string): IcebergType | undefined {
   const inner = innerType(type)
   switch (inner.kind) {
     case 'Struct': {
-      const fields = icebergFields(ids, inner.fields, path)
+      const fields = icebergFields(making, inner.fields, path)
       return fields.length === inner.fields.length ? { type: 'struct', fields } : undefined
     }
     case 'List': {
-      const [item] = icebergFields(ids, innerFields(inner), path)
+      const [item] = icebergFields(making, innerFields(inner), path)
       return item && { type: 'list', 'element-id': item.id, element: item.type, 'element-required': item.required }
     }
     case 'Map': {
-      const [key, value] = icebergFields(ids, innerFields(inner), path)
+      const [key, value] = icebergFields(making, innerFields(inner), path)
       if (key === undefined || value === undefined) return undefined
       return {
         type: 'map',
@@ -156,11 +167,11 @@ function icebergType(ids: FieldIds, type: DataType, path: string): IcebergType |
       }
     }
     default:
-      return plainType(inner)
+      return plainType(inner, making.form)
   }
 }
 
-function plainType(type: DataType): string | undefined {
+function plainType(type: DataType, form: SchemaForm): string | undefined {
   switch (type.kind) {
     case 'Bool':
       return 'boolean'
@@ -171,10 +182,11 @@ function plainType(type: DataType): string | undefined {
     case 'UInt16':
       return 'int'
     case 'Int64':
-    case 'UInt32':
       return 'long'
+    case 'UInt32':
+      return form === 'trino' ? undefined : 'long'
     case 'UInt64':
-      return 'decimal(20, 0)'
+      return form === 'trino' ? undefined : 'decimal(20, 0)'
     case 'Float32':
       return 'float'
     case 'Float64':
@@ -191,6 +203,7 @@ function plainType(type: DataType): string | undefined {
       return isFine(type.unit) ? 'time' : undefined
     case 'Timestamp':
       if (!isFine(type.unit)) return undefined
+      if (form === 'trino' && type.unit !== 'Microsecond') return 'timestamp'
       return type.timezone === noZone ? 'timestamp' : 'timestamptz'
     default:
       return undefined
@@ -203,14 +216,15 @@ function isFine(unit: string | undefined): boolean {
 }
 
 /** What engines make of a type, as they were tried (docs/decisions/iceberg.md). */
-function noteOf(type: DataType): string[] {
+function noteOf(type: DataType, form: SchemaForm): string[] {
   const inner = innerType(type)
   const [first] = innerFields(inner)
   if (first !== undefined)
     return innerFields(inner)
-      .flatMap((field) => noteOf(field.type))
+      .flatMap((field) => noteOf(field.type, form))
       .slice(0, 1)
-  if (plainType(inner) === undefined) return ['has no type in Iceberg and is left out']
+  if (plainType(inner, 'exact') === undefined) return ['has no type in Iceberg and is left out']
+  if (form === 'trino') return plainType(inner, form) === undefined ? ['not read by Trino and left out'] : []
   if (inner.kind === 'UInt64') return ['read by DuckDB alone']
   if (inner.kind === 'Time') {
     return inner.unit === 'Microsecond' ? ['not read by Spark'] : ['read by DuckDB alone; PyIceberg refuses the table']

@@ -18,7 +18,7 @@ import {
   mergedName,
 } from '../iceberg/manifests.ts'
 import { listName, metadataName, snapshotsMost, tableMetadata, type TableSnapshot } from '../iceberg/table-metadata.ts'
-import { type TableSchemas, tableSchemas } from '../iceberg/table-schema.ts'
+import { type SchemaForm, type TableSchemas, tableSchemas } from '../iceberg/table-schema.ts'
 import { must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/clock.ts'
@@ -56,6 +56,8 @@ export interface TablePlace {
   readonly location: string
   /** It is this node that is asked for them, and it may name merged files. */
   readonly isHere: boolean
+  /** For whom its schemas are written; `exact` by default. */
+  readonly form?: SchemaForm
 }
 
 /** What is known of the slices of a full manifest, as far as they were read; or of a merged file. */
@@ -83,7 +85,7 @@ export class LakeTables {
   }
 
   /** The metadata of the dataset as of block `sequence`. */
-  table(chain: DatasetChain, sequence: number, { location, isHere }: TablePlace): object {
+  table(chain: DatasetChain, sequence: number, { location, isHere, form }: TablePlace): object {
     const view = viewOf(chain, sequence)
     return tableMetadata({
       id: view.id,
@@ -91,7 +93,7 @@ export class LakeTables {
       timeMs: instantMs(view.block.systemTime),
       blockHash: view.block.hash,
       description: view.info?.description,
-      schemas: schemasOf(chain, sequence),
+      schemas: schemasOf(chain, sequence, form),
       snapshots: snapshotsOf(chain, view, isHere && this.#source !== undefined),
     })
   }
@@ -305,9 +307,10 @@ function historyOf(chain: DatasetChain, sequence: number): { readonly schema: Da
   return history
 }
 
-function schemasOf(chain: DatasetChain, sequence: number): TableSchemas {
+function schemasOf(chain: DatasetChain, sequence: number, form?: SchemaForm): TableSchemas {
   const history = historyOf(chain, sequence).map(({ schema }) => schema)
-  return tableSchemas(history.length > 0 ? history : [{ fields: systemFields(chain.aspectsAt(sequence).vocabulary) }])
+  const { vocabulary } = chain.aspectsAt(sequence)
+  return tableSchemas(history.length > 0 ? history : [{ fields: systemFields(vocabulary) }], form)
 }
 
 function snapshotsOf(chain: DatasetChain, { slices }: DatasetView, hasMerged: boolean): TableSnapshot[] {

@@ -1,14 +1,16 @@
 // Slices as files, for engines that read files themselves: the loose copy where the store has files on this machine, or a copy
 // in a folder of the cache, checked by its hash. Copied is what a pack holds, once the loose copies of a store go
 // (`store/sweep.ts`), so that no statement meets a file that is just being removed; of a store elsewhere everything. Nobody
-// learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own. The
-// copies are found again at a start, and checked before they are used.
+// learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own.
+// Processes of one machine may share the folders (`disk/shared-folders.ts`): what one has copied the others find, at a start
+// and later, and check before they use it.
 
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../chain/pack-span.ts'
 import { digestInTurns } from '../chain/pack.ts'
 import { hasCacheRoom, ifThere, nodeFileSystem } from '../disk/files.ts'
+import { SharedFolders } from '../disk/shared-folders.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -21,6 +23,8 @@ import { PackGone } from './packs.ts'
 import { type SliceAt, SliceSource } from './slice-source.ts'
 
 const pageBlocks = 256
+/** What is not known of a page is checked again. */
+const pagesKnownMost = 4_096
 /** A file takes whole blocks of the disk. */
 const diskBlockBytes = 4096
 /** Pages of a statement that are filled at once, and files that are written at once. */
@@ -55,12 +59,11 @@ export interface SliceReading {
 }
 
 interface Page {
-  readonly folder: string
-  /** Sequences of the blocks whose slices are here and whole. */
+  readonly name: string
+  readonly path: string
+  /** Sequences of the blocks whose slices are here and whole, as long as the folder is this one. */
   readonly held: Set<number>
-  /** An earlier process has left files here. */
-  readonly isFound: boolean
-  bytes: number
+  generation: number
   users: number
   /** It is filled by one after the other. */
   turn: Promise<unknown>
@@ -69,9 +72,9 @@ interface Page {
 export interface SliceFilesOptions {
   /** One that finds packed objects too. */
   readonly store: ObjectStore
-  /** Made when it is needed; no other process uses it meanwhile. */
+  /** Made when it is needed; other processes may share it. */
   readonly dir: string
-  /** Of all files together. */
+  /** Of all files together, whoever copied them. */
   readonly mostBytes: number
   readonly clock: Clock
 }
@@ -79,16 +82,20 @@ export interface SliceFilesOptions {
 export class SliceFiles {
   readonly #options: SliceFilesOptions
   readonly #source: SliceSource
-  /** The one used last is the last. */
+  /** Those that this process knows; others may have removed the folders of those that it does not use. */
   readonly #pages = new Map<string, Page>()
-  #bytes = 0
-  #loading: Promise<void> | undefined
-  /** Room is made, and pages are removed, one after the other. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #shared: SharedFolders | undefined
+  #written = 0
 
   constructor(options: SliceFilesOptions) {
     this.#options = options
     this.#source = new SliceSource(options.store, options.clock)
+  }
+
+  /** Gives back what this process uses of the folders; no file of it may be in use. */
+  async close(): Promise<void> {
+    await this.#shared?.close()
+    this.#shared = undefined
   }
 
   /**
@@ -136,21 +143,21 @@ export class SliceFiles {
     const pages: Page[] = []
     const close = (how: 'done' | 'suspect'): void => {
       for (const page of pages.splice(0)) {
-        page.users--
-        if (how === 'suspect' && page.users === 0) void this.#inTurn(() => this.#remove(page))
+        if (--page.users > 0) continue
+        this.#shared?.release(page.name)
+        // Where that fails the next reader fails, and it is tried again.
+        if (how === 'suspect') this.#shared?.remove(page.name).catch(() => {})
       }
     }
     let usedBytes = 0
-    if (packedTo > 0) await (this.#loading ??= this.#load())
     const groups = packedTo > 0 ? pagesOf(wanted, isCopied) : [].values()
     const lane = async (): Promise<void> => {
       for (const group of groups) {
         signal?.throwIfAborted()
         usedBytes += group.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
         if (usedBytes > mostBytes) throw tooMany(mostBytes)
-        const page = this.#page(id, group[0]?.sequence ?? 0)
+        const page = this.#use(id, group[0]?.sequence ?? 0)
         pages.push(page)
-        page.users++
         await this.#fill(page, id, group)
       }
     }
@@ -162,44 +169,35 @@ export class SliceFiles {
     }
     const path = (number: number): string => {
       const slice = at(number)
-      if (isCopied(slice)) return join(this.#folder(id, slice.sequence), nameOf(slice))
+      if (isCopied(slice)) return join(this.#folders.pathOf(pageName(id, slice.sequence)), nameOf(slice))
       return must(store.fileOf(dataKey(id, slice.hash)), 'objects of the store are local files')
     }
     return { list: packedTo === 0 || !hasFiles(store) ? id : `${id} packed to ${packedTo}`, path, close }
   }
 
-  #folder(id: DatasetId, sequence: number): string {
-    return join(this.#options.dir, datasetFolder(id), String(Math.floor(sequence / pageBlocks)))
+  get #folders(): SharedFolders {
+    return (this.#shared ??= new SharedFolders(this.#options.dir))
   }
 
-  #page(id: DatasetId, sequence: number): Page {
-    const folder = this.#folder(id, sequence)
-    const page = this.#pages.get(folder) ?? newPage(folder)
-    this.#pages.delete(folder)
-    this.#pages.set(folder, page)
+  #use(id: DatasetId, sequence: number): Page {
+    const name = pageName(id, sequence)
+    const known = this.#pages.get(name)
+    if (known !== undefined && known.users > 0) {
+      known.users++
+      return known
+    }
+    const { path, generation } = this.#folders.use(name)
+    if (this.#pages.size >= pagesKnownMost) this.#forgetUnused()
+    const page = known ?? { name, path, held: new Set(), generation, users: 0, turn: Promise.resolve() }
+    page.users = 1
+    if (page.generation !== generation) page.held.clear()
+    page.generation = generation
+    this.#pages.set(name, page)
     return page
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work)
-    this.#turn = turn.catch(() => {})
-    return turn
-  }
-
-  /** Takes in what an earlier process has left. */
-  async #load(): Promise<void> {
-    const { dir } = this.#options
-    for (const dataset of (await ifThere(readdir(dir))) ?? []) {
-      for (const name of await readdir(join(dir, dataset))) {
-        const folder = join(dir, dataset, name)
-        const sizes = (await readdir(folder)).map((file) => namePattern.exec(file)?.[2])
-        if (sizes.includes(undefined)) await rm(folder, { recursive: true })
-        const bytes = sizes.reduce((sum, size) => sum + onDiskBytes({ sizeBytes: Number(size) }), 0)
-        if (sizes.includes(undefined)) continue
-        this.#pages.set(folder, newPage(folder, bytes))
-        this.#bytes += bytes
-      }
-    }
+  #forgetUnused(): void {
+    for (const [name, { users }] of this.#pages) if (users === 0) this.#pages.delete(name)
   }
 
   /** Copies what a page lacks. */
@@ -208,88 +206,72 @@ export class SliceFiles {
     if (!slices.some(isMissing)) return
     const turn = page.turn.then(async () => {
       const lacking = slices.filter(isMissing)
-      const missing = page.isFound ? await this.#check(page, lacking) : lacking
+      const missing = await this.#check(page, lacking)
       if (missing.length > 0) await this.#copy(page, id, missing)
     })
     page.turn = turn.catch(() => {})
     await turn
   }
 
-  /** Those of the slices that an earlier process has not left here whole. */
+  /** Those of the slices that no other process, and none before, has left here whole. */
   async #check(page: Page, slices: readonly SliceAt[]): Promise<SliceAt[]> {
     const missing: SliceAt[] = []
+    const there = new Set(await readdir(page.path))
     for (const slice of slices) {
-      const path = join(page.folder, nameOf(slice))
-      const bytes = await ifThere(readFile(path))
+      const path = join(page.path, nameOf(slice))
+      const bytes = there.has(nameOf(slice)) ? await ifThere(readFile(path)) : undefined
       if (bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
         page.held.add(slice.sequence)
         continue
       }
       missing.push(slice)
-      if (bytes === undefined) continue
-      await rm(path)
-      this.#count(page, -onDiskBytes(slice))
+      if (bytes !== undefined) await rm(path, { force: true })
     }
     return missing
   }
 
   async #copy(page: Page, id: DatasetId, slices: readonly SliceAt[]): Promise<void> {
-    let openBytes = slices.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
-    await this.#inTurn(() => this.#makeRoom(page, openBytes))
+    const bytesOf = (sum: number, slice: Pick<SliceAt, 'sizeBytes'>): number => sum + onDiskBytes(slice)
+    await this.#makeRoom(page, slices.reduce(bytesOf, 0))
     const writing: Promise<void>[] = []
     try {
-      await mkdir(page.folder, { recursive: true, mode: 0o700 })
       for await (const { slice, bytes } of this.#source.fetch(id, slices)) {
         const write = async (): Promise<void> => {
-          await writeFile(join(page.folder, nameOf(slice)), bytes, { mode: 0o600 })
+          const begun = join(this.#folders.unfinished, `slice-${++this.#written}`)
+          await writeFile(begun, bytes, { mode: 0o600 })
+          await rename(begun, join(page.path, nameOf(slice)))
           page.held.add(slice.sequence)
-          openBytes -= onDiskBytes(slice)
         }
         writing.push(write())
         if (writing.length >= parallelWrites) await allEnded(writing.splice(0))
       }
     } finally {
-      await allEnded(writing)
-      this.#count(page, -openBytes)
+      await Promise.allSettled(writing)
+      const there = (await readdir(page.path)).map((file) => ({ sizeBytes: Number(namePattern.exec(file)?.[2] ?? 0) }))
+      this.#folders.settle(page.name, there.reduce(bytesOf, 0))
     }
-  }
-
-  #count(page: Page, bytes: number): void {
-    page.bytes += bytes
-    this.#bytes += bytes
+    await allEnded(writing)
   }
 
   /** Removes what was not used for longest until a page has room for `bytes` more. Throws NodeError `Saturated`. */
-  async #makeRoom(page: Page, bytes: number): Promise<void> {
+  async #makeRoom({ name }: Page, bytes: number): Promise<void> {
     const { dir, mostBytes } = this.#options
-    await mkdir(dir, { recursive: true, mode: 0o700 })
-    const hasSpace = async (): Promise<boolean> => this.#bytes + bytes <= mostBytes && (await hasCacheRoom(dir, bytes))
-    for (const other of this.#pages.values()) {
-      if (await hasSpace()) break
-      if (other.users === 0) await this.#remove(other)
-    }
-    if (await hasSpace()) return this.#count(page, bytes)
+    let isRoom = await this.#folders.reserve(name, bytes, mostBytes)
+    while (isRoom && !(await hasCacheRoom(dir, bytes))) isRoom = await this.#folders.removeOldest()
+    if (isRoom) return
     throw new NodeError('Saturated', 'The cache has no room for the slices of this statement now.', {
       hint: 'Other statements use its room, or the volume has less than 1 GiB left. Try again later.',
     })
   }
-
-  async #remove(page: Page): Promise<void> {
-    if (page.users > 0 || this.#pages.get(page.folder) !== page) return
-    this.#pages.delete(page.folder)
-    this.#bytes -= page.bytes
-    await rm(page.folder, { recursive: true, force: true })
-  }
-}
-
-/** One with files of so many bytes that are not checked yet. */
-function newPage(folder: string, bytes = 0): Page {
-  return { folder, held: new Set(), isFound: bytes > 0, bytes, users: 0, turn: Promise.resolve() }
 }
 
 /** Resolves when all have ended. Throws what the first of them that failed threw. */
 async function allEnded(works: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+function pageName(id: DatasetId, sequence: number): string {
+  return `${datasetFolder(id)}/${Math.floor(sequence / pageBlocks)}`
 }
 
 function nameOf({ hash, sizeBytes }: SliceAt): string {

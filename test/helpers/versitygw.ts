@@ -30,16 +30,20 @@ export interface VersityServer {
   close(): Promise<void>
 }
 
-/** Starts it with the bucket `tests` in a directory that is removed at the end. */
-export async function startVersitygw(): Promise<VersityServer> {
+/** Starts it with the bucket `tests` in a directory that is removed at the end, and more of its flags. */
+export async function startVersitygw(...more: readonly string[]): Promise<VersityServer> {
   const directory = mkdtempSync(join(tmpdir(), 'proofstream-s3-'))
   mkdirSync(join(directory, 'tests'))
   const port = await freePort()
   const virtualHost = `localhost:${port}`
   const flags = ['--port', `127.0.0.1:${port}`, '--access', testKeys.accessKeyId, '--secret', testKeys.secretAccessKey]
-  const server = spawn(versitygw ?? '', [...flags, '--virtual-domain', virtualHost, '--quiet', 'posix', directory], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const server = spawn(
+    versitygw ?? '',
+    [...flags, ...more, '--virtual-domain', virtualHost, '--quiet', 'posix', directory],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
   const url = `http://127.0.0.1:${port}`
   await untilAnswers(server, url)
   return {

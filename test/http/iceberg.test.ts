@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { sha256Hex } from '../../src/ids/native-crypto.ts'
-import { type Answer, liveNode } from '../helpers/live-node.ts'
+import { type Answer, liveNode, send } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'anonymous-read': true })
 await live.ingest('Acme/weather', [{ celsius: 1 }, { celsius: 2 }], '?create=true')
@@ -43,6 +43,35 @@ describe('the catalog', () => {
       { namespace: ['acme'], name: 'weather' },
     ])
     expect((await live.call(`${root}/acme/views`)).at('identifiers')).toEqual([])
+  })
+
+  it('has a prefix for Trino, under which columns have the types that it reads', async () => {
+    const add = {
+      fields: [
+        { name: 'u32', type: 'UInt32?' },
+        { name: 'us', type: 'Timestamp(Microsecond)?' },
+      ],
+    }
+    await live.call('/acme/unsigned', { method: 'PUT', json: { schema: add } })
+    const told = async (warehouse: string) =>
+      (await live.call(`/iceberg/v1/config?warehouse=${warehouse}`)).at('overrides')
+    expect([await told('trino'), await told('other')]).toEqual([{ prefix: 'trino' }, {}])
+    const typesAt = async (at: string): Promise<object> => {
+      const answer = await send(live.node.url, at, { headers: { authorization: `Bearer ${live.adminToken}` } })
+      const [schema] = answer.at('metadata.schemas') as readonly { fields: { name: string; type: string }[] }[] // of metadata
+      return Object.fromEntries(must(schema, 'a schema').fields.map(({ name, type }) => [name, type]))
+    }
+    const exact = await typesAt(tableAt('acme/unsigned'))
+    expect(exact).toMatchObject({ system_time: 'timestamptz', us: 'timestamptz', u32: 'long' })
+    const path = tableAt('acme/unsigned').replace('/v1/', '/v1/trino/')
+    const { u32: _, ...rest } = exact as Readonly<Record<string, string>>
+    expect(await typesAt(path)).toEqual({ ...rest, system_time: 'timestamp', event_time: 'timestamp' })
+    const tags = [tableAt('acme/weather'), tableAt('acme/weather').replace('/v1/', '/v1/trino/')].map(async (at) => {
+      return (await send(live.node.url, at, {})).headers.etag
+    })
+    expect(new Set(await Promise.all(tags)).size).toBe(2)
+    const hidden = await send(live.node.url, tableAt('hidden/secret').replace('/v1/', '/v1/trino/'), {})
+    expect([hidden.status, hidden.at('error.type')]).toEqual([404, 'NoSuchTableException'])
   })
 
   it('tells errors as its clients know them', async () => {

@@ -66,7 +66,7 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
     let isOver = false
     const loading = fleet.load(seen, () => isOver)
     fails = true
-    await fleet.killMany(cycles)
+    await fleet.killMany(cycles, seen)
     expect(fleet.dead()).toEqual([])
     fails = false
     isOver = true

@@ -43,6 +43,8 @@ interface Member {
 }
 
 const drainWithinMs = 120_000
+/** Between two kills. */
+const longestWaitMs = 5_000
 
 const quick = {
   'cut-burst': '100000',
@@ -139,14 +141,20 @@ export class Fleet {
     }
   }
 
-  /** Kills one process after the other, each role in turn, and starts each again; `spared` excepted. */
-  async killMany(count: number, spared?: string): Promise<void> {
+  /**
+   * Kills one process after the other, each role in turn, and starts each again; `spared` excepted. Between two kills callers
+   * have an answer, unless that takes too long: by time alone nothing but starts would happen on a slow machine.
+   */
+  async killMany(count: number, seen: Seen, spared?: string): Promise<void> {
     const { random } = this.#spec
     const starting: Promise<unknown>[] = []
+    const failures: unknown[] = []
     for (let n = 0; n < count; n++) {
       const role = ['gateway', 'builder', 'replica'][n % 3] ?? ''
       const candidates = (): string[] => this.ready(role).filter((one) => one !== spared)
-      while (candidates().length === 0) await systemClock.sleep(50)
+      while (candidates().length === 0 && failures.length === 0) await systemClock.sleep(50)
+      // One that does not come up again would be waited for without end.
+      if (failures.length > 0) throw failures[0]
       const ready = candidates()
       const name = ready[random.between(0, ready.length - 1)] ?? ''
       if (random.next() < 0.2) {
@@ -156,10 +164,14 @@ export class Fleet {
       }
       await this.kill(name)
       await systemClock.sleep(random.between(0, 300))
-      starting.push(this.start(name))
+      starting.push(this.start(name).catch((error: unknown) => failures.push(error)))
       await systemClock.sleep(random.between(100, 700))
+      const enough = seen.receipts + 2
+      const endMs = systemClock.monotonicMs() + longestWaitMs
+      while (seen.receipts < enough && systemClock.monotonicMs() < endMs) await systemClock.sleep(20)
     }
     await Promise.all(starting)
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Callers that post and read until `isOver`, and tell `seen`. */

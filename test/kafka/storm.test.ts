@@ -41,10 +41,10 @@ describe.skipIf(noKafka)('a storm', () => {
     await rm(dir, { recursive: true, force: true })
   })
 
-  async function misbehave(): Promise<void> {
+  async function misbehave(seen: Seen): Promise<void> {
     fleet.freeze('builder-1')
     const thawn = sleep(60_000).then(() => fleet.thaw('builder-1'))
-    await fleet.killMany(cycles >> 1, 'builder-1')
+    await fleet.killMany(cycles >> 1, seen, 'builder-1')
 
     fleet.note('broker frozen for 30 s')
     broker.pause()
@@ -62,7 +62,7 @@ describe.skipIf(noKafka)('a storm', () => {
     }
 
     proxy.fate = (apiKey) => (apiKey === produceKey && random.next() < 0.2 ? 'after' : 'pass')
-    await fleet.killMany(cycles - (cycles >> 1), 'builder-1')
+    await fleet.killMany(cycles - (cycles >> 1), seen, 'builder-1')
     fleet.counts['acknowledgements lost'] = proxy.cuts
     proxy.fate = () => 'pass'
 
@@ -81,7 +81,7 @@ describe.skipIf(noKafka)('a storm', () => {
     const seen = new Seen()
     let isOver = false
     const loading = fleet.load(seen, () => isOver)
-    await misbehave()
+    await misbehave(seen)
     expect(fleet.dead()).toEqual([])
     isOver = true
     await loading

@@ -214,6 +214,54 @@ describe('reading', () => {
   })
 })
 
+describe('a head that is replaced more often than Google takes it', () => {
+  // Pauses of the tests are a twentieth.
+  const everyMs = 40
+  const limit = (): { readonly fault: (r: StubRequest) => Fault | undefined; refused: number } => {
+    const last = new Map<string, number>()
+    const counts = {
+      refused: 0,
+      fault: ({ method, key }: StubRequest): Fault | undefined => {
+        if (method !== 'PUT') return undefined
+        const isEarly = performance.now() - (last.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs
+        if (isEarly) counts.refused++
+        else last.set(key, performance.now())
+        return isEarly ? { status: 429, code: 'SlowDown' } : undefined
+      },
+    }
+    return counts
+  }
+
+  test('waits, and ends as the last one said; other objects do not', async () => {
+    const limited = limit()
+    const store = await storeWith({ fault: limited.fault }, { dialect: 'gcs' })
+    const heads = ['1', '2', '3', '4'].map((head) => store.replace('refs/head', utf8(head)))
+    await Promise.all([...heads, ...['a', 'b', 'c'].map((key) => store.put(key, utf8(key)))])
+    expect(await store.get('refs/head')).toEqual(utf8('4'))
+    expect(limited.refused).toBe(0)
+    expect(
+      methods()
+        .split(' ')
+        .filter((method) => method === 'PUT'),
+    ).toHaveLength(7)
+  })
+
+  test('is repeated when another process replaced it just before', async () => {
+    const early: Fault = { status: 429, code: 'SlowDown' }
+    const store = await storeWith({ fault: inTurn('PUT', early, early) }, { dialect: 'gcs' })
+    await store.replace('refs/head', utf8('ours'))
+    expect(methods()).toBe('PUT PUT PUT')
+    expect(await store.get('refs/head')).toEqual(utf8('ours'))
+  })
+
+  test('goes on after one that failed', async () => {
+    const store = await storeWith({ fault: inTurn('PUT', { status: 403, code: 'AccessDenied' }) }, { dialect: 'gcs' })
+    await expect(store.replace('refs/head', utf8('1'))).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+    await store.replace('refs/head', utf8('2'))
+    expect(await store.get('refs/head')).toEqual(utf8('2'))
+  })
+})
+
 describe('clocks and keys', () => {
   test.each([60, -60])(
     'a clock that is off by %d minutes is told once, and requests go by the store',

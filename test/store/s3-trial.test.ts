@@ -1,9 +1,10 @@
 // The trial of a bucket: stores on which chains would fork are refused, in words; those that are good leave nothing behind.
 
 import { afterEach, describe, expect, test } from 'vitest'
+import { failureOf } from '../../src/cli/failure.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { tryBucket } from '../../src/store/s3/trial.ts'
-import { startS3Stub, type S3Stub, type StubOptions } from '../adapters/s3-stub.ts'
+import { type Fault, startS3Stub, type S3Stub, type StubOptions } from '../adapters/s3-stub.ts'
 import { testBucket } from '../helpers/buckets.ts'
 
 let stub: S3Stub
@@ -62,8 +63,30 @@ test('a race that ends without a winner because answers were lost is held again'
   expect(refused).toBe(128)
 })
 
+test.each([
+  'lost',
+  'refused',
+  'cut',
+  { status: 503, code: 'SlowDown' },
+  { status: 500, after: true },
+] satisfies Fault[])('no single request decides by its fault: %j', async (fault) => {
+  await trial({})
+  const { length } = stub.requests
+  expect(length).toBeGreaterThan(100)
+  // All but the writers of races, whose faults are tried above.
+  const single = stub.requests.filter(({ key }) => !key.includes('race'))
+  for (const nth of single.keys()) {
+    let seen = -1
+    await stub.close()
+    await trial({ fault: ({ key }) => (!key.includes('race') && ++seen === nth ? fault : undefined) })
+  }
+  expect(told).toEqual([])
+})
+
 test('a store that never answers in time is not said to be bad, but not to answer', async () => {
-  await expect(
-    trial({ fault: ({ method, key }) => (method === 'PUT' && key.includes('race') ? 'refused' : undefined) }),
-  ).rejects.toMatchObject({ message: /did not answer PUT/ })
+  const failed = trial({
+    fault: ({ method, key }) => (method === 'PUT' && key.includes('race') ? 'refused' : undefined),
+  })
+  await expect(failed).rejects.toMatchObject({ message: /did not answer PUT/ })
+  expect(failureOf(await failed.catch((error: unknown) => error)).message).toMatch(/^The store did not answer/)
 })

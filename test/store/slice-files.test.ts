@@ -75,7 +75,7 @@ const filesOf = (mostBytes: number, over = store, clock = systemClock): SliceFil
   new SliceFiles({ store: over, dir, mostBytes, clock })
 const plenty = 2 ** 40
 const filesIn = async (folder: string): Promise<number> =>
-  (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).length
+  (await readdir(folder, { recursive: true })).filter((name) => /\/f1620[0-9a-f]{64}-\d+$/.test(name)).length
 
 test('lie where they are as long as the loose copies of the store stay', async () => {
   const list = await filesOf(0).open(wanted(range(0, blocks)))
@@ -118,7 +118,7 @@ describe('of a store whose loose copies are gone', () => {
     const folders = async (): Promise<string[]> => {
       const names = await readdir(dir, { recursive: true })
       return names
-        .filter((name) => /\/\d+$/.test(name))
+        .filter((name) => /^folders\/.*\/\d+$/.test(name))
         .map((name) => name.split('/').at(-1) ?? '')
         .sort()
     }
@@ -254,12 +254,36 @@ describe('of a store elsewhere', () => {
       const numbers = range(Math.max(0, 256 * page - 3), 256 * page + 253)
       await expectAndClose(await first.open(wanted(numbers)), numbers)
     }
-    await mkdir(join(dir, 'datasets', 'an older form'), { recursive: true })
-    await writeFile(join(dir, 'datasets', 'an older form', 'file'), 'bytes')
+    const left = join(dir, 'folders', 'of', 'no index')
+    await mkdir(left, { recursive: true })
     const files = overFar(2 * 256 * fileBytes)
     await expectAndClose(await files.open(wanted(range(253, 509))), range(253, 509))
     await expectAndClose(await files.open(wanted(range(1000, 1020))), range(1000, 1020))
     expect(await filesIn(dir)).toBe(256 + 20)
+    await expect(stat(left)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('that another process copies are found while both run, and none loses what it reads', async () => {
+    const [one, other] = [overFar(2 * 256 * fileBytes), overFar(2 * 256 * fileBytes)]
+    const pages = [0, 1, 2].map((page) => range(Math.max(0, 256 * page - 3), 256 * page + 253))
+    const numbersOf = (page: number): readonly number[] => must(pages[page], 'one of them')
+    const held = await one.open(wanted(numbersOf(0)))
+    await expectAndClose(await other.open(wanted(numbersOf(1))), numbersOf(1))
+    const again = async (files: SliceFiles, page: number) =>
+      expectAndClose(await files.open(wanted(numbersOf(page))), [])
+    expect(await requestsOf(() => again(one, 1))).toBe(0)
+    // There is room for two in all: that which nobody uses goes.
+    await again(other, 2)
+    await expectFiles(held, numbersOf(0))
+    expect(await filesIn(dir)).toBe(253 + 256)
+    // It was removed by the other.
+    expect(await requestsOf(() => again(one, 1))).toBeGreaterThan(0)
+    await expectAndClose(await one.open(wanted(numbersOf(1))), numbersOf(1))
+    const full = await other.open(wanted(numbersOf(1)))
+    const refused = await other.open(wanted(numbersOf(2))).catch((error: unknown) => error)
+    expect(refused instanceof NodeError && refused.kind).toBe('Saturated')
+    for (const list of [full, held]) list.close('done')
+    await again(other, 2)
   })
 
   test('are refused where they are missing or have other bytes', async () => {

@@ -2,9 +2,11 @@
 
 import dns, { type LookupOptions } from 'node:dns'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { tryBucket } from '../../src/store/s3/trial.ts'
 import { testBucket, testKeys, testStore } from '../helpers/buckets.ts'
+import { readCompose } from '../helpers/compose.ts'
 import { startVersitygw, versitygw, type VersityServer } from '../helpers/versitygw.ts'
 import { describeObjectStore } from './contract-suite.ts'
 
@@ -25,6 +27,17 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
     await tryBucket(bucket, { ...trial, writes: 'alone' })
     await tryBucket(bucket, { ...trial, writes: 'reader' })
     expect([...(await bucket.names('selftest'))]).toEqual([])
+  })
+
+  test('says that it is well where deploy/compose.yaml asks it', async () => {
+    const { s3 } = readCompose('deploy/compose.yaml').services
+    const asked = must(s3, 'the bucket').healthcheck.test.join(' ')
+    const [, path = ''] = / --health (\S+) /.exec(String(s3?.['entrypoint'])) ?? []
+    expect(asked.endsWith(`:7070${path}`)).toBe(true)
+    const other = await startVersitygw('--health', path)
+    const { status } = await fetch(`${other.url}${path}`)
+    await other.close()
+    expect([path, status]).toEqual(['/health', 200])
   })
 
   test('is found by the name of the bucket in the host', async () => {

@@ -12,6 +12,7 @@ import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../chain/records.ts'
 import { sha256 } from '../../ids/native-crypto.ts'
 import { metadataName } from '../../iceberg/table-metadata.ts'
+import type { SchemaForm } from '../../iceberg/table-schema.ts'
 import { toHex } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
@@ -51,7 +52,11 @@ const FileQuery = Type.Object({
 })
 
 const idPrefix = 'did:odf:'
-const root = '/iceberg/v1/namespaces'
+/** The catalog, and as Trino asks for it, to whom `config` tells this prefix of paths: the same but for types. */
+const catalogs = [
+  { form: 'exact', root: '/iceberg/v1/namespaces' },
+  { form: 'trino', root: '/iceberg/v1/trino/namespaces' },
+] as const
 /** What this catalog does: clients then refuse the rest by themselves. */
 const endpoints = [
   'GET /v1/{prefix}/namespaces',
@@ -73,41 +78,61 @@ export function registerIceberg(app: FastifyInstance, context: ReplicaContext): 
   const tables = new LakeTables(context.objects, context.replica)
   context.metrics.gauge('lake_held_bytes', 'Bytes of what is kept of footers for lake engines.', () => tables.heldBytes)
   const config: FastifyContextConfig = { right: 'read', looseParameters: true }
-  app.get('/iceberg/v1/config', { config }, () => ({ defaults: {}, overrides: {}, endpoints }))
-  app.get(root, { config }, async (request) => {
-    const { parent = '' } = request.query as { readonly parent?: unknown } // any parameters are taken
-    const accounts = parent === '' ? await accountsOf(context, request) : []
-    return { namespaces: accounts.map(([first]) => [accountOf(first)]) }
+  app.get('/iceberg/v1/config', { config }, (request) => {
+    const { warehouse } = request.query as { readonly warehouse?: unknown } // any parameters are taken
+    return { defaults: {}, overrides: warehouse === 'trino' ? { prefix: 'trino' } : {}, endpoints }
   })
-  app.get(`${root}/:namespace`, { config, schema: { params: NamespaceParams } }, async (request) => {
-    const [first] = await datasetsOf(context, request)
-    return { namespace: [accountOf(first)], properties: {} }
-  })
-  app.get(`${root}/:namespace/tables`, { config, schema: { params: NamespaceParams } }, async (request) => {
-    const names = await datasetsOf(context, request)
-    const namespace = [accountOf(names[0])]
-    return { identifiers: names.map(({ alias }) => ({ namespace, name: alias.slice(alias.indexOf('/') + 1) })) }
-  })
-  app.get(`${root}/:namespace/views`, { config, schema: { params: NamespaceParams } }, async (request) => {
-    await datasetsOf(context, request)
-    return { identifiers: [] }
-  })
-  app.get(`${root}/:namespace/tables/:table`, { config, schema: { params: TableParams } }, (request, reply) =>
-    sendTable(context, tables, request, reply),
-  )
-  app.post(
-    `${root}/:namespace/tables/:table/metrics`,
-    { config: { ...config, stream: true, describes: measured }, schema: { params: TableParams } },
-    async (request, reply) => {
-      await tableOf(context, request)
-      return reply.code(204).send()
-    },
-  )
+  for (const catalog of catalogs) registerCatalog(app, context, { ...catalog, tables, config })
   const files = { config: { ...config, isObjectStore: true }, schema: { params: FileParams } }
   app.get('/iceberg/files/:folder/data/:file', files, (request, reply) => sendData(context, tables, request, reply))
   const made = { ...files, schema: { ...files.schema, querystring: FileQuery } }
   app.get('/iceberg/files/:folder/metadata/:file', made, (request, reply) =>
     sendMetadata(context, tables, request, reply),
+  )
+}
+
+interface LakeCatalog {
+  readonly form: SchemaForm
+  readonly root: string
+  readonly tables: LakeTables
+  readonly config: FastifyContextConfig
+}
+
+function registerCatalog(
+  app: FastifyInstance,
+  context: ReplicaContext,
+  { form, root, tables, config }: LakeCatalog,
+): void {
+  // The OpenAPI document has the one; what it says of `config` covers the other.
+  const hide = form !== 'exact'
+  app.get(root, { config, schema: { hide } }, async (request) => {
+    const { parent = '' } = request.query as { readonly parent?: unknown } // any parameters are taken
+    const accounts = parent === '' ? await accountsOf(context, request) : []
+    return { namespaces: accounts.map(([first]) => [accountOf(first)]) }
+  })
+  app.get(`${root}/:namespace`, { config, schema: { hide, params: NamespaceParams } }, async (request) => {
+    const [first] = await datasetsOf(context, request)
+    return { namespace: [accountOf(first)], properties: {} }
+  })
+  app.get(`${root}/:namespace/tables`, { config, schema: { hide, params: NamespaceParams } }, async (request) => {
+    const names = await datasetsOf(context, request)
+    const namespace = [accountOf(names[0])]
+    return { identifiers: names.map(({ alias }) => ({ namespace, name: alias.slice(alias.indexOf('/') + 1) })) }
+  })
+  app.get(`${root}/:namespace/views`, { config, schema: { hide, params: NamespaceParams } }, async (request) => {
+    await datasetsOf(context, request)
+    return { identifiers: [] }
+  })
+  app.get(`${root}/:namespace/tables/:table`, { config, schema: { hide, params: TableParams } }, (request, reply) =>
+    sendTable(context, { tables, form }, request, reply),
+  )
+  app.post(
+    `${root}/:namespace/tables/:table/metrics`,
+    { config: { ...config, stream: true, describes: measured }, schema: { hide, params: TableParams } },
+    async (request, reply) => {
+      await tableOf(context, request)
+      return reply.code(204).send()
+    },
   )
 }
 
@@ -118,7 +143,7 @@ function locationOf(folder: string): string {
 
 async function sendTable(
   context: ReplicaContext,
-  tables: LakeTables,
+  { tables, form }: Pick<LakeCatalog, 'tables' | 'form'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -129,11 +154,12 @@ async function sendTable(
   // What is told of a token holds for that one.
   const owner = token === undefined ? '' : `.${tokenHash(token).slice(0, 16)}`
   const { hash } = chain.blocks.at(sequence) ?? chain.head
-  if (isUnchanged(request, reply, `${hash}${owner}`)) return await reply.code(304).send()
+  const tag = `${hash}${form === 'exact' ? '' : `.${form}`}${owner}`
+  if (isUnchanged(request, reply, tag)) return await reply.code(304).send()
   const location = locationOf(chain.name.id.slice(idPrefix.length))
   return await reply.send({
     'metadata-location': `${location}/metadata/${metadataName({ sequence })}`,
-    metadata: tables.table(chain, sequence, { location, isHere: true }),
+    metadata: tables.table(chain, sequence, { location, isHere: true, form }),
     config: storageOf(request, token),
   })
 }

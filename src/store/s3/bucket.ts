@@ -20,13 +20,13 @@ export type Found = 'same' | 'other' | 'missing'
 export class Bucket {
   readonly client: S3Client
   readonly #prefix: string
-  readonly #clock: Clock
+  readonly clock: Clock
 
   /** `prefix` begins every key in the bucket; empty for all of it. */
   constructor(client: S3Client, prefix: string, clock: Clock) {
     this.client = client
     this.#prefix = prefix === '' ? '' : `${prefix}/`
-    this.#clock = clock
+    this.clock = clock
   }
 
   /** Sends a request once. Throws as the client. */
@@ -56,7 +56,7 @@ export class Bucket {
   async pause(attempt: number): Promise<void> {
     const ms = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1))
     const [chance = 0] = randomBytes(1)
-    await this.#clock.sleep(ms * (0.5 + chance / 256))
+    await this.clock.sleep(ms * (0.5 + chance / 256))
   }
 
   /** Compares the object under `key` with `body`, by what is read of it now. Throws as `ask`. */

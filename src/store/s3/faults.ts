@@ -15,8 +15,6 @@ export interface S3Answer {
 
 /** No answer, or not all of it: what was asked may have been done. */
 export class Unanswered extends NodeError {
-  override readonly name = 'Unanswered'
-
   constructor(what: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super('StoreUnavailable', `The store did not answer ${what}: ${reason}.`, {

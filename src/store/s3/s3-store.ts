@@ -7,6 +7,8 @@ import { type Body, bodyOf, withSpooled } from './body.ts'
 import type { Bucket } from './bucket.ts'
 import { createObject, ifAbsent } from './create.ts'
 import { faultOf, type S3Answer } from './faults.ts'
+import { Pace } from './pace.ts'
+import type { Dialect } from './sign.ts'
 
 export interface S3StoreOptions {
   /**
@@ -18,6 +20,8 @@ export interface S3StoreOptions {
   readonly spoolDir: string
 }
 
+/** Google refuses to replace an object more often. */
+const replacedEveryMs: Readonly<Record<Dialect, number>> = { aws: 0, gcs: 1_000 }
 /** Objects that are deleted at once. */
 const parallelDeletes = 16
 
@@ -25,6 +29,8 @@ const parallelDeletes = 16
 export function openS3Store(bucket: Bucket, { writes, spoolDir }: S3StoreOptions): ObjectStore {
   const create = writes === 'alone' ? createAlone(bucket) : createConditionally(bucket)
   const reading = readingStore(bucket)
+  const everyMs = replacedEveryMs[bucket.client.dialect]
+  const pace = everyMs === 0 ? undefined : new Pace(bucket.clock, everyMs)
   if (writes === 'reader') return { ...reading, ...onlyReads }
   return {
     ...reading,
@@ -41,7 +47,9 @@ export function openS3Store(bucket: Bucket, { writes, spoolDir }: S3StoreOptions
     },
     async replace(key, bytes) {
       checkKey(key)
-      await bucket.ask({ method: 'PUT', key, body: await bodyOf([bytes]) })
+      const body = await bodyOf([bytes])
+      const put = () => bucket.ask({ method: 'PUT', key, body })
+      await (pace === undefined ? put() : pace.run(key, put))
     },
     async delete(...keys) {
       for (const key of keys) checkKey(key)

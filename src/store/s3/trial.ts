@@ -201,14 +201,27 @@ async function tryListing(bucket: Bucket, place: string, keys: readonly string[]
  */
 async function tryHashes(bucket: Bucket, key: string, logger: Logger): Promise<void> {
   const body = { ...(await textBody('one')), sha256: sha256Hex(utf8('two')) }
-  const { status } = await bucket.send({ method: 'PUT', key, body })
+  const { status } = await clearAnswer(bucket, () => bucket.send({ method: 'PUT', key, body }))
   const left = await bucket.ask({ method: 'GET', key })
   if (status >= 300 && left.status === 404) return
   const stranger = bucket.client.asStranger()
-  const seen = await stranger.send({ method: 'GET' }).finally(() => stranger.close())
+  const seen = await clearAnswer(bucket, () => stranger.send({ method: 'GET' })).finally(() => stranger.close())
   if (seen.status < 300) throw refusal('checks neither signatures nor the hashes of bodies, as emulators for tests do')
   const what = 'the store keeps bodies that are not what their hash says; damage on the way is found when they are read'
   logger.warn({ status }, what)
+}
+
+/** The first answer that is none of a store that is busy. Throws what the last attempt threw. */
+async function clearAnswer(bucket: Bucket, send: () => Promise<S3Answer>): Promise<S3Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send().catch((error: unknown) => {
+      if (error instanceof Unanswered && attempt < attemptsMost) return undefined
+      throw error
+    })
+    const isClear = answer !== undefined && answer.status < 500 && ![408, 429].includes(answer.status)
+    if (isClear || (answer !== undefined && attempt === attemptsMost)) return answer
+    await bucket.pause(attempt)
+  }
 }
 
 async function remove(bucket: Bucket, keys: readonly string[], logger: Logger): Promise<void> {
