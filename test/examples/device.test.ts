@@ -1,25 +1,22 @@
 // The device example against a node behind a line that loses answers and refuses for a while.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request as httpRequest, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BadLine } from '../helpers/bad-line.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { run } from './run.ts'
 
 let live: LiveNode
-let line: Server
+let line: BadLine
 let dir: string
-let requests = 0
+const fates = ['lost', 'refused', 'passed'] as const
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'proofstream-device-'))
   live = await startLiveNode()
-  line = createServer((incoming, outgoing) => void pass(incoming, outgoing)).listen(0, '127.0.0.1')
-  await new Promise((resolve) => line.once('listening', resolve))
+  line = await BadLine.open(live.node.url, (before) => fates[before % 3] ?? 'passed')
 })
 afterAll(async () => {
   line.close()
@@ -27,36 +24,16 @@ afterAll(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** Of every three requests one is passed on but its answer lost, one is refused, one passes. */
-async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const body = await buffer(incoming)
-  const turn = requests++ % 3
-  if (turn === 1) {
-    outgoing.writeHead(503, { 'retry-after': '0' }).end()
-    return
-  }
-  const { hostname, port } = new URL(live.node.url)
-  const { method, url: path, headers } = incoming
-  const onward = httpRequest({ hostname, port, method, path, headers }, (answer) => {
-    void buffer(answer).then((bytes) => {
-      if (turn === 0) outgoing.destroy()
-      else outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(bytes)
-    })
-  })
-  onward.end(body)
-}
-
 describe('the device example', () => {
   it('stores every reading once over a bad line, and keeps a refused one with the reason', async () => {
     const good = Array.from({ length: 5 }, (_, n) =>
       JSON.stringify({ event_time: `2026-01-31T12:00:0${n}Z`, sensor: 's1', celsius: 20 + n }),
     )
     const bad = JSON.stringify({ event_time: '2026-01-31T12:01:00Z', sensor: 's1', celsius: 'warm' })
-    const { port } = line.address() as AddressInfo // a TCP server has one
     const { code, stderr } = await run('bash', [join('examples', 'device', 'send-readings.sh')], {
       input: [...good, bad, ''].join('\n'),
       env: {
-        SERVER: `http://127.0.0.1:${port}`,
+        SERVER: line.url,
         TOKEN: live.adminToken,
         DATASET: 'acme/readings',
         REJECTED: join(dir, 'rejected.ndjson'),
@@ -72,7 +49,7 @@ describe('the device example', () => {
       reading: { celsius: 'warm' },
       answer: { error: { kind: 'RecordsDoNotFit' } },
     })
-    expect(requests).toBeGreaterThan(6 * 2)
+    expect(line.requests).toBeGreaterThan(6 * 2)
   })
 
   it('stops and says why where the node refuses the device itself', async () => {
