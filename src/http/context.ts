@@ -125,6 +125,8 @@ declare module 'fastify' {
     readonly isObjectStore?: boolean
     /** Errors are told as InfluxDB does. */
     readonly tellsAsInflux?: boolean
+    /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
+    readonly takesPassword?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */

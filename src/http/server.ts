@@ -26,6 +26,7 @@ import { registerAbout, registerCreation, registerDatasets } from './routes/data
 import { registerEvents } from './routes/events.ts'
 import { registerExport } from './routes/export.ts'
 import { registerIceberg } from './routes/iceberg.ts'
+import { registerInflux } from './routes/influx.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerWrite } from './routes/write.ts'
 import { registerNode } from './routes/node.ts'
@@ -109,6 +110,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       registerIngest,
       registerStream,
       registerWrite,
+      registerInflux,
       registerReceipts,
     ])
       register(app, own)

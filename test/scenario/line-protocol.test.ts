@@ -78,6 +78,23 @@ describe('what is stored', () => {
     expect(await rows('lp/gzip', 2, 'v')).toEqual([[1], [2]])
   })
 
+  test('may come with the token as password of the first interface, where there is no header', async () => {
+    const user = await tokenOf(['ingest', 'create'])
+    const post = (target: string, token: string | null = null) =>
+      live.call(target, { method: 'POST', body: `m v=${target.length} 1769860800`, headers: plain, token })
+    const address = '/write?db=lp/password&precision=s&u=any'
+    expect((await post(`${address}&p=${user}`)).status).toBe(204)
+    expect((await post(`${address}&p=wrong`, user)).status).toBe(204)
+    expect((await post(`${address}&p=`)).refusal).toBe('401 undefined')
+    expect((await post(`${address}&p=pst_wrong`)).status).toBe(401)
+    expect((await post(`${address}&p=${user}&p=${user}`)).status).toBe(400)
+    expect((await post(`${address}&p=%20`)).status).toBe(400)
+    // Nowhere else.
+    expect((await post(`${second('lp/password')}&p=${user}`)).status).toBe(401)
+    expect((await post(`/lp/password/ingest?p=${user}`)).status).toBe(401)
+    expect(await rows('lp/password', 2, '_measurement')).toHaveLength(2)
+  })
+
   test('goes by POST …/ingest too, all of it or nothing', async () => {
     const send = (body: string, query = '') =>
       live.call(`/lp/ingest/ingest${query}`, {
@@ -215,4 +232,16 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
     expect.stringMatching(/^partial write: line 23: .* dropped=4;/),
   ])
   await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(2 * count - 4)
+})
+
+test('whoever asks first whether there is a server is told', async () => {
+  const ping = await live.call('/ping?verbose=true', { token: null })
+  expect([ping.status, ping.text, ping.headers['x-influxdb-version']]).toEqual([
+    204,
+    '',
+    expect.stringMatching(/^Proofstream /),
+  ])
+  expect((await live.call('/ping', { method: 'HEAD', token: null })).status).toBe(204)
+  const health = await live.call('/health', { token: null })
+  expect([health.status, health.at('status'), health.at('name')]).toEqual([200, 'pass', 'proofstream'])
 })

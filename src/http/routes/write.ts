@@ -24,6 +24,7 @@ const WriteQuery = Type.Object({
 })
 const FirstWriteQuery = Type.Object({
   db: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  p: Type.Optional(Type.String({ description: 'A token, where there is no Authorization; `u` may be anything.' })),
   precision,
   unknownFields,
 })
@@ -42,8 +43,10 @@ export function registerWrite(app: FastifyInstance, context: GatewayContext): vo
   app.post('/api/v2/write', { config, schema: { querystring: WriteQuery } }, (request, reply) =>
     write(context, 'bucket', { request, reply }),
   )
-  app.post('/write', { config, schema: { querystring: FirstWriteQuery } }, (request, reply) =>
-    write(context, 'db', { request, reply }),
+  app.post(
+    '/write',
+    { config: { ...config, takesPassword: true }, schema: { querystring: FirstWriteQuery } },
+    (request, reply) => write(context, 'db', { request, reply }),
   )
 }
 
