@@ -32,6 +32,7 @@ import { registerWrite } from './routes/write.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerOgc } from './routes/ogc.ts'
+import { registerOtlp } from './routes/otlp.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
@@ -111,6 +112,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       registerStream,
       registerWrite,
       registerInflux,
+      registerOtlp,
       registerReceipts,
     ])
       register(app, own)

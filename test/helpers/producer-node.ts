@@ -83,8 +83,13 @@ export class ProducerNode {
 }
 
 /** Runs a producer until the test ends; the function that ends it before. What it says is shown where it fails. */
-export function runProducer(command: string, args: readonly string[], cwd: string): () => Promise<void> {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+export function runProducer(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): () => Promise<void> {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   const hear = (chunk: Buffer): string => (said += chunk.toString('utf8'))
   child.stdout.on('data', hear)
