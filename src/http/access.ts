@@ -49,8 +49,9 @@ function sessionOf(headers: FastifyRequest['headers']): string | undefined {
 
 /** The parameter `p` of a query string, as a header would carry it; an empty one is none. */
 function passwordIn(query: unknown): string | undefined {
-  const { p } = Object(query) as { p?: unknown }
-  return p === undefined || p === '' ? undefined : `Token ${String(p)}`
+  const { p } = Object(query) as Readonly<Record<string, unknown>> // FirstWriteQuery validates it later
+  if (p === undefined || p === '') return undefined
+  return `Token ${typeof p === 'string' ? p : ''}`
 }
 
 /**

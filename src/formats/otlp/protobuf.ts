@@ -60,12 +60,12 @@ function scopeIn(message: WireMessage): JsonObject {
 
 function recordIn(message: WireMessage): LogRecord {
   const attributes: JsonObject = new Map()
-  const record = {
+  const record: { -readonly [K in keyof LogRecord]: LogRecord[K] } = {
     timeNs: 0n,
     observedTimeNs: 0n,
     severityNumber: 0,
     severityText: '',
-    body: null as JsonValue,
+    body: null,
     attributes,
     droppedAttributes: 0,
     flags: 0,
