@@ -8,6 +8,7 @@ import { readJsonLogs } from '../../src/formats/otlp/json.ts'
 import { rowText } from '../../src/formats/otlp/log-record.ts'
 import { readProtobufLogs } from '../../src/formats/otlp/protobuf.ts'
 import { until } from '../builder/support.ts'
+import { NodeError } from '../../src/model/errors.ts'
 import { run } from '../examples/run.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
@@ -142,6 +143,16 @@ function rowTexts(read: ReadLogs, bytes: Uint8Array): string[] {
   return rows
 }
 
+/** What becomes of bytes that may be an export: rows, or the kind of a refusal. */
+function kindOf(bytes: Uint8Array): string {
+  try {
+    rowTexts(readProtobufLogs, bytes)
+    return 'rows'
+  } catch (error) {
+    return error instanceof NodeError ? error.kind : String(error)
+  }
+}
+
 test.skipIf(!isThere)(
   'an export in protobuf has the rows that it has in JSON, and none when it is cut or changed',
   async () => {
@@ -161,11 +172,7 @@ test.skipIf(!isThere)(
       const damaged = Buffer.from(bytes)
       damaged[(i * 7) % bytes.length] = (i * 31) % 256
       for (const other of [bytes.subarray(0, (i * 13) % bytes.length), damaged]) {
-        try {
-          rowTexts(readProtobufLogs, other)
-        } catch (error) {
-          expect(error).toMatchObject({ kind: 'MalformedBody' })
-        }
+        expect(kindOf(other)).toMatch(/^(?:rows|MalformedBody)$/)
       }
     }
     expect(rows).toBeGreaterThan(1_000)

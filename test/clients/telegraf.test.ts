@@ -30,29 +30,33 @@ const outputs = [
 ] as const
 const startMs = 1_769_860_800_000
 
-test.skipIf(!isThere).each(outputs)('$name: each metric once', async ({ heading, block, n }) => {
-  // Every second answer is lost for a while.
-  const node = await ProducerNode.start((before) => (before % 2 === 1 && before < 40 ? 'lost' : 'passed'))
-  const file = join(node.directory, 'metrics.lp')
-  const output = (await node.configurations(heading))[block] ?? ''
-  await writeFile(file, '')
-  await writeFile(join(node.directory, 'telegraf.conf'), input.replace('FILE', file) + output)
-  runProducer('telegraf', ['--config', 'telegraf.conf'], node.directory)
-  const metric = (k: number): string =>
-    `pump,site=s${k % 3} n=${k}i,celsius=${20 + k / 8} ${startMs + k * 1000}000000\n`
-  const add = async (from: number, to: number): Promise<void> => {
-    for (let k = from; k < to; k++) {
-      await appendFile(file, metric(k))
-      await new Promise((resolve) => setTimeout(resolve, 20))
+test.skipIf(!isThere).each(outputs)(
+  '$name: each metric once',
+  async ({ heading, block, n }) => {
+    // Every second answer is lost for a while.
+    const node = await ProducerNode.start((before) => (before % 2 === 1 && before < 40 ? 'lost' : 'passed'))
+    const file = join(node.directory, 'metrics.lp')
+    const output = (await node.configurations(heading))[block] ?? ''
+    await writeFile(file, '')
+    await writeFile(join(node.directory, 'telegraf.conf'), input.replace('FILE', file) + output)
+    runProducer('telegraf', ['--config', 'telegraf.conf'], node.directory)
+    const metric = (k: number): string =>
+      `pump,site=s${k % 3} n=${k}i,celsius=${20 + k / 8} ${startMs + k * 1000}000000\n`
+    const add = async (from: number, to: number): Promise<void> => {
+      for (let k = from; k < to; k++) {
+        await appendFile(file, metric(k))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
-  }
-  await add(0, 50)
-  await until('requests came', () => node.line.requests > 5)
-  await node.stop('SIGKILL')
-  await add(50, 75)
-  await node.restart()
-  await add(75, 100)
-  const sql = `select count(*), count(distinct ${n}), sum(${n}), min(epoch_ms(event_time) - ${n} * 1000), max(epoch_ms(event_time) - ${n} * 1000) from "acme/metrics"`
-  await node.becomes(sql, [[100, 100, 4950, startMs, startMs]])
-  expect(node.line.requests).toBeGreaterThan(10)
-})
+    await add(0, 50)
+    await until('requests came', () => node.line.requests > 5)
+    await node.stop('SIGKILL')
+    await add(50, 75)
+    await node.restart()
+    await add(75, 100)
+    const sql = `select count(*), count(distinct ${n}), sum(${n}), min(epoch_ms(event_time) - ${n} * 1000), max(epoch_ms(event_time) - ${n} * 1000) from "acme/metrics"`
+    await node.becomes(sql, [[100, 100, 4950, startMs, startMs]])
+    expect(node.line.requests).toBeGreaterThan(10)
+  },
+  180_000,
+)

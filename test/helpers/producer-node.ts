@@ -53,10 +53,11 @@ export class ProducerNode {
   async configurations(heading: string): Promise<string[]> {
     const page = await readFile('docs/devices.md', 'utf8')
     const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
-    return [...section.matchAll(/^```[a-z]*\n([\s\S]*?)^```/gm)].map(([, block = '']) => this.#told(block))
+    return [...section.matchAll(/^```[a-z]*\n([\s\S]*?)^```/gm)].map(([, block = '']) => this.configuration(block))
   }
 
-  #told(text: string): string {
+  /** A configuration as users are shown it, for this node. */
+  configuration(text: string): string {
     return text.replaceAll('http://localhost:8080', this.line.url).replaceAll('TOKEN', this.token)
   }
 
