@@ -5,6 +5,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
+import { measureBucket } from './bucket.ts'
 import { measureBulk } from './bulk.ts'
 import { measureCatalog } from './catalog.ts'
 import { measureFairness } from './fairness.ts'
@@ -73,6 +74,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
 }
 /** Parts that need more than Node.js, or much time. */
 const furtherParts: typeof parts = {
+  bucket: measureBucket,
   kafka: measureKafka,
   mqtt: measureMqtt,
   questdb: measureQuestDb,

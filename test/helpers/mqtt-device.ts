@@ -77,6 +77,12 @@ export class MqttDevice {
   }
 }
 
+/** A message of a device, the same for the same `n`. */
+export const reading = (device: string, n: number): { topic: string; payload: string } => ({
+  topic: `sensors/${device}/up`,
+  payload: JSON.stringify({ event_time: new Date(1_790_000_000_000 + n * 1000).toISOString(), n, celsius: 21.5 }),
+})
+
 /** Sends each message until the broker has taken it, over as many connections as that takes. */
 export async function sendAll(
   port: number,

@@ -2,92 +2,16 @@
 // 1,000 devices, and while broker and node are stopped and killed.
 
 import { spawnSync } from 'node:child_process'
-import { copyFile, mkdtemp, readFile } from 'node:fs/promises'
+import { copyFile, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { presets } from '../../src/formats/presets.ts'
-import { hasMosquitto, Mosquitto } from '../helpers/mosquitto.ts'
-import { MqttDevice, sendAll } from '../helpers/mqtt-device.ts'
-import { type ServedNode, serveNode } from '../helpers/run-node.ts'
+import { hasMosquitto } from '../helpers/mosquitto.ts'
+import { MqttDevice, reading, sendAll } from '../helpers/mqtt-device.ts'
+import { brokerOf, Taker } from '../helpers/mqtt-taker.ts'
+import { serveNode } from '../helpers/run-node.ts'
 import { until } from '../builder/support.ts'
-
-if (!hasMosquitto) {
-  if (process.env['CI'] === 'true') throw new Error('The MQTT tests need mosquitto: apt-get install mosquitto.')
-  console.warn('THE MQTT TESTS DID NOT RUN: they need mosquitto (apt-get install mosquitto).')
-}
-
-/** A node over a directory that stays when it ends. */
-class Taker {
-  readonly dataDir: string
-  readonly #args: readonly string[]
-  readonly #env: Readonly<Record<string, string>>
-  #node: ServedNode | undefined
-
-  private constructor(dataDir: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.dataDir = dataDir
-    this.#args = args
-    this.#env = env
-  }
-
-  /** Starts it; it has its subscriptions when this resolves. */
-  static async start(url: string, routes: readonly string[], args: readonly string[] = [], env = {}): Promise<Taker> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
-    const options = ['--mqtt', url, '--mqtt-route', routes.join(','), '--cut-burst', '10000', ...args]
-    const taker = new Taker(dataDir, options, env)
-    onTestFinished(() => taker.end('SIGKILL'))
-    await taker.restart()
-    await until('all routes are connected', async () => (await taker.metric('connected_routes')) === routes.length)
-    return taker
-  }
-
-  async restart(): Promise<void> {
-    this.#node = await serveNode(this.dataDir, this.#args, this.#env)
-  }
-
-  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    await this.#node?.end(signal)
-  }
-
-  async metric(name: string): Promise<number> {
-    const text = await (await this.#fetch('/metrics')).text()
-    return Number(new RegExp(`^proofstream_mqtt_${name} (\\d+)$`, 'm').exec(text)?.[1])
-  }
-
-  async query(sql: string): Promise<unknown[][]> {
-    const answer = await this.#fetch('/query', { method: 'POST', body: JSON.stringify({ query: sql }) })
-    const body = (await answer.json()) as { output?: { data: unknown[][] } }
-    return body.output?.data ?? []
-  }
-
-  /** Waits until a statement gives this. */
-  async becomes(sql: string, rows: unknown): Promise<void> {
-    let last: unknown
-    await until(`${sql} gives ${JSON.stringify(rows)}`, async () => {
-      last = await this.query(sql)
-      return JSON.stringify(last) === JSON.stringify(rows)
-    }).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it gave ${JSON.stringify(last)}`)
-    })
-  }
-
-  async #fetch(path: string, more: RequestInit = {}): Promise<Response> {
-    const token = (await readFile(join(this.dataDir, 'token'), 'utf8')).trim()
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    return fetch(`${this.#node?.url}${path}`, { headers, ...more })
-  }
-}
-
-async function brokerOf(settings: readonly string[] = [], listener: readonly string[] = []): Promise<Mosquitto> {
-  const broker = await Mosquitto.start(settings, listener)
-  onTestFinished(() => broker.stop('SIGKILL'))
-  return broker
-}
-
-const reading = (device: string, n: number): { topic: string; payload: string } => ({
-  topic: `sensors/${device}/up`,
-  payload: JSON.stringify({ event_time: new Date(1_790_000_000_000 + n * 1000).toISOString(), n, celsius: 21.5 }),
-})
 
 describe.skipIf(!hasMosquitto)('messages of a broker', () => {
   test('become rows: by preset, with their topic; what can never be a row is kept in quarantine', async () => {
@@ -249,5 +173,46 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
     await taker.becomes('select count(distinct (topic, n)) from "acme/sensors"', [[all]])
     expect(await taker.query('select count(*) from "acme/sensors"')).toEqual([[all]])
     expect(await taker.query('select count(*) from "acme/quarantine"')).toEqual([])
+  })
+
+  test('what a killed broker has lost and devices send again is there once', { timeout: 120_000 }, async () => {
+    const broker = await brokerOf()
+    const taker = await Taker.start(broker.url, ['sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic'])
+    const [devices, each] = [50, 60]
+    // A device that cannot trust its broker keeps what it has sent until it is stored.
+    const outbox = new Map<string, { readonly topic: string; readonly payload: string }[]>()
+    for (let device = 0; device < devices; device++) {
+      outbox.set(
+        `d${device}`,
+        Array.from({ length: each }, (_, n) => reading(`d${device}`, n)),
+      )
+    }
+    const sendAgain = (): Promise<unknown> =>
+      Promise.all(
+        [...outbox].map(async ([device, messages], at) => {
+          await new Promise((resolve) => setTimeout(resolve, at * 20))
+          await sendAll(broker.port, device, messages)
+        }),
+      )
+    // A broker that was killed has forgotten the subscription as well; a full window sees late that it is gone.
+    const isBack = (): Promise<void> =>
+      until('the node is back', async () => {
+        const [routes, waiting] = [taker.metric('connected_routes'), taker.metric('unacknowledged_messages')]
+        return (await routes) === 1 && (await waiting) === 0
+      })
+    for (let kill = 0; kill < 3; kill++) {
+      await isBack()
+      const before = await taker.metric('received_messages_total')
+      const sending = sendAgain()
+      await until('messages come', async () => (await taker.metric('received_messages_total')) > before + 100)
+      await broker.stop('SIGKILL')
+      await broker.restart()
+      await sending
+    }
+    await isBack()
+    await sendAgain()
+    await taker.becomes('select count(*), count(distinct (topic, n)) from "acme/sensors"', [
+      [devices * each, devices * each],
+    ])
   })
 })
