@@ -1,9 +1,13 @@
 // Line protocol as clients of InfluxDB send it: both addresses, what is stored, what is told of lines that are not.
 
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
+import { serveNode } from '../helpers/run-node.ts'
 
 const live = await liveNode()
 const { put, rowsOf, columnsOf } = datasetCalls(() => live)
@@ -232,6 +236,22 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
     expect.stringMatching(/^partial write: line 23: .* dropped=4;/),
   ])
   await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(2 * count - 4)
+})
+
+test('a token in an address is in no line of the log', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-password-'))
+  const node = await serveNode(dataDir, ['--log-level', 'debug'])
+  const token = (await readFile(join(dataDir, 'token'), 'utf8')).trim()
+  const post = async (p: string, body: string): Promise<string> => {
+    const answer = await fetch(`${node.url}/write?db=lp/secret&u=any&p=${p}`, { method: 'POST', body })
+    return `${answer.status} ${await answer.text()}`
+  }
+  const told = [await post(token, 'm v=1 1'), await post(token, 'm v='), await post(`${token}x`, 'm v=1 1')]
+  expect(told.map((text) => text.slice(0, 3))).toEqual(['204', '400', '401'])
+  await node.end('SIGTERM')
+  expect(node.log()).toContain('"level":20')
+  expect(told.join('') + node.log()).not.toContain(token)
+  await rm(dataDir, { recursive: true })
 })
 
 test('whoever asks first whether there is a server is told', async () => {
