@@ -1,7 +1,8 @@
 // A node beside QuestDB on the same machine, in turns: rows that come one, a hundred or ten thousand to a request, and two
-// million at once. A node answers 202 when rows are on the disk and 200 when they are in a block; QuestDB answers 204 when
-// they are in its write-ahead log, which by default no fsync follows (`cairo.commit.mode=nosync`): the ratio to the one
-// that does sync compares like with like, the other what users of both will see.
+// million at once. A node takes the small ones as NDJSON, and as line protocol in the bytes that QuestDB gets. It answers 202,
+// or 204, when rows are on the disk and 200 when they are in a block; QuestDB answers 204 when they are in its write-ahead log, which by
+// default no fsync follows (`cairo.commit.mode=nosync`): the ratio to the one that does sync compares like with like, the
+// other what users of both will see.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,6 +47,8 @@ const cases: readonly Case[] = [
 const jsonLine = (row: number): string =>
   `{"device":"d-${row % 100}","temp":21.5,"k":${row},"at":"2026-03-01T10:00:00Z"}\n`
 const protocolLine = (row: number): string => `t,device=d-${row % 100} temp=21.5,k=${row}i 1772359200000\n`
+/** Without its last timestamp: a body whose lines all have one is its own key, and stored once. */
+const unkeyed = (body: string): string => body.replace(/ \d+\n$/, '\n')
 const lines = (line: (row: number) => string, rows: number): string =>
   Array.from({ length: rows }, (_, i) => line(i)).join('')
 
@@ -59,6 +62,7 @@ async function measureRequests(mode: CommitMode): Promise<Measure[]> {
   const node = await startBenchNode({}, { pinned: true })
   const questDb = await startQuestDb(mode, { pinned: true })
   await node.post('acme/t', jsonLine(0), { query: '?create=true' })
+  await postLine(node)
   const measures: Measure[] = []
   for (const one of cases) {
     const ownTurn = async (): Promise<Turn> => {
@@ -69,23 +73,38 @@ async function measureRequests(mode: CommitMode): Promise<Measure[]> {
         await node.post('acme/t', jsonLine(0), { prefer: 'wait=30' })
       })
     }
+    const lineTurn = async (): Promise<Turn> => {
+      const body = unkeyed(lines(protocolLine, one.rows))
+      const order = rawPost(node.url, '/api/v2/write?bucket=acme/lines&precision=ms', {
+        token: node.token,
+        prefer: 'respond-async',
+        body,
+      })
+      return turn(node, { ...order, connections: one.connections }, one.rows, '204', async () => {
+        await postLine(node)
+      })
+    }
     const theirTurn = async (): Promise<Turn> => {
       const order = { ...questDb.write(lines(protocolLine, one.rows)), connections: one.connections }
       return turn(questDb, order, one.rows, '204', () => questDb.readable('t'))
     }
-    const turns: { own: Turn; their: Turn }[] = []
+    const turns: { own: Turn; line: Turn; their: Turn }[] = []
     for (let round = 0; round <= rounds; round++) {
-      const pair = { own: await ownTurn(), their: await theirTurn() }
+      const pair = { own: await ownTurn(), line: await lineTurn(), their: await theirTurn() }
       // The first round warms up.
       if (round > 0) turns.push(pair)
     }
-    const of = (who: 'own' | 'their', what: keyof Turn): number => median(turns.map((pair) => pair[who][what]))
+    const of = (who: 'own' | 'line' | 'their', what: keyof Turn): number => median(turns.map((pair) => pair[who][what]))
     const ratio = median(turns.map(({ own, their }) => own.rate / their.rate))
+    const lineRatio = median(turns.map(({ line, their }) => line.rate / their.rate))
     const bar = mode === 'nosync' && one.least !== undefined ? { bar: { least: one.least } } : {}
     measures.push(
       { name: `${one.name}, synced`, value: of('own', 'rate'), unit: 'rows/s' },
       { name: `${one.name}, QuestDB, ${promise[mode]}`, value: of('their', 'rate'), unit: 'rows/s' },
       { name: `${one.name} / QuestDB, ${promise[mode]}`, value: ratio, unit: '×', ...bar },
+      { name: `${one.name}, line protocol, synced`, value: of('line', 'rate'), unit: 'rows/s' },
+      { name: `${one.name}, line protocol / QuestDB, ${promise[mode]}`, value: lineRatio, unit: '×' },
+      { name: `${one.name}, line protocol, CPU`, value: of('line', 'cost'), unit: 'µs/row' },
       { name: `${one.name}, CPU`, value: of('own', 'cost'), unit: 'µs/row' },
       { name: `${one.name}, CPU, QuestDB, ${promise[mode]}`, value: of('their', 'cost'), unit: 'µs/row' },
     )
@@ -93,6 +112,13 @@ async function measureRequests(mode: CommitMode): Promise<Measure[]> {
   await questDb.stop()
   await node.remove()
   return measures
+}
+
+/** Waits for its block, and so for all before it. */
+function postLine(node: BenchNode): Promise<Response> {
+  const headers = { 'content-type': 'text/x-line-protocol', prefer: 'wait=30' }
+  const path = '/acme/lines/ingest?create=true&eventTimeUnit=ms'
+  return node.call(path, { method: 'POST', headers, body: protocolLine(0) })
 }
 
 /** The load, and then what the server still has to do until all of it can be read. */

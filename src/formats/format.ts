@@ -28,7 +28,7 @@ export interface StreamFormat extends FormatNames {
   readonly kind: 'stream'
   /** URL of the module that exports this object: a thread that reads a body loads that one alone. */
   readonly module: string
-  /** A small body, for documentation. */
+  /** A small body, for documentation; empty where it is no text. */
   readonly example: string
   /** True when a record ends with its line, so that input without an end can be cut into batches. */
   readonly isLines: boolean

@@ -83,6 +83,15 @@ export const presets = {
       '{"entity_id":"sensor.kitchen_temperature","state":"21.4","attributes":{"state_class":"measurement","unit_of_measurement":"°C","device_class":"temperature","friendly_name":"Kitchen"},' +
       '"last_changed":"2026-01-31T11:58:03.101234+00:00","last_updated":"2026-01-31T12:00:00.000321+00:00","context":{"id":"01KG8Z3C3Q5M2T9E6W7X8Y9Z0A","parent_id":null,"user_id":null}}',
   },
+  collectd: {
+    about: 'collectd, write_http with Format "JSON": a row a list of values, which is JSON text (values ->> 0 in SQL)',
+    source: 'https://www.collectd.org/documentation/manpages/collectd.conf.html#plugin-write_http',
+    mediaType: json,
+    parameters: { flatten, eventTime: 'time', eventTimeUnit: 's', dedupe },
+    example:
+      '[{"values":[197141504,175136768],"dstypes":["counter","counter"],"dsnames":["read","write"],"time":1251533299.265,"interval":10.000,"host":"leeloo.lan.home.verplant.org",' +
+      '"plugin":"disk","plugin_instance":"sda","type":"disk_octets","type_instance":""}]',
+  },
   cloudevents: {
     about:
       'CloudEvents 1.0 in structured mode: a row an event; its id is the key, so batches of several need dedupe=body',

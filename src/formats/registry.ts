@@ -9,6 +9,7 @@ import type { CsvHeader, Format, StreamFormat } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
 import { lineProtocol } from './line-protocol/format.ts'
+import { otlpJson, otlpProtobuf } from './otlp/format.ts'
 import { parquet } from './parquet/format.ts'
 import { shapefile } from './shapefile/format.ts'
 
@@ -20,6 +21,8 @@ export const formats: readonly Format[] = [
   geojson,
   ndgeojson,
   lineProtocol,
+  otlpJson,
+  otlpProtobuf,
   arrow,
   parquet,
   shapefile,

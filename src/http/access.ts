@@ -28,9 +28,12 @@ export function callerFinder({
   anonymousRead,
 }: Pick<HttpContext, 'tokens' | 'anonymousRead'>): (request: FastifyRequest) => Principal | Promise<Principal> {
   const anonymous = anonymousPrincipal(anonymousRead)
-  return ({ headers, routeOptions }) => {
+  return (request) => {
+    const { headers, routeOptions } = request
     const isSigned = routeOptions.config.isObjectStore === true && headers.authorization?.startsWith(signedRequest)
-    const token = tokenOf(isSigned === true ? sessionOf(headers) : headers.authorization)
+    const authorization = isSigned === true ? sessionOf(headers) : headers.authorization
+    const mayBePassword = routeOptions.config.takesPassword === true && authorization === undefined
+    const token = tokenOf(mayBePassword ? passwordIn(request.query) : authorization)
     return token === undefined ? anonymous : (tokens.known(token) ?? tokens.authenticate(token))
   }
 }
@@ -42,6 +45,13 @@ const signedRequest = 'AWS4-HMAC-SHA256 '
 function sessionOf(headers: FastifyRequest['headers']): string | undefined {
   const session = headers['x-amz-security-token']
   return session === undefined ? undefined : `Bearer ${String(session)}`
+}
+
+/** The parameter `p` of a query string, as a header would carry it; an empty one is none. */
+function passwordIn(query: unknown): string | undefined {
+  const { p } = Object(query) as Readonly<Record<string, unknown>> // FirstWriteQuery validates it later
+  if (p === undefined || p === '') return undefined
+  return `Token ${typeof p === 'string' ? p : ''}`
 }
 
 /**

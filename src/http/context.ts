@@ -123,8 +123,10 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
-    /** Errors are told as InfluxDB does. */
-    readonly tellsAsInflux?: boolean
+    /** Errors are told as InfluxDB does, or as OpenTelemetry asks for. */
+    readonly tellsAs?: 'influx' | 'otlp'
+    /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
+    readonly takesPassword?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
     readonly reads?: 'plain' | 'tokens' | 'proof'
     /** The handler reads the body as a stream, whatever its media type. */

@@ -228,7 +228,9 @@ function headerRefs(names: readonly string[]): Json {
 
 function ingestExamples(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    formats.flatMap((format) => (format.kind === 'file' ? [] : [[format.mediaTypes[0], format.example]])),
+    formats.flatMap((format) =>
+      format.kind === 'file' || format.example === '' ? [] : [[format.mediaTypes[0], format.example]],
+    ),
   )
 }
 

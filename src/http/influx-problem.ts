@@ -2,7 +2,8 @@
 // and the members of a problem beside them.
 // Source: https://docs.influxdata.com/influxdb/v2/api/ (POST /api/v2/write), https://docs.influxdata.com/influxdb/v1/tools/api/
 
-interface Told {
+/** What becomes of a problem: status and body. */
+export interface Told {
   readonly status: number
   readonly mediaType: string
   readonly body: Readonly<Record<string, unknown>>

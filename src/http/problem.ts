@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { shell } from '../console/layout.ts'
 import { problemPage, type ShownProblem } from '../console/errors-page.ts'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
@@ -13,7 +13,8 @@ import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext } from './context.ts'
 import { sendHtml, wantsHtml } from './html.ts'
-import { influxProblem } from './influx-problem.ts'
+import { influxProblem, type Told } from './influx-problem.ts'
+import { otlpProblem } from './otlp-problem.ts'
 
 /** A body ready to be sent. */
 export interface Problem {
@@ -172,7 +173,7 @@ export function sendProblem(
   const location = known && placeNow(known, request)
   if (location !== undefined) return sendMoved(context, location, { request, reply })
   const own = problemOf(known ?? error, request.id)
-  const problem = request.routeOptions.config.tellsAsInflux === true ? influxProblem(own) : own
+  const problem = told(own, request.routeOptions.config.tellsAs)
   if (problem.status === 500 || known?.kind === 'StoreUnavailable') {
     context.logger.error(
       {
@@ -196,6 +197,11 @@ export function sendProblem(
   if (isPage) return sendHtml(reply, problemPage(shownProblem(problem)))
   void reply.type(problem.mediaType)
   return sendAtOnce(context, text, { request, reply })
+}
+
+function told<T extends Told>(problem: T, as: FastifyContextConfig['tellsAs']): T {
+  if (as === undefined) return problem
+  return as === 'influx' ? influxProblem(problem) : otlpProblem(problem)
 }
 
 /** Sends an answer that does not wait for the rest of the body. */

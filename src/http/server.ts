@@ -26,11 +26,13 @@ import { registerAbout, registerCreation, registerDatasets } from './routes/data
 import { registerEvents } from './routes/events.ts'
 import { registerExport } from './routes/export.ts'
 import { registerIceberg } from './routes/iceberg.ts'
+import { registerInflux } from './routes/influx.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerWrite } from './routes/write.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerOgc } from './routes/ogc.ts'
+import { registerOtlp } from './routes/otlp.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
@@ -109,6 +111,8 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       registerIngest,
       registerStream,
       registerWrite,
+      registerInflux,
+      registerOtlp,
       registerReceipts,
     ])
       register(app, own)

@@ -126,6 +126,11 @@ with client.write_api(write_options=WriteOptions(batch_size=100, flush_interval=
     expect((await live.query(sql)).at('output.data')).toEqual([[499_500, 1000, 500, 'a b']])
   })
 
+  test('it finds the node by its ping', async () => {
+    const { version } = JSON.parse((await live.call('/info')).text) as { version: string }
+    expect(await python('print(client.ping(), client.version())')).toEqual([`True Proofstream ${version}`])
+  })
+
   test('it raises what is wrong, with the message of the node', async () => {
     const told = await python(`
 def tried(bucket, record):

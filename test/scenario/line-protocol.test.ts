@@ -1,9 +1,13 @@
 // Line protocol as clients of InfluxDB send it: both addresses, what is stored, what is told of lines that are not.
 
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
+import { serveNode } from '../helpers/run-node.ts'
 
 const live = await liveNode()
 const { put, rowsOf, columnsOf } = datasetCalls(() => live)
@@ -76,6 +80,23 @@ describe('what is stored', () => {
     const answer = await write('/write?db=lp/gzip', 'm v=2 2', { headers: { authorization: `Basic ${basic}` } })
     expect(answer.status).toBe(204)
     expect(await rows('lp/gzip', 2, 'v')).toEqual([[1], [2]])
+  })
+
+  test('may come with the token as password of the first interface, where there is no header', async () => {
+    const user = await tokenOf(['ingest', 'create'])
+    const post = (target: string, token: string | null = null) =>
+      live.call(target, { method: 'POST', body: `m v=${target.length} 1769860800`, headers: plain, token })
+    const address = '/write?db=lp/password&precision=s&u=any'
+    expect((await post(`${address}&p=${user}`)).status).toBe(204)
+    expect((await post(`${address}&p=wrong`, user)).status).toBe(204)
+    expect((await post(`${address}&p=`)).refusal).toBe('401 undefined')
+    expect((await post(`${address}&p=pst_wrong`)).status).toBe(401)
+    expect((await post(`${address}&p=${user}&p=${user}`)).status).toBe(400)
+    expect((await post(`${address}&p=%20`)).status).toBe(400)
+    // Nowhere else.
+    expect((await post(`${second('lp/password')}&p=${user}`)).status).toBe(401)
+    expect((await post(`/lp/password/ingest?p=${user}`)).status).toBe(401)
+    expect(await rows('lp/password', 2, '_measurement')).toHaveLength(2)
   })
 
   test('goes by POST …/ingest too, all of it or nothing', async () => {
@@ -215,4 +236,32 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
     expect.stringMatching(/^partial write: line 23: .* dropped=4;/),
   ])
   await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(2 * count - 4)
+})
+
+test('a token in an address is in no line of the log', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-password-'))
+  const node = await serveNode(dataDir, ['--log-level', 'debug'])
+  const token = (await readFile(join(dataDir, 'token'), 'utf8')).trim()
+  const post = async (p: string, body: string): Promise<string> => {
+    const answer = await fetch(`${node.url}/write?db=lp/secret&u=any&p=${p}`, { method: 'POST', body })
+    return `${answer.status} ${await answer.text()}`
+  }
+  const told = [await post(token, 'm v=1 1'), await post(token, 'm v='), await post(`${token}x`, 'm v=1 1')]
+  expect(told.map((text) => text.slice(0, 3))).toEqual(['204', '400', '401'])
+  await node.end('SIGTERM')
+  expect(node.log()).toContain('"level":20')
+  expect(told.join('') + node.log()).not.toContain(token)
+  await rm(dataDir, { recursive: true })
+})
+
+test('whoever asks first whether there is a server is told', async () => {
+  const ping = await live.call('/ping?verbose=true', { token: null })
+  expect([ping.status, ping.text, ping.headers['x-influxdb-version']]).toEqual([
+    204,
+    '',
+    expect.stringMatching(/^Proofstream /),
+  ])
+  expect((await live.call('/ping', { method: 'HEAD', token: null })).status).toBe(204)
+  const health = await live.call('/health', { token: null })
+  expect([health.status, health.at('status'), health.at('name')]).toEqual([200, 'pass', 'proofstream'])
 })

@@ -34,6 +34,11 @@ const expected: Readonly<Record<keyof typeof presets, readonly [readonly string[
     'entity_id, state, attributes_unit_of_measurement, epoch_ms(last_changed)',
     ['sensor.kitchen_temperature', '21.4', '°C', 1769860683101],
   ],
+  collectd: [
+    ['2009-08-29T08:08:19.265Z'],
+    'host, plugin, plugin_instance, type, "values"->>1, dsnames->>1',
+    ['leeloo.lan.home.verplant.org', 'disk', 'sda', 'disk_octets', '175136768', 'write'],
+  ],
   cloudevents: [['2018-04-05T17:31:00Z'], 'id, source, "data_appinfoB"', ['C234-1234-1234', '/mycontext', 123]],
 }
 

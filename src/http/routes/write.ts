@@ -8,7 +8,7 @@ import { lineProtocol } from '../../formats/line-protocol/format.ts'
 import type { Misfits } from '../../formats/format.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'
-import { parseAliasText } from '../../model/names.ts'
+import { type Alias, parseAliasText } from '../../model/names.ts'
 import { demandNotRenamed } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { bodyOf, count, visibleChain } from './ingest.ts'
@@ -24,6 +24,7 @@ const WriteQuery = Type.Object({
 })
 const FirstWriteQuery = Type.Object({
   db: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  p: Type.Optional(Type.String({ description: 'A token, where there is no Authorization; `u` may be anything.' })),
   precision,
   unknownFields,
 })
@@ -38,37 +39,68 @@ export function registerWrite(app: FastifyInstance, context: GatewayContext): vo
     consumes: ['text/plain', ...lineProtocol.mediaTypes],
     body: Type.String({ description: `Lines such as ${lineProtocol.example}` }),
   }
-  const config = { right: 'ingest', stream: true, looseParameters: true, tellsAsInflux: true, describes } as const
+  const config = { right: 'ingest', stream: true, looseParameters: true, tellsAs: 'influx', describes } as const
   app.post('/api/v2/write', { config, schema: { querystring: WriteQuery } }, (request, reply) =>
     write(context, 'bucket', { request, reply }),
   )
-  app.post('/write', { config, schema: { querystring: FirstWriteQuery } }, (request, reply) =>
-    write(context, 'db', { request, reply }),
+  app.post(
+    '/write',
+    { config: { ...config, takesPassword: true }, schema: { querystring: FirstWriteQuery } },
+    (request, reply) => write(context, 'db', { request, reply }),
   )
 }
 
 async function write(
   context: GatewayContext,
   parameter: 'bucket' | 'db',
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  { request, reply }: Exchange,
 ): Promise<FastifyReply> {
   const query = request.query as Readonly<Record<string, string | undefined>> // the schema of the route validated it
-  const { principal } = request
   const alias = parseAliasText(named(query[parameter], parameter))
+  await storeAt(context, alias, { request, reply }, ({ mayCreate }) => controlsOf(request, query, mayCreate))
+  return reply.code(204).send()
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What the token may do at an address of a producer's own. */
+export interface OwnAddress {
+  /** The dataset and its columns are made as rows bring them. */
+  readonly mayCreate: boolean
+}
+
+/**
+ * Stores the body in a dataset; durable when this resolves, and told in the headers of the answer. The parameters of such
+ * addresses are no rules for other bodies. Throws as `ingestRequest`; NodeError `RecordsDoNotFit` for what was left out.
+ */
+export async function storeAt(
+  context: GatewayContext,
+  alias: Alias,
+  { request, reply }: Exchange,
+  controlsFor: (address: OwnAddress) => IngestControls,
+): Promise<void> {
+  const { principal } = request
   const chain = await visibleChain(context, request, alias)
   if (chain === undefined) await demandNotRenamed(context.catalog, principal, alias.text)
   const facts = chain?.name ?? ({ alias: alias.text, visibility: 'public' } as const)
   const mayCreate = can(principal, 'create', facts)
   if (chain === undefined && !mayCreate) throw datasetNotFound(alias.text)
   demand(principal, 'ingest', alias.text, facts)
-  const controls = controlsOf(request, query, mayCreate)
+  const asked = controlsFor({ mayCreate })
+  if (asked.unknownFields === 'add' && !mayCreate) {
+    throw new NodeError('Forbidden', 'This token may not add columns.', { hint: 'It takes the scope create.' })
+  }
+  const waiting = asked.waiting.kind === 'default' ? ({ kind: 'async' } as const) : asked.waiting
+  const controls = { ...asked, waiting, rules: undefined }
   const body = bodyOf(request.body)
   const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body })
   count(context, answer)
   if (answer.misfits !== undefined) throw partial(answer.misfits)
   if (answer.replayed) void reply.header('idempotent-replayed', 'true')
   if ('receiptId' in answer.body) void reply.header('receipt-id', answer.body.receiptId)
-  return reply.code(204).send()
 }
 
 function named(text: string | undefined, parameter: string): string {
@@ -99,12 +131,7 @@ function controlsOf(
       ...(query['unknownFields'] === undefined ? {} : { unknownFields: query['unknownFields'] }),
     },
   )
-  if (controls.unknownFields === 'add' && !mayCreate) {
-    throw new NodeError('Forbidden', 'This token may not add columns.', { hint: 'It takes the scope create.' })
-  }
-  const waiting = controls.waiting.kind === 'default' ? ({ kind: 'async' } as const) : controls.waiting
-  // What is said here of times and keys is of the protocol, and no rule for other bodies.
-  return { ...controls, waiting, rules: undefined, leavesOutMisfits: true }
+  return { ...controls, leavesOutMisfits: true }
 }
 
 function partial({ errors, total }: Misfits): NodeError {

@@ -1,0 +1,153 @@
+// Logs as programs of OpenTelemetry send them: what is stored of them in JSON, once, and how refusals are told.
+
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { datasetCalls } from '../helpers/dataset-calls.ts'
+import { liveNode } from '../helpers/live-node.ts'
+
+const live = await liveNode()
+const { rowsOf, columnsOf } = datasetCalls(() => live)
+const json = { 'content-type': 'application/json' }
+const value = (text: string): object => ({ stringValue: text })
+
+function exportOf(records: readonly object[]): string {
+  const resource = { attributes: [{ key: 'service.name', value: value('pump') }], droppedAttributesCount: 1 }
+  return JSON.stringify({
+    resourceLogs: [{ resource, scopeLogs: [{ scope: { name: 'main', version: '1' }, logRecords: records }] }],
+  })
+}
+
+const record = {
+  timeUnixNano: '1769860800123456789',
+  observedTimeUnixNano: '1769860900000000000',
+  severityNumber: 13,
+  severityText: 'WARN',
+  body: value('dry'),
+  attributes: [
+    { key: 'n', value: { intValue: '9007199254740993' } },
+    { key: 'bar', value: { doubleValue: 2 } },
+    { key: 'wet', value: { boolValue: false } },
+    { key: 'http', value: { kvlistValue: { values: [{ key: 'status', value: { intValue: 503 } }] } } },
+    { key: 'tags', value: { arrayValue: { values: [value('a'), {}, { bytesValue: 'AQI=' }] } } },
+    { key: 'none', value: { doubleValue: 'NaN' } },
+  ],
+  traceId: '5B8EFFF798038103D269B633813FC60C',
+  spanId: '0000000000000000',
+  later: { unknown: true },
+}
+
+async function send(
+  alias: string,
+  body: string | Uint8Array,
+  headers: object = {},
+  more: { token?: string | null; query?: string } = {},
+) {
+  const { query = '', ...call } = more
+  return live.call(`/${alias}/v1/logs${query}`, { method: 'POST', body, headers: { ...json, ...headers }, ...call })
+}
+
+async function stored(alias: string, count: number, columns?: string): Promise<unknown> {
+  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows'), { timeout: 20_000 }).toBe(count)
+  return rowsOf(alias, columns)
+}
+
+describe('what is stored', () => {
+  test('is a row a record, once, its types those of the sender', async () => {
+    const body = exportOf([record, { observedTimeUnixNano: 1_769_860_801_000_000_000, body: value('') }])
+    const answer = await send('otlp/typed', body)
+    expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([
+      200,
+      '{}',
+      'application/json; charset=utf-8',
+    ])
+    expect(
+      (await send('otlp/typed', gzipSync(body), { 'content-encoding': 'gzip' })).headers['idempotent-replayed'],
+    ).toBe('true')
+    expect(await columnsOf('otlp/typed')).toEqual([
+      'severity_number: Int64?',
+      'severity_text: String?',
+      'body: String?',
+      'attributes_n: Int64?',
+      'attributes_bar: Float64?',
+      'attributes_wet: Bool?',
+      'attributes_http_status: Int64?',
+      'attributes_tags: String?',
+      'trace_id: String?',
+      'resource_service.name: String?',
+      'scope_name: String?',
+      'scope_version: String?',
+    ])
+    const times = ['2026-01-31T12:00:00.123Z', '2026-01-31T12:00:01Z']
+    const none = Array.from({ length: 5 }, () => null)
+    expect(await stored('otlp/typed', 2, '* exclude (offset, op, system_time, attributes_n)')).toEqual([
+      [
+        times[0],
+        13,
+        'WARN',
+        'dry',
+        2,
+        false,
+        503,
+        '["a",null,"AQI="]',
+        '5b8efff798038103d269b633813fc60c',
+        'pump',
+        'main',
+        '1',
+      ],
+      [times[1], null, null, '', ...none, 'pump', 'main', '1'],
+    ])
+    expect(await rowsOf('otlp/typed', 'attributes_n::text')).toEqual([['9007199254740993'], [null]])
+  })
+
+  test('has the attributes as one text where that is asked for', async () => {
+    expect((await send('otlp/flat', exportOf([record]), {}, { query: '?flatten=false' })).status).toBe(200)
+    expect(await stored('otlp/flat', 1, 'attributes, resource, scope')).toEqual([
+      [
+        '{"n":9007199254740993,"bar":2.0,"wet":false,"http":{"status":503},"tags":["a",null,"AQI="],"none":null}',
+        '{"service.name":"pump"}',
+        '{"name":"main","version":"1"}',
+      ],
+    ])
+  })
+})
+
+describe('what is told', () => {
+  test('of a record that does not fit: nothing is stored', async () => {
+    await send('otlp/fits', exportOf([record]))
+    const other = { ...record, attributes: [{ key: 'n', value: value('many') }] }
+    const answer = await send('otlp/fits', exportOf([record, other]))
+    expect([answer.status, answer.at('code'), answer.at('errors.0.record'), answer.at('errors.0.line')]).toEqual([
+      422,
+      3,
+      1,
+      undefined,
+    ])
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+    const timeless = await send('otlp/fits', exportOf([{ body: value('when?') }]))
+    expect([timeless.status, timeless.at('errors.0.kind')]).toEqual([422, 'MissingRequired'])
+    expect(await stored('otlp/fits', 1, 'body')).toEqual([['dry']])
+  })
+
+  test.each([
+    ['[]', json, 400],
+    ['{"resourceLogs":{}}', json, 400],
+    ['{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"soon"}]}]}]}', json, 400],
+    ['{"resourceLogs":[', json, 400],
+    ['\n', { 'content-type': 'application/x-protobuf' }, 400],
+    ['x', { 'content-type': 'text/plain' }, 415],
+    ['', json, 400],
+  ])('%j %j is refused with %i', async (body, headers, status) => {
+    const answer = await send('otlp/refused', body, headers)
+    expect([answer.status, typeof answer.at('code'), typeof answer.at('message')]).toEqual([status, 'number', 'string'])
+    expect((await live.call('/otlp/refused')).status).toBe(404)
+  })
+
+  test('of who may not, and where there is nothing', async () => {
+    const ingest = String(
+      (await live.call('/tokens', { method: 'POST', json: { name: 'one', scopes: ['ingest'] } })).at('token'),
+    )
+    expect((await send('otlp/missing', exportOf([record]), {}, { token: null })).at('code')).toBe(16)
+    expect((await send('otlp/missing', exportOf([record]), {}, { token: ingest })).refusal).toBe('404 DatasetNotFound')
+    expect((await send('otlp/missing', exportOf([]))).refusal).toBe('422 NothingToInfer')
+  })
+})
