@@ -19,7 +19,7 @@ export const mqttRows = [
   {
     name: 'mqtt-client-id',
     type: 'text',
-    text: 'first word of the client ids, one a route, under which the broker keeps what was not acknowledged (default: made from the node key)',
+    text: 'first word of the client ids, one a route, under which the broker keeps what was not acknowledged (default: made from the node key, or for the data directory where --node-key is given)',
   },
   { name: 'mqtt-username', type: 'text', text: 'user name for the broker' },
   {

@@ -11,7 +11,7 @@ import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
 import type { Engine } from './engine/engine.ts'
-import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
+import { ensureAdminToken, ensureMqttClientId, ensureNodeKey } from './first-start.ts'
 import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
@@ -227,7 +227,9 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   if (gateway !== undefined && config.mqtt !== undefined) {
-    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, nodeDid: nodeKey.did })
+    const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
+    const clientId = config.mqtt.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
+    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
     health.tell('mqtt', () => mqtt.status)
   }
   if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')

@@ -15,8 +15,6 @@ import { type Follow, startFollow } from './follow/follow.ts'
 import type { FollowOptions } from './follow-options.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
-import { sha256Hex } from './ids/native-crypto.ts'
-import { utf8 } from './lib/bytes.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
@@ -135,14 +133,17 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   return gateway
 }
 
-/** Begins to take messages from a broker; `nodeDid` tells this gateway's sessions from those of others. Throws as `Mqtt`. */
+/** Begins to take messages from a broker, as `clientId`. Throws as `Mqtt`. */
 export async function openMqtt(
   { config, catalog, clock, logger, metrics, opened }: Shared,
-  { gateway, options, nodeDid }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly nodeDid: string },
+  {
+    gateway,
+    options,
+    clientId,
+  }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly clientId: string },
 ): Promise<Mqtt> {
   // Loaded where there is a broker.
   const { Mqtt } = await import('./mqtt/mqtt.ts')
-  const clientId = options.clientId ?? `proofstream${sha256Hex(utf8(nodeDid)).slice(0, 6)}`
   const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
   opened.push(() => mqtt.close())
   measureMqtt(metrics, () => mqtt.status)

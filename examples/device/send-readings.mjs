@@ -17,7 +17,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ReadingsBuffer } from './readings-buffer.mjs'
 
 const { env } = process
-const { TOKEN, SERVER = 'http://localhost:8080', DATASET = 'demo/readings', DEVICE = hostname() } = env
+const { TOKEN, DATASET = 'demo/readings', DEVICE = hostname() } = env
+const SERVER = env.SERVER ?? env.PROOFSTREAM_SERVER ?? 'http://localhost:8080'
 const { BUFFER = 'readings-buffer', BUFFER_BYTES = '8388608', REJECTED = 'rejected.ndjson' } = env
 const [firstWaitMs, longestWaitMs] = [env.FIRST_WAIT_S ?? '1', env.LONGEST_WAIT_S ?? '60'].map((s) => Number(s) * 1000)
 if (TOKEN === undefined) stop('TOKEN is missing: a token with the scope ingest, and create for a new dataset.')
@@ -124,7 +125,7 @@ for (;;) {
   } else if (status === 0 || status === 408 || status === 429 || status >= 500) {
     if (status === 408) continue
     const pauseMs = Number.isNaN(problem.afterS) || status === 0 ? waitMs : problem.afterS * 1000
-    console.error(`status ${status}, again in ${pauseMs / 1000} s. ${message}`)
+    console.error(`${status === 0 ? '' : `status ${status}: `}${message} Again in ${pauseMs / 1000} s.`)
     await sleep(pauseMs)
     waitMs = Math.min(waitMs * 2, longestWaitMs)
   } else {

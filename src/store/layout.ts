@@ -215,6 +215,8 @@ export interface DataPaths {
   readonly keys: string
   /** The first admin token and a newline, 0600. */
   readonly token: string
+  /** The first word of MQTT client ids, where the node key may be others' too. */
+  readonly mqttClientId: string
   readonly log: string
   readonly store: string
   /** Notes of large blocks while they are built. */
@@ -231,6 +233,7 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
     nodeKey: join(dir, 'keys', 'node.json'),
     keys: join(dir, 'keys'),
     token: join(dir, 'token'),
+    mqttClientId: join(dir, 'mqtt-client-id'),
     log: join(dir, 'log'),
     store,
     builds: join(dir, 'builds'),

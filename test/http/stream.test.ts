@@ -1,10 +1,9 @@
 // Records without end over HTTP: what is told when, what a resumed stream stores, and how a stream ends.
 
-import { once } from 'node:events'
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, vi } from 'vitest'
-import { type Answer, type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
+import { describe, expect, it } from 'vitest'
+import { HttpStream, type Line, producer } from '../helpers/http-stream.ts'
+import { type Answer, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({
   'stream-age': '20ms',
@@ -17,82 +16,8 @@ await live.call('/acme/log', {
   json: { schema: { fields: [{ name: 'n', type: { kind: 'Option', inner: { kind: 'Int64' } } }] } },
 })
 
-type Line = Readonly<Record<string, never>> & {
-  readonly status?: string
-  readonly numbers?: { readonly first: number; readonly last: number }
-  readonly records?: { readonly received: number; readonly committed: number; readonly duplicates: number }
-  readonly receiptId?: string
-  readonly collapsed?: number
-  readonly ended?: boolean
-  readonly last?: number
-  readonly problem?: {
-    readonly error: { readonly kind: string }
-    readonly errors?: readonly { readonly record: number }[]
-  }
-}
-
-/** A stream that is open: what is written to it, and the lines that come. */
-class Stream {
-  readonly lines: Line[] = []
-  readonly request: ClientRequest
-  readonly response: Promise<IncomingMessage>
-
-  constructor(path: string, headers: Readonly<Record<string, string>> = {}, at: LiveNode = live) {
-    const { hostname, port } = new URL(at.node.url)
-    this.request = httpRequest({
-      hostname,
-      port,
-      path,
-      method: 'POST',
-      agent: false,
-      headers: {
-        authorization: `Bearer ${at.adminToken}`,
-        'content-type': 'application/x-ndjson',
-        'transfer-encoding': 'chunked',
-        ...headers,
-      },
-    })
-    this.request.on('error', () => {})
-    this.request.flushHeaders()
-    this.response = once(this.request, 'response').then(([response]: IncomingMessage[]) => {
-      let rest = ''
-      response?.setEncoding('utf8').on('data', (text: string) => {
-        const lines = (rest + text).split('\n')
-        rest = lines.pop() ?? ''
-        this.lines.push(...lines.map((line) => JSON.parse(line) as Line))
-      })
-      response?.on('error', () => {})
-      return response as IncomingMessage
-    })
-    this.response.catch(() => {})
-  }
-
-  send(...rows: readonly (number | string)[]): this {
-    this.request.write(rows.map((row) => (typeof row === 'number' ? `{"n":${row}}\n` : row)).join(''))
-    return this
-  }
-
-  /** Number of the last record that is durable, as far as it was told. */
-  get last(): number | undefined {
-    return this.lines.findLast(({ numbers }) => numbers !== undefined)?.numbers?.last
-  }
-
-  async told(last: number): Promise<void> {
-    await vi.waitUntil(() => this.last === last, { timeout: 10_000 })
-  }
-
-  async end(): Promise<Line> {
-    this.request.end()
-    await vi.waitUntil(() => this.lines.at(-1)?.ended === true, { timeout: 10_000 })
-    return this.lines.at(-1) ?? {}
-  }
-}
-
-const producer = (id: string, sequence: number, epoch = 0): Record<string, string> => ({
-  'producer-id': id,
-  'producer-epoch': String(epoch),
-  'producer-sequence': String(sequence),
-})
+const openStream = (path: string, headers: Readonly<Record<string, string>> = {}, at = live): HttpStream =>
+  new HttpStream(path, headers, at)
 
 /** The values of `n` in the order of their offsets, once all of the log is in blocks. */
 async function values(alias: string): Promise<unknown[]> {
@@ -117,7 +42,7 @@ const post = (path: string, body: string | Uint8Array, headers: Record<string, s
 describe('a stream', () => {
   it('tells what is durable while it goes on, longer than a body may take', async () => {
     const alias = await dataset()
-    const stream = new Stream(`/${alias}/stream`)
+    const stream = openStream(`/${alias}/stream`)
     for (let n = 0; n < 6; n++) {
       stream.send(n)
       await stream.told(n)
@@ -134,7 +59,7 @@ describe('a stream', () => {
   it('is cut by rows as well as by age, wherever its chunks end', async () => {
     const alias = await dataset()
     const text = Array.from({ length: 230 }, (_, n) => `{"n":${n}}\n`).join('')
-    const stream = new Stream(`/${alias}/stream`)
+    const stream = openStream(`/${alias}/stream`)
     for (let at = 0; at < text.length; at += 97) stream.request.write(text.slice(at, at + 97))
     expect(await stream.end()).toEqual({ ended: true, last: 229 })
     const received = stream.lines.flatMap(({ records }) => records?.received ?? [])
@@ -157,14 +82,14 @@ describe('a stream', () => {
 
   it('ends with the number of a record that does not fit, and stores those before it', async () => {
     const alias = await dataset()
-    const stream = new Stream(`/${alias}/stream`, producer('p', 10)).send(0, 1, '{"n":"x"}\n', 3)
+    const stream = openStream(`/${alias}/stream`, producer('p', 10)).send(0, 1, '{"n":"x"}\n', 3)
     await expect.poll(() => stream.lines.at(-1)?.ended, { timeout: 10_000 }).toBe(true)
     expect(stream.lines.at(-1)).toMatchObject({
       last: 11,
       problem: { error: { kind: 'RecordsDoNotFit' }, errors: [{ record: 12 }] },
     })
     // A blank line stands for it.
-    const again = new Stream(`/${alias}/stream`, producer('p', 12)).send('\n', 3)
+    const again = openStream(`/${alias}/stream`, producer('p', 12)).send('\n', 3)
     expect(await again.end()).toMatchObject({ last: 13 })
     expect(await values(alias)).toEqual([0, 1, 3])
     const first = await post('/acme/log/stream', '{"n":"x"}\n')
@@ -216,66 +141,15 @@ describe('a stream', () => {
   })
 })
 
-describe('a stream of cells', () => {
-  const csv = { 'content-type': 'text/csv' }
-
-  it('makes a dataset of its header, and numbers records, whatever line ends they have', async () => {
-    const text = 'n,"na""me"\n1,"a\nb"\n\n2,\n3,"""c"""\n'
-    const stream = new Stream('/acme/cells/stream?create=true', csv)
-    for (let at = 0; at < text.length; at += 3) stream.request.write(text.slice(at, at + 3))
-    expect(await stream.end()).toEqual({ ended: true, last: 3 })
-    await live.ingest('acme/cells', [{ n: 4 }])
-    const rows = await live.query(
-      'select n, columns(* exclude (n, "offset", op, system_time, event_time)) from "acme/cells" order by "offset"',
-    )
-    expect(rows.at('output.data')).toEqual([
-      [1, 'a\nb'],
-      [2, null],
-      [3, '"c"'],
-      [4, null],
-    ])
-  })
-
-  it('goes on with its header and the number of its next record, each stored once', async () => {
-    const alias = await dataset()
-    const cut = new Stream(`/${alias}/stream`, { ...csv, ...producer('p', 0) }).send('n,event_time\n1,\n"2","', '2026')
-    await cut.told(0)
-    cut.request.destroy()
-    const again = new Stream(`/${alias}/stream`, { ...csv, ...producer('p', 1) })
-    again.send('event_time,n\n2026-01-01T00:00:00Z,2\n\n,3\n')
-    expect(await again.end()).toEqual({ ended: true, last: 3 })
-    expect(await values(alias)).toEqual([1, 2, 3])
-  })
-
-  it('ends with the number of a record that does not fit, and with a header that names no columns', async () => {
-    const alias = await dataset()
-    const wrong = await post(`/${alias}/stream`, 'n,event_time\n1,\n"2",\n"x\ny",\n4,\n', csv)
-    expect(
-      wrong.text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Line),
-    ).toMatchObject([
-      { numbers: { first: 0, last: 1 } },
-      { ended: true, last: 1, problem: { error: { kind: 'RecordsDoNotFit' }, errors: [{ record: 2 }] } },
-    ])
-    const open = await post(`/${alias}/stream`, 'n,event_time\n5,\n"6,', csv)
-    expect(open.text).toContain('"kind":"UnclosedQuote"')
-    const header = await post(`/${alias}/stream`, 'n,nobody\n1,2\n', csv)
-    expect([header.refusal, header.at('errors.0.line')]).toEqual(['422 RecordsDoNotFit', 1])
-    expect(await values(alias)).toEqual([1, 2, 5])
-  })
-})
-
 describe('a producer', () => {
   it('that was cut off goes on where it was told, and nothing is stored twice', async () => {
     const alias = await dataset()
-    const cut = new Stream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
+    const cut = openStream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
     await cut.told(2)
     cut.send(3, 4, '{"n":')
     await cut.told(4)
     cut.request.destroy()
-    const again = new Stream(`/${alias}/stream`, producer('p', 3)).send(3, 4, 5, 6)
+    const again = openStream(`/${alias}/stream`, producer('p', 3)).send(3, 4, 5, 6)
     await again.told(6)
     expect(again.lines.map(({ numbers, records }) => [numbers, records])).toEqual([
       [
@@ -311,9 +185,9 @@ describe('a producer', () => {
 
   it('of which there are two under one epoch is told, and the records of each are whole ranges', async () => {
     const alias = await dataset()
-    const one = new Stream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
+    const one = openStream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
     await one.told(2)
-    const two = new Stream(`/${alias}/stream`, producer('p', 2)).send(102, '\n', 104, 105)
+    const two = openStream(`/${alias}/stream`, producer('p', 2)).send(102, '\n', 104, 105)
     await two.told(5)
     for (let sent = 0; sent < 200 && one.lines.at(-1)?.ended !== true; sent++) {
       one.send(1_000)
@@ -329,9 +203,9 @@ describe('a producer', () => {
 
   it('that a higher epoch replaces is told', async () => {
     const alias = await dataset()
-    const old = new Stream(`/${alias}/stream`, producer('p', 0, 0)).send(0)
+    const old = openStream(`/${alias}/stream`, producer('p', 0, 0)).send(0)
     await old.told(0)
-    const next = new Stream(`/${alias}/stream`, producer('p', 0, 1)).send(10)
+    const next = openStream(`/${alias}/stream`, producer('p', 0, 1)).send(10)
     await next.told(0)
     for (let sent = 0; sent < 200 && old.lines.at(-1)?.ended !== true; sent++) {
       old.send(1)
@@ -345,7 +219,7 @@ describe('a producer', () => {
 
 it('receipts that nobody reads give way to the latest, and the records go on', async () => {
   const alias = await dataset()
-  const stream = new Stream(`/${alias}/stream`)
+  const stream = openStream(`/${alias}/stream`)
   const row = `{"n":1${' '.repeat(1_000)}}\n`
   stream.send(row)
   const response = await stream.response
@@ -367,7 +241,7 @@ it('receipts that nobody reads give way to the latest, and the records go on', a
 it('a node that shuts down ends its streams with the last number that is durable', async () => {
   const own = await startLiveNode({ 'stream-age': '1h' })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
-  const stream = new Stream('/acme/log/stream', producer('p', 7), own).send(1, 2, 3, '{"n":')
+  const stream = openStream('/acme/log/stream', producer('p', 7), own).send(1, 2, 3, '{"n":')
   await new Promise((resolve) => setTimeout(resolve, 200))
   await own.node.stop()
   await expect
@@ -380,7 +254,7 @@ it('the first records of a producer get a block at once, where the pace of the d
   const own = await startLiveNode({ 'cut-burst': 1, 'cut-interval': '1h', 'stream-age': '10ms' })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
   for (const id of ['p', 'q']) {
-    const stream = new Stream('/acme/log/stream', producer(id, 0), own).send(1)
+    const stream = openStream('/acme/log/stream', producer(id, 0), own).send(1)
     await stream.told(0)
     expect(stream.lines[0]).toMatchObject({ status: 'committed', records: { committed: 1 } })
     // What follows is durable in the log, and waits for its block.
@@ -394,11 +268,11 @@ it('the first records of a producer get a block at once, where the pace of the d
 it('a stream on which nothing comes is ended', async () => {
   const own = await startLiveNode({ 'stream-age': '10ms', 'limit-stream-idle-ms': 800, 'limit-streams-per-caller': 1 })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
-  const stream = new Stream('/acme/log/stream', {}, own).send(1)
+  const stream = openStream('/acme/log/stream', {}, own).send(1)
   await expect
     .poll(() => stream.lines.at(-1))
     .toMatchObject({ ended: true, last: 0, problem: { error: { kind: 'RequestTimeout' } } })
-  const one = new Stream('/acme/log/stream', {}, own).send(1)
+  const one = openStream('/acme/log/stream', {}, own).send(1)
   await one.told(0)
   const two = await own.call('/acme/log/stream', {
     method: 'POST',
