@@ -210,10 +210,10 @@ test('an origin that goes on otherwise is not followed, and both hashes are kept
 })
 
 test('what comes is bounded by --follow-rate', async () => {
+  const startedMs = performance.now()
   await withReplica(
     () => undefined,
     async (replica) => {
-      const startedMs = performance.now()
       await arrives(replica)
       const received = Number(
         /^proofstream_follow_received_bytes_total (\d+)$/m.exec((await replica.call('/metrics')).text)?.[1],

@@ -106,7 +106,7 @@ test('a packed chain answers as it did, proves what it proved, and grows', async
   await live.stop()
   expect(await checkStore(data)).toMatchObject({ ok: true })
   // Slices that were taken out for statements are there for the next process, which checks them.
-  const folder = join(data, 'cache', 'slices')
+  const folder = join(data, 'cache', 'slice-files', 'folders')
   const takenOut = async (): Promise<string[]> =>
     (await readdir(folder, { recursive: true })).filter((name) => name.includes('f1620')).toSorted()
   const found = await takenOut()

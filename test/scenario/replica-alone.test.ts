@@ -118,7 +118,9 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'delete /tokens/{id}',
     'delete /{account}/{dataset}',
     'get /datasets/deleted',
+    'get /health',
     'get /ingest',
+    'get /ping',
     'get /presets',
     'get /receipts/{id}',
     'get /tokens',
@@ -129,6 +131,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'post /write',
     'post /{account}/{dataset}/ingest',
     'post /{account}/{dataset}/stream',
+    'post /{account}/{dataset}/v1/logs',
     'put /{account}/{dataset}',
   ])
   for (const route of absent) {
