@@ -344,7 +344,11 @@ describe('a dataset that two callers create at once', () => {
 describe('columns that two gateways add at once', () => {
   const add = { query: { unknownFields: 'add' }, headers: soon }
   // No builder runs while these are posted: the gateway's wait for their block is short.
-  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal) }
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => 100 * systemClock.monotonicMs(),
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
+  }
 
   test.each([
     ['of one name and type are one column', { x: 1.5 }, { x: 2.5 }, ['committed', 'committed'], ['n', 'x']],

@@ -198,7 +198,8 @@ export class Process {
             signal?.removeEventListener('abort', done)
             resolve()
           }
-          this.world.schedule(ms, done)
+          // Timers know whole milliseconds; less might be too little for this clock to move.
+          this.world.schedule(Math.max(1, ms), done)
           signal?.addEventListener('abort', done, { once: true })
         })
       }
