@@ -327,7 +327,7 @@ export class Gateway {
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
-      if (request.streamed !== undefined) await request.streamed.turn
+      if (request.streamed !== undefined) await request.streamed.turn()
       const chain = request.chain ?? (await this.#makeFor(request, body.shape))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)

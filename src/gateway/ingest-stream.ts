@@ -13,6 +13,9 @@ import type { Receipt } from './receipts.ts'
 import type { LineBatch } from './line-batch.ts'
 import { StreamCutter } from './stream-cutter.ts'
 
+/** Called when a batch has been read, so that the next one may be; resolves when it may be appended, rejects where it must not. */
+export type Turn = () => Promise<void>
+
 /** How often it is looked whether the sender may still send. */
 const rightsEveryMs = 5_000
 /** A batch that finds no room is tried again after so long: the sender is held back by TCP meanwhile. */
@@ -56,7 +59,7 @@ export interface StreamDeps {
    * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much. Durable
    * when it resolves.
    */
-  readonly place: (batch: LineBatch, turn: Promise<void>) => Promise<StreamReceipt>
+  readonly place: (batch: LineBatch, turn: Turn) => Promise<StreamReceipt>
 }
 
 export class IngestStream {
@@ -70,9 +73,10 @@ export class IngestStream {
   #heardMs: number
   #rightsMs: number
   #last: number | undefined
-  /** The last batch that is being placed, and the one before it. */
+  /** The last batch that is being placed, the one before it, and when the last one has been read. */
   #placing: Promise<void> = Promise.resolve()
   #beforeIt: Promise<void> = Promise.resolve()
+  #reading: Promise<void> = Promise.resolve()
   #hasFailed = false
   /** The line that is next to be taken. */
   #line: StreamLine | undefined
@@ -137,8 +141,9 @@ export class IngestStream {
         if (this.#end !== undefined) return
         this.#heardMs = clock.monotonicMs()
         this.#cutter.push(chunk)
-        if (this.#cutter.isOpen) this.#openedMs ??= this.#heardMs
-        this.#bodyNews.ring()
+        const opens = this.#openedMs === undefined && this.#cutter.isOpen
+        if (opens) this.#openedMs = this.#heardMs
+        if (opens || this.#cutter.isFull) this.#bodyNews.ring()
         while (this.#cutter.isFull && this.#end === undefined) await this.#roomNews.wait()
         this.#heardMs = clock.monotonicMs()
       }
@@ -173,12 +178,18 @@ export class IngestStream {
     if (this.#body === 'coming') throw draining.aborted ? drainingNow() : idle(limits.streamIdleMs)
   }
 
-  /** Begins to place a batch; resolves when the one before the last has its place. */
+  /** Begins to place a batch; resolves when the one before has been read, and the one before that has its place. */
   async #begin(batch: LineBatch): Promise<void> {
     const before = this.#placing
-    await this.#beforeIt
+    await Promise.all([this.#beforeIt, this.#reading])
     this.#beforeIt = before
-    this.#placing = this.#place(batch, before)
+    this.#reading = new Promise((resolve) => {
+      const turn = (): Promise<void> => {
+        resolve()
+        return before
+      }
+      this.#placing = this.#place(batch, turn).finally(resolve)
+    })
     this.#placing.catch(() => {
       this.#hasFailed = true
       this.#bodyNews.ring()
@@ -186,7 +197,7 @@ export class IngestStream {
   }
 
   /** Places a batch; of one with a record that does not fit, the records before it. */
-  async #place(batch: LineBatch, turn: Promise<void>): Promise<void> {
+  async #place(batch: LineBatch, turn: Turn): Promise<void> {
     try {
       await this.#placeWhole(batch, turn)
     } catch (error) {
@@ -198,7 +209,7 @@ export class IngestStream {
     }
   }
 
-  async #placeWhole(batch: LineBatch, turn: Promise<void>): Promise<void> {
+  async #placeWhole(batch: LineBatch, turn: Turn): Promise<void> {
     const { clock, place, draining } = this.#deps
     if (clock.monotonicMs() >= this.#rightsMs) {
       await this.#source.rights()
@@ -225,25 +236,26 @@ export class IngestStream {
   }
 }
 
-/** Wakes one who waits. */
+/** Wakes the one who waits. */
 class Bell {
   readonly #clock: Clock
-  /** While somebody waits: streams ring far more often than that. */
-  #rung: AbortController | undefined
+  #wake: () => void = () => {}
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   ring(): void {
-    this.#rung?.abort('rung')
-    this.#rung = undefined
+    this.#wake()
+    this.#wake = () => {}
   }
 
   /** Resolves when it is rung from now on, or after `ms`. */
-  wait(ms = 60_000): Promise<void> {
-    this.#rung ??= new AbortController()
-    return this.#clock.sleep(ms, this.#rung.signal)
+  wait(ms = Number.POSITIVE_INFINITY): Promise<void> {
+    if (ms === Number.POSITIVE_INFINITY) return new Promise((resolve) => (this.#wake = resolve))
+    const rung = new AbortController()
+    this.#wake = () => rung.abort('rung')
+    return this.#clock.sleep(ms, rung.signal)
   }
 }
 

@@ -11,7 +11,7 @@ import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import { type IngestControls, maxWaitSeconds } from './controls.ts'
-import type { StreamReceipt } from './ingest-stream.ts'
+import type { StreamReceipt, Turn } from './ingest-stream.ts'
 import { type Decision, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
 import type { ProducerStart } from './producer-start.ts'
@@ -40,8 +40,7 @@ export interface StreamedBatch {
   readonly rows: number
   /** A block is called for. */
   readonly waits: boolean
-  /** When it may be appended; rejects where it must not be. */
-  readonly turn: Promise<void>
+  readonly turn: Turn
 }
 
 export interface StreamBatchesDeps {
@@ -87,9 +86,9 @@ export class StreamBatches {
    * Places a batch, or of one that the chain has a part of that part alone. Durable when it resolves. Throws as an ingest;
    * NodeErrors `ProducerFenced`, `SequenceGap`, `OutcomeUnknown`.
    */
-  async place(batch: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
+  async place(batch: LineBatch, turn: Turn): Promise<StreamReceipt> {
     // What the first batch finds out counts for the others.
-    if (!this.#hasBegun || this.#chain === undefined) await turn
+    if (!this.#hasBegun || this.#chain === undefined) await turn()
     await this.#demandTaken()
     for (let cuts = 0; ; cuts++) {
       try {
@@ -110,7 +109,7 @@ export class StreamBatches {
     return before ?? rest ?? batch
   }
 
-  async #append({ first, last, rows, bytes }: LineBatch, turn: Promise<void>): Promise<StreamReceipt> {
+  async #append({ first, last, rows, bytes }: LineBatch, turn: Turn): Promise<StreamReceipt> {
     const { receipts } = this.#deps
     const producer = this.#rangeOf(first, last)
     const isThere = producer !== undefined && last <= (this.#mark?.last ?? -1)

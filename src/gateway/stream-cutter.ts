@@ -74,7 +74,10 @@ export class StreamCutter {
     // The first of them may have begun in an earlier chunk.
     let begun = this.#tail
     for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
-      const isBlank = this.#isBlank(begun, chunk.subarray(at, end))
+      const isBlank =
+        begun.length === 0
+          ? this.#ends.isBlank(chunk, at, end)
+          : this.#isBlank(concatBytes([...begun, chunk.subarray(at, end)]))
       begun = []
       at = end + 1
       this.#next++
@@ -129,8 +132,7 @@ export class StreamCutter {
     return chunk.length
   }
 
-  #isBlank(begun: readonly Uint8Array[], rest: Uint8Array): boolean {
-    const record = begun.length === 0 ? rest : concatBytes([...begun, rest])
+  #isBlank(record: Uint8Array): boolean {
     return this.#ends.isBlank(record, 0, record.length)
   }
 

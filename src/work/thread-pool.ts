@@ -33,6 +33,7 @@ export interface ThreadPoolOptions {
 }
 
 interface Job {
+  readonly kind: JobKind
   readonly message: ToThread
   readonly bytes: number
   readonly resolve: (result: unknown) => void
@@ -44,12 +45,15 @@ interface Job {
 /** What a thread is used for, and who waits for its answers. */
 interface Use {
   readonly kind: 'job' | 'task'
+  /** Which job or task. */
+  readonly what: string
   readonly waiting: { readonly resolve: (answer: FromThread) => void; readonly reject: (error: ThreadLost) => void }[]
 }
 
 export class ThreadPool implements WorkPool {
   readonly #options: ThreadPoolOptions
-  readonly #idle: Worker[] = []
+  /** Threads without work, and what each did last: who does the same again has its code compiled. */
+  readonly #idle = new Map<Worker, string>()
   readonly #busy = new Map<Worker, Use>()
   readonly #queue: Job[] = []
   #isClosed = false
@@ -69,7 +73,7 @@ export class ThreadPool implements WorkPool {
     if (signal?.aborted) throw cancelled()
     if (this.#queue.length >= this.#options.queueLimit) throw saturated()
     const result = await new Promise<unknown>((resolve, reject) => {
-      const job: Job = { message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
+      const job: Job = { kind, message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
       signal?.addEventListener('abort', () => this.#cancel(job), { once: true })
       this.#queue.push(job)
       this.#next()
@@ -92,11 +96,13 @@ export class ThreadPool implements WorkPool {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const job of this.#queue.splice(0)) job.reject(draining())
-    await Promise.all([...this.#busy.keys(), ...this.#idle.splice(0)].map((worker) => worker.terminate()))
+    const workers = [...this.#busy.keys(), ...this.#idle.keys()]
+    this.#idle.clear()
+    await Promise.all(workers.map((worker) => worker.terminate()))
   }
 
   #begin<K extends TaskKind>(beginning: Beginning): Task<K> {
-    const worker = this.#take('task')
+    const worker = this.#take('task', beginning.task)
     this.#send(worker, { kind: 'begin', beginning })
     return {
       say: async (message) => {
@@ -116,7 +122,7 @@ export class ThreadPool implements WorkPool {
   }
 
   async #work(job: Job): Promise<void> {
-    const worker = this.#take('job')
+    const worker = this.#take('job', job.kind)
     job.worker = worker
     // Whoever waits for a job keeps the process alive.
     worker.ref()
@@ -144,9 +150,11 @@ export class ThreadPool implements WorkPool {
     return count
   }
 
-  #take(kind: Use['kind']): Worker {
-    const worker = this.#idle.pop() ?? this.#start()
-    this.#busy.set(worker, { kind, waiting: [] })
+  #take(kind: Use['kind'], what: string): Worker {
+    const idle = [...this.#idle].toReversed()
+    const [worker] = idle.find(([, last]) => last === what) ?? idle[0] ?? [this.#start()]
+    this.#idle.delete(worker)
+    this.#busy.set(worker, { kind, what, waiting: [] })
     return worker
   }
 
@@ -157,7 +165,7 @@ export class ThreadPool implements WorkPool {
     this.#busy.delete(worker)
     worker.unref()
     if (isWorn || this.#isClosed || use.waiting.length > 0) void worker.terminate()
-    else this.#idle.push(worker)
+    else this.#idle.set(worker, use.what)
   }
 
   #ask(worker: Worker, message: ToThread): Promise<FromThread> {
@@ -190,8 +198,7 @@ export class ThreadPool implements WorkPool {
   }
 
   #lose(worker: Worker, cause: unknown): void {
-    const at = this.#idle.indexOf(worker)
-    if (at >= 0) this.#idle.splice(at, 1)
+    this.#idle.delete(worker)
     const waiting = this.#busy.get(worker)?.waiting ?? []
     this.#busy.delete(worker)
     for (const { reject } of waiting) reject(new ThreadLost(`a thread was lost: ${String(cause)}`, { cause }))
