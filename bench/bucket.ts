@@ -10,9 +10,9 @@ import { type BenchNode, startBenchNode } from './machine.ts'
 import { compareMs, median, type Measure, timeMs } from './measure.ts'
 
 const posts = 100
-const queries = 100
+const queries = 300
 /** Posts that nobody waits for, so far apart that each is a block of its own. */
-const [alonePosts, betweenMs] = [40, 300]
+const [alonePosts, betweenMs] = [100, 300]
 const alias = 'acme/w'
 
 export async function measureBucket(): Promise<Measure[]> {
@@ -22,7 +22,7 @@ export async function measureBucket(): Promise<Measure[]> {
   process.env['AWS_ACCESS_KEY_ID'] = testKeys.accessKeyId
   process.env['AWS_SECRET_ACCESS_KEY'] = testKeys.secretAccessKey
   // Blocks as they are asked for, not as datasets are paced.
-  const quick = { 'cut-burst': 10_000 }
+  const quick = { 'cut-burst': 10_000, 'cut-open-age': 100 }
   const near = await startBenchNode(quick)
   const far = await startBenchNode({ ...quick, store: 's3://tests/lake', 's3-endpoint': server.url })
   try {
@@ -35,12 +35,13 @@ export async function measureBucket(): Promise<Measure[]> {
     let n = 20
     const commit = (node: BenchNode) => () => node.post(alias, `{"n":${n++}}\n`, { prefer: 'wait=30' })
     const commits = await compareMs(posts, commit(near), commit(far))
-    const commitRequests = await requestsOfCommit(far, () => n++)
     const warm = (node: BenchNode) => () => node.query(`select count(*), sum(n) from "${alias}" where n > ${n++ % 7}`)
     for (const node of [near, far]) await warm(node)()
     const asked = await requestsOf(far)
     const answers = await compareMs(queries, warm(near), warm(far))
     const queryRequests = ((await requestsOf(far)) - asked) / queries
+    // Last: it makes the one chain longer than the other.
+    const commitRequests = await requestsOfCommit(far, () => n++)
     return [
       { name: 'bucket: a small conditional PUT', value: requestMs, unit: 'ms' },
       { name: 'bucket: a committed post, of a directory', value: commits.first, unit: 'ms' },
