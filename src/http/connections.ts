@@ -103,12 +103,13 @@ async function lookForClient({ raw, request }: FastifyReply, clock: Clock, over:
   }
 }
 
-const graceMs = 10_000
+/** How long requests that are being answered when the server closes are waited for. */
+export const closeGraceMs = 10_000
 
 /** Takes no more connections; those still busy after 10 s are cut off. Resolves when all are closed. */
 export async function closeGently(app: FastifyInstance, clock: Clock): Promise<void> {
   const closed = new AbortController()
-  const cut = clock.sleep(graceMs, closed.signal).then(() => {
+  const cut = clock.sleep(closeGraceMs, closed.signal).then(() => {
     if (!closed.signal.aborted) app.server.closeAllConnections()
   })
   await app.close()

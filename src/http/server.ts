@@ -15,6 +15,7 @@ import { registerJsonBodies } from './json-body.ts'
 import { Listeners } from './listeners.ts'
 import { registerPages } from './pages.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
+import { isHandshake } from './record-sockets.ts'
 import { Readings } from './readings.ts'
 import { registerSteps } from './request-steps.ts'
 import { registerParameterRules } from './request-target.ts'
@@ -64,6 +65,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
       connectionsCheckingInterval: 1000,
       // A request without Host is answered by the rules for it, not by Node with an empty body.
       requireHostHeader: false,
+      shouldUpgradeCallback: isHandshake,
     },
     clientErrorHandler: answerBrokenRequest,
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: false } },

@@ -2,6 +2,7 @@
 // proxies as they are told, and so do receipts while a stream of records goes on. Programs that are not here (systemd-analyze, promtool, nginx, caddy) are left out, loudly.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { request } from 'node:https'
@@ -9,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { loadConfig, optionTable } from '../../src/config.ts'
 import { liveNode } from '../helpers/live-node.ts'
 import { freePort } from '../helpers/free-port.ts'
@@ -156,6 +158,29 @@ describe('a proxy', () => {
     session.close()
     return [session.alpnProtocol, lines.at(-1)]
   }
+
+  /** The same over WebSocket; then the code it is closed with. */
+  const socketThrough = async (port: number): Promise<unknown[]> => {
+    const ca = readFileSync(join(folder, 'cert.pem'))
+    const socket = new WebSocket('wss://data.example.org/acme/proxied/stream', {
+      createConnection: () => connectTls({ host: '127.0.0.1', port, ca, servername: 'data.example.org' }),
+      headers: {
+        authorization: `Bearer ${live.adminToken}`,
+        'producer-id': `socket-${port}`,
+        'producer-sequence': '7',
+      },
+    })
+    await once(socket, 'open')
+    const lines: { numbers?: { last: number }; ended?: boolean; last?: number }[] = []
+    socket.on('message', (data: Buffer) => lines.push(JSON.parse(data.toString()) as (typeof lines)[number]))
+    for (const n of [7, 8, 9]) {
+      socket.send(`{"n":${n}}`)
+      await expect.poll(() => lines.at(-1)?.numbers?.last, { timeout: 15_000 }).toBe(n)
+    }
+    socket.send('')
+    const [code] = (await once(socket, 'close')) as [number]
+    return [code, lines.at(-1)]
+  }
   const tls = (port: number, ca: Buffer): TLSSocket =>
     connectTls({ host: '127.0.0.1', port, ca, servername: 'data.example.org', ALPNProtocols: ['h2'] })
 
@@ -181,7 +206,7 @@ describe('a proxy', () => {
   }
 
   it.runIf(has('nginx') && has('openssl'))(
-    'nginx passes events, and streams of records over HTTP/2, on as they come',
+    'nginx passes events, and streams of records over HTTP/2 and WebSocket, on as they come',
     { timeout: 60_000 },
     async () => {
       expect(makeCertificate()).toBe('')
@@ -202,11 +227,12 @@ describe('a proxy', () => {
       await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
       expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
       expect(await streamThrough(port)).toEqual(['h2', { ended: true, last: 9 }])
+      expect(await socketThrough(port)).toEqual([1000, { ended: true, last: 9 }])
     },
   )
 
   it.runIf(has('caddy') && has('openssl'))(
-    'Caddy passes events, and streams of records over HTTP/2, on as they come',
+    'Caddy passes events, and streams of records over HTTP/2 and WebSocket, on as they come',
     { timeout: 60_000 },
     async () => {
       expect(makeCertificate()).toBe('')
@@ -220,6 +246,7 @@ describe('a proxy', () => {
       await live.ingest('acme/proxied', [{ n: 0 }], '?create=true')
       expect(await through(port)).toEqual(['200', '"n":1', '"n":2'])
       expect(await streamThrough(port)).toEqual(['h2', { ended: true, last: 9 }])
+      expect(await socketThrough(port)).toEqual([1000, { ended: true, last: 9 }])
     },
   )
 })

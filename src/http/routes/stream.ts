@@ -1,49 +1,56 @@
-// POST /{account}/{dataset}/stream: records without end; the answer is a line for each batch, as soon as it is durable, and
-// one for the end (docs/spec/http.md §14).
+// POST /{account}/{dataset}/stream, or a WebSocket there: records without end; the answer is a line for each batch, as soon
+// as it is durable, and one for the end (docs/spec/http.md §14).
 
 import { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { EndlessFormat, Format } from '../../formats/format.ts'
 import { formatOf, formats } from '../../formats/registry.ts'
 import type { IngestControls } from '../../gateway/controls.ts'
-import type { StreamLine } from '../../gateway/ingest-stream.ts'
+import type { StreamRequest } from '../../gateway/gateway.ts'
+import type { IngestStream, StreamLine } from '../../gateway/ingest-stream.ts'
 import { producerStart } from '../../gateway/producer-start.ts'
 import { utf8 } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { NodeError } from '../../model/errors.ts'
 import { rightsOf } from '../access.ts'
 import { networkOf } from '../answer.ts'
 import type { GatewayContext } from '../context.ts'
 import { problemOf } from '../problem.ts'
+import { type RecordSocket, RecordSockets } from '../record-sockets.ts'
 import { DatasetParams } from '../request-target.ts'
 import { IngestQuery, ingestRequest } from './ingest.ts'
 
 const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
 const mediaTypes = formats.filter(isEndless).flatMap((format) => format.mediaTypes)
 
+/** A peer of a WebSocket that takes no lines has so long for the last ones. */
+const lastLinesMs = 5_000
+
 export function registerStream(app: FastifyInstance, context: GatewayContext): void {
-  const { logger, metrics, limits } = context
-  const onEnd = (error: unknown, requestId: string): void => {
-    if (error === undefined || problemOf(error, requestId).status !== 500) return
-    logger.error({ requestId, err: error instanceof Error ? error.message : 'no error' }, 'A stream of records failed')
-  }
+  const { logger, metrics, limits, clock } = context
   const open = new OpenStreams(limits.streamsPerCaller)
   metrics.gauge('streams', 'Streams of records that are open.', () => open.count)
+  const sockets = new RecordSockets(app, context)
+  /** Counts what a line tells. */
+  const textOf = (line: StreamLine, requestId: string): string => {
+    if (line.kind === 'receipt') {
+      metrics.ingestedRecords.inc(line.receipt.records.received)
+      metrics.ingestedBytes.inc(line.receipt.bytes)
+    } else if (line.error !== undefined && problemOf(line.error, requestId).status === 500) {
+      const err = line.error instanceof Error ? line.error.message : 'no error'
+      logger.error({ requestId, err }, 'A stream of records failed')
+    }
+    return lineText(line, requestId)
+  }
+  const describes = {
+    consumes: mediaTypes,
+    body: Type.String({ description: 'NDJSON: one object a line; or CSV, TSV: a header, then one record a line.' }),
+  }
   app.post(
     '/:account/:dataset/stream',
     {
-      config: {
-        right: 'ingest',
-        stream: true,
-        endless: true,
-        looseParameters: true,
-        describes: {
-          consumes: mediaTypes,
-          body: Type.String({
-            description: 'NDJSON: one object a line; or CSV, TSV: a header, then one record a line.',
-          }),
-        },
-      },
+      config: { right: 'ingest', stream: true, endless: true, looseParameters: true, describes },
       schema: {
         description:
           'The answer is NDJSON: a receipt for each batch, written when it is durable in the log, and a last line.',
@@ -52,49 +59,87 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
       },
     },
     async (request, reply) => {
-      const { controls: said, ...asked } = await ingestRequest(context, request)
-      const producer = producerStart(request.headers)
-      const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
-      const controls = isAsked ? said : withoutKey(said, producer !== undefined)
-      const format = demandStream(controls)
+      const socket = sockets.of(request.raw)
+      const asked = await streamRequest(context, request)
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))
       if (reply.raw.closed) leave()
       else reply.raw.once('close', leave)
-      const names = asked.chain === undefined ? [] : [asked.chain.name]
-      const rights = rightsOf(context, request, names, 'ingest')
-      const stream = await context.gateway.stream({ ...asked, controls, format, producer, rights })
-      void stream.run()
-      const lines = stream.lines()
-      const first: StreamLine = (await lines.next()).value // the last line has `kind: 'end'`
-      if (first.kind === 'end' && first.error !== undefined) throw first.error
-      void reply.type('application/x-ndjson').headers({
-        'cache-control': 'no-store',
-        connection: 'close',
-        'x-accel-buffering': 'no',
-      })
-      const bytes = async function* (): AsyncGenerator<Uint8Array> {
-        for (let line = first; ; line = (await lines.next()).value) {
-          if (line.kind === 'receipt') {
-            metrics.ingestedRecords.inc(line.receipt.records.received)
-            metrics.ingestedBytes.inc(line.receipt.bytes)
-          } else onEnd(line.error, request.id)
-          yield utf8(lineText(line, request.id))
-          if (line.kind === 'end') return
-        }
-      }
-      return reply.send(Readable.from(bytes(), { objectMode: false, highWaterMark: 1 }))
+      const stream = await context.gateway.stream(socket === undefined ? asked : { ...asked, body: socket.body })
+      const textOfLine = (line: StreamLine): string => textOf(line, request.id)
+      if (socket === undefined) return reply.send(await answerOf(stream, reply, textOfLine))
+      reply.hijack()
+      // What is counted, when it is over.
+      reply.raw.statusCode = 101
+      await tellBySocket(stream, socket, { clock, textOfLine })
+      return undefined
     },
   )
+}
+
+/** Throws as `ingestRequest`, `producerStart`, `withoutKey` and `demandStream`. */
+async function streamRequest(context: GatewayContext, request: FastifyRequest): Promise<StreamRequest> {
+  const { controls: said, ...asked } = await ingestRequest(context, request)
+  const producer = producerStart(request.headers)
+  const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
+  const controls = isAsked ? said : withoutKey(said, producer !== undefined)
+  const format = demandStream(controls)
+  const names = asked.chain === undefined ? [] : [asked.chain.name]
+  return { ...asked, controls, format, producer, rights: rightsOf(context, request, names, 'ingest') }
+}
+
+/** The body of the answer, whose head comes with its first line. Throws what ends the stream before there is another. */
+async function answerOf(
+  stream: IngestStream,
+  reply: FastifyReply,
+  textOfLine: (line: StreamLine) => string,
+): Promise<Readable> {
+  void stream.run()
+  const lines = stream.lines()
+  const first: StreamLine = (await lines.next()).value // the last line has `kind: 'end'`
+  if (first.kind === 'end' && first.error !== undefined) throw first.error
+  void reply.type('application/x-ndjson').headers({
+    'cache-control': 'no-store',
+    connection: 'close',
+    'x-accel-buffering': 'no',
+  })
+  const bytes = async function* (): AsyncGenerator<Uint8Array> {
+    for (let line = first; ; line = (await lines.next()).value) {
+      yield utf8(`${textOfLine(line)}\n`)
+      if (line.kind === 'end') return
+    }
+  }
+  return Readable.from(bytes(), { objectMode: false, highWaterMark: 1 })
+}
+
+/** Resolves when the last line is told, or cannot be. */
+async function tellBySocket(
+  stream: IngestStream,
+  socket: RecordSocket,
+  { clock, textOfLine }: { readonly clock: Clock; readonly textOfLine: (line: StreamLine) => string },
+): Promise<void> {
+  const told = new AbortController()
+  socket.accept()
+  void stream
+    .run()
+    .then(() => clock.sleep(lastLinesMs, told.signal))
+    .then(() => {
+      if (!told.signal.aborted) socket.drop()
+    })
+  for await (const line of stream.lines()) {
+    await socket.send(textOfLine(line))
+    if (line.kind === 'end') socket.close(line.error === undefined ? undefined : problemOf(line.error, '').status)
+  }
+  told.abort()
 }
 
 function lineText(line: StreamLine, requestId: string): string {
   if (line.kind === 'receipt') {
     const { receipt, collapsed } = line
-    return `${JSON.stringify({ ...receipt, ...(collapsed === 0 ? {} : { collapsed }) })}\n`
+    return JSON.stringify({ ...receipt, ...(collapsed === 0 ? {} : { collapsed }) })
   }
   const { last, error } = line
   const problem = error === undefined ? {} : { problem: problemOf(error, requestId).body }
-  return `${JSON.stringify({ ended: true, ...(last === undefined ? {} : { last }), ...problem })}\n`
+  return JSON.stringify({ ended: true, ...(last === undefined ? {} : { last }), ...problem })
 }
 
 /**

@@ -1,0 +1,183 @@
+// Streams of records over WebSocket (RFC 6455), for senders behind proxies that hold posts back or cut them: a handshake
+// goes the way of the POST it stands for, messages are its body, and each line of the answer is a message
+// (docs/decisions/streams.md).
+
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { PassThrough, type Duplex, type Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Limits } from '../lib/limits.ts'
+import { closeGraceMs } from './connections.ts'
+import { hasBody } from './slow-clients.ts'
+
+const streamPath = /^\/[^/?]+\/[^/?]+\/stream(?:\?|$)/
+const keyPattern = /^[+/0-9A-Za-z]{22}==$/
+/** A peer that is told the end has so long to say that it heard. */
+const closeTimeout = 2_000
+/** Proxies close connections on which nothing comes for a minute. */
+const pingEveryMs = 25_000
+const lineFeed = 0x0a
+
+/** Whether an upgrade is taken. Any other is answered as if it were not asked for (RFC 9110 §7.8). */
+export function isHandshake(request: IncomingMessage): boolean {
+  const { method, url = '', headers } = request
+  return (
+    method === 'GET' &&
+    streamPath.test(url) &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    headers['sec-websocket-version'] === '13' &&
+    keyPattern.test(headers['sec-websocket-key'] ?? '') &&
+    !hasBody(request)
+  )
+}
+
+export class RecordSockets {
+  readonly #server: WebSocketServer
+  readonly #clock: Clock
+  readonly #handshakes = new WeakMap<IncomingMessage, RecordSocket>()
+
+  /** The server's `shouldUpgradeCallback` is `isHandshake`. */
+  constructor(app: FastifyInstance, { clock, limits }: { readonly clock: Clock; readonly limits: Limits }) {
+    // What a message inflates to is not known before: none is compressed.
+    const bounds = { maxPayload: limits.recordBytes, perMessageDeflate: false, closeTimeout }
+    this.#server = new WebSocketServer({ noServer: true, ...bounds })
+    this.#clock = clock
+    app.server.on('upgrade', (request, socket, head) => this.#route(app, request, { socket, head }))
+    const closed = new AbortController()
+    app.addHook('preClose', () => {
+      // The HTTP server knows nothing of these connections any more.
+      void clock.sleep(closeGraceMs, closed.signal).then(() => {
+        for (const open of this.#server.clients) open.terminate()
+      })
+      return Promise.resolve()
+    })
+    app.addHook('onClose', () => {
+      closed.abort()
+      return Promise.resolve()
+    })
+  }
+
+  /** The WebSocket that a request asks for, if it does. */
+  of(request: IncomingMessage): RecordSocket | undefined {
+    return this.#handshakes.get(request)
+  }
+
+  /** Handles a handshake as a POST: with an answer of its own until it is accepted. */
+  #route(app: FastifyInstance, request: IncomingMessage, peer: { socket: Duplex; head: Buffer }): void {
+    const socket = peer.socket as Socket // of a connection to this server
+    socket.on('error', () => socket.destroy())
+    const answer = new ServerResponse(request)
+    try {
+      answer.assignSocket(socket)
+    } catch {
+      // It came before the answer to the request before it.
+      socket.destroy()
+      return
+    }
+    answer.shouldKeepAlive = false
+    answer.once('finish', () => socket.destroySoon())
+    this.#handshakes.set(
+      request,
+      new RecordSocket({ server: this.#server, clock: this.#clock, request, socket, head: peer.head }),
+    )
+    request.method = 'POST'
+    request.headers['content-type'] ??= 'application/x-ndjson'
+    app.routing(request, answer)
+  }
+}
+
+interface Handshake {
+  readonly server: WebSocketServer
+  readonly clock: Clock
+  readonly request: IncomingMessage
+  readonly socket: Socket
+  /** What came with the request. */
+  readonly head: Buffer
+}
+
+/** One handshake, and the WebSocket that it becomes. */
+export class RecordSocket {
+  readonly #handshake: Handshake
+  readonly #body = new PassThrough()
+  #socket: WebSocket | undefined
+
+  constructor(handshake: Handshake) {
+    this.#handshake = handshake
+    // Who reads it may give it up at any time.
+    this.#body.on('error', () => {})
+  }
+
+  /** The records of all messages that come whole, each message ended by a line feed. */
+  get body(): Readable {
+    return this.#body
+  }
+
+  /** Answers the handshake. From now on messages are taken. */
+  accept(): void {
+    const { server, request, socket, head } = this.#handshake
+    request.method = 'GET'
+    server.handleUpgrade(request, socket, head, (taken) => {
+      this.#socket = taken
+      this.#listen(taken)
+      void this.#ping(taken)
+    })
+    assert(this.#socket !== undefined, 'what isHandshake lets through is taken at once')
+  }
+
+  /** Sends a message; resolves when the system has taken it, or the connection is gone. */
+  send(text: string): Promise<void> {
+    return new Promise((resolve) => this.#socket?.send(text, () => resolve()))
+  }
+
+  /** Ends the stream, with the status of the problem that it ended by; the connection is gone within 2 s. */
+  close(status: number | undefined): void {
+    this.#socket?.close(status === undefined ? 1000 : closeCode(status))
+  }
+
+  /** Ends the connection at once. */
+  drop(): void {
+    this.#socket?.terminate()
+  }
+
+  #listen(socket: WebSocket): void {
+    const body = this.#body
+    const isOver = (): boolean => body.writableEnded || body.destroyed
+    socket.on('message', (data: Buffer) => {
+      if (isOver()) return
+      if (data.length === 0) {
+        body.end()
+        return
+      }
+      body.write(data)
+      if (data.at(-1) !== lineFeed) body.write('\n')
+      if (body.writableNeedDrain) socket.pause()
+    })
+    body.on('drain', () => socket.resume())
+    // Nobody reads on: the peer's goodbye must still be heard.
+    body.on('close', () => socket.resume())
+    // Its close follows.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      if (!isOver()) body.end()
+    })
+  }
+
+  async #ping(socket: WebSocket): Promise<void> {
+    const closed = new AbortController()
+    socket.once('close', () => closed.abort('closed'))
+    for (;;) {
+      await this.#handshake.clock.sleep(pingEveryMs, closed.signal)
+      if (closed.signal.aborted) return
+      socket.ping()
+    }
+  }
+}
+
+/** RFC 6455 §7.4.1 and its registry: try again later, internal error, policy violation. */
+function closeCode(status: number): number {
+  if (status === 503) return 1013
+  return status >= 500 ? 1011 : 1008
+}
