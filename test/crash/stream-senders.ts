@@ -1,13 +1,12 @@
-// Senders of numbered streams over real connections, each cut at a random byte, in NDJSON and in CSV: they come back, to any
-// gateway, with what they were not told of. Each record is a batch of one row to the checker. STREAM_CUTS says how many
+// Senders of numbered streams over real connections, each cut at a random byte, in NDJSON and in CSV, by POST and over
+// WebSocket: they come back, to any gateway, with what they were not told of. Each record is a batch of one row to the checker. STREAM_CUTS says how many
 // connections are cut or lost with a process (default 150), STREAM_SEED repeats the choices; by default it is the day's.
 
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type BatchSent, judge } from '../../src/history/history.ts'
 import { type Address, type Random, readBack, type Seen } from '../../src/history/load.ts'
+import { PostConnection, SocketConnection, type StreamConnection } from './stream-connections.ts'
 
 export const streamCuts = Number(process.env['STREAM_CUTS'] ?? 150)
 export const streamSeed = Number(process.env['STREAM_SEED'] ?? Math.floor(Date.now() / 86_400_000))
@@ -64,6 +63,7 @@ class Sender {
   readonly #name: string
   readonly #alias: string
   readonly #isCsv: boolean
+  readonly #isSocket: boolean
   readonly #records: BatchSent[] = []
   readonly #texts: string[] = []
   /** Records that are durable, as far as it was told. */
@@ -75,6 +75,7 @@ class Sender {
     this.#name = `sender-${n}`
     this.#alias = streamAliases[n % streamAliases.length] ?? ''
     this.#isCsv = n % 2 === 1
+    this.#isSocket = n % 4 > 1
   }
 
   async run(): Promise<void> {
@@ -86,22 +87,24 @@ class Sender {
     const at = await this.#spec.gateway()
     if (!isOver()) this.#make(random.between(1, 40))
     const from = this.#told
-    const bytes = Buffer.from((this.#isCsv ? 'batch,i,of,fill\n' : '') + this.#texts.slice(from).join(''))
     const isCut = !isOver() && random.next() < 0.9
     const sentAt = seen.tick()
     for (const { attempts } of this.#records.slice(from)) {
       if (attempts.length > 0) continue
       attempts.push({ sentAt, answeredAt: sentAt, session: at.session, answer: { kind: 'unknown', error: 'a stream' } })
     }
-    const call = this.#open(at, from)
-    const over = this.#listen(call, { at, sentAt })
+    const connection = this.#open(at, from)
+    const over = this.#listen(connection, { at, sentAt })
     this.#counts.connections++
-    await this.#write(call, isCut ? bytes.subarray(0, random.between(0, bytes.length)) : bytes)
-    if (!isCut) call.end()
+    await connection.ready()
+    const records = this.#texts.slice(from)
+    const bytes = connection.bytesOf(this.#isCsv ? ['batch,i,of,fill\n', ...records] : records)
+    await this.#write(connection, isCut ? bytes.subarray(0, random.between(0, bytes.length)) : bytes)
+    if (!isCut) connection.end()
     else {
       await Promise.race([over, sleep(random.next() < 0.5 ? 0 : random.between(0, 400))])
       this.#counts.cuts++
-      call.destroy()
+      connection.cut()
     }
     await over
   }
@@ -119,49 +122,39 @@ class Sender {
     }
   }
 
-  #open({ url, token }: Address, from: number): ClientRequest {
-    const call = request(`${url}/${this.#alias}/stream`, {
-      method: 'POST',
-      agent: false,
+  #open({ url, token }: Address, from: number): StreamConnection {
+    const spec = {
+      url: `${url}/${this.#alias}/stream`,
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': this.#isCsv ? 'text/csv' : 'application/x-ndjson',
         'producer-id': this.#name,
         'producer-sequence': String(from),
       },
-    })
-    call.setTimeout(silentMs, () => {
-      this.#spec.seen.faults.push(`${this.#name}: nothing was told for ${silentMs} ms`)
-      call.destroy()
-    })
-    return call
+      silentMs,
+      onSilence: () => this.#spec.seen.faults.push(`${this.#name}: nothing was told for ${silentMs} ms`),
+    }
+    return this.#isSocket ? new SocketConnection(spec) : new PostConnection(spec)
   }
 
-  async #write(call: ClientRequest, bytes: Uint8Array): Promise<void> {
+  async #write(connection: StreamConnection, bytes: Uint8Array): Promise<void> {
     const { random } = this.#spec
-    for (let at = 0; at < bytes.length && !call.destroyed; ) {
+    for (let at = 0; at < bytes.length && !connection.isCut; ) {
       const size = random.between(1, random.next() < 0.3 ? 40 : 4_000)
-      call.write(bytes.subarray(at, at + size))
+      connection.write(bytes.subarray(at, at + size))
       at += size
       if (random.next() < 0.4) await sleep(random.between(0, 30))
     }
   }
 
   /** Hears what it is told until the connection is over; after it was cut it hears nothing. */
-  async #listen(call: ClientRequest, on: { readonly at: Address; readonly sentAt: number }): Promise<void> {
+  async #listen(connection: StreamConnection, on: { readonly at: Address; readonly sentAt: number }): Promise<void> {
     try {
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        call.once('response', resolve)
-        call.once('error', reject)
-        call.once('close', () => reject(new Error('closed')))
-      })
-      for await (const line of createInterface({ input: answer }).on('error', () => {}))
-        if (!call.destroyed) this.#hear(line, on)
+      for await (const line of connection.lines()) if (!connection.isCut) this.#hear(line, on)
     } catch {
-      if (!call.destroyed) this.#counts.lost++
+      if (!connection.isCut) this.#counts.lost++
     }
-    call.on('error', () => {})
-    call.destroy()
+    connection.cut()
   }
 
   #hear(line: string, { at, sentAt }: { readonly at: Address; readonly sentAt: number }): void {

@@ -9,6 +9,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
+import { randomOf } from '../../src/history/load.ts'
 import { type Line, producer } from '../helpers/http-stream.ts'
 import { type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
@@ -142,6 +143,24 @@ describe('a stream over WebSocket', () => {
     expect(await values(alias)).toEqual([1])
   })
 
+  it('breaks off with a peer that speaks something else, and goes on with the others', async () => {
+    const alias = await dataset()
+    const random = randomOf(4_711)
+    const garbage = Array.from({ length: 40 }, () => randomBytesOf(random, random.between(1, 3_000)))
+    const unmasked = Buffer.from([0x81, 0x02, 0x7b, 0x7d])
+    const fragments = Buffer.concat(Array.from({ length: 20_000 }, () => Buffer.from([0, 0x80, 0, 0, 0, 0])))
+    const many = Buffer.concat([Buffer.from([0x01, 0x80, 0, 0, 0, 0]), fragments])
+    for (const bytes of [...garbage, unmasked, many]) {
+      const peer = await rawHandshake(`/${alias}/stream`)
+      peer.on('error', () => {})
+      peer.resume().end(bytes)
+      await once(peer, 'close')
+    }
+    const socket = await new Socket(`/${alias}/stream`).open()
+    expect(await socket.send('{"n":1}').end()).toEqual({ ended: true, last: 0 })
+    expect(await values(alias)).toEqual([1])
+  })
+
   it('takes no message that is longer than a record may be', async () => {
     const alias = await dataset()
     const socket = await new Socket(`/${alias}/stream`).open()
@@ -268,6 +287,10 @@ async function rawHandshake(path: string): Promise<ReturnType<typeof connect>> {
   expect(head.toString()).toMatch(/^HTTP\/1\.1 101 /)
   expect(head.toString()).toContain(accept)
   return peer
+}
+
+function randomBytesOf(random: ReturnType<typeof randomOf>, length: number): Buffer {
+  return Buffer.from(Array.from({ length }, () => random.between(0, 255)))
 }
 
 /** A text message of less than 126 bytes, masked with zeros (RFC 6455 §5.2). */
