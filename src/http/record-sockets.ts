@@ -7,7 +7,6 @@ import type { Socket } from 'node:net'
 import { PassThrough, type Duplex, type Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { closeGraceMs } from './connections.ts'
@@ -115,8 +114,8 @@ export class RecordSocket {
     return this.#body
   }
 
-  /** Answers the handshake. From now on messages are taken. */
-  accept(): void {
+  /** Answers the handshake, and takes messages from now on; false where the peer is gone. */
+  accept(): boolean {
     const { server, request, socket, head } = this.#handshake
     request.method = 'GET'
     server.handleUpgrade(request, socket, head, (taken) => {
@@ -124,7 +123,7 @@ export class RecordSocket {
       this.#listen(taken)
       void this.#ping(taken)
     })
-    assert(this.#socket !== undefined, 'what isHandshake lets through is taken at once')
+    return this.#socket !== undefined
   }
 
   /** Sends a message; resolves when the system has taken it, or the connection is gone. */
@@ -151,8 +150,7 @@ export class RecordSocket {
         body.end()
         return
       }
-      body.write(data)
-      if (data.at(-1) !== lineFeed) body.write('\n')
+      body.write(data.at(-1) === lineFeed ? data : Buffer.concat([data, Buffer.of(lineFeed)]))
       if (body.writableNeedDrain) socket.pause()
     })
     body.on('drain', () => socket.resume())

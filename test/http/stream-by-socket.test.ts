@@ -152,7 +152,6 @@ describe('a stream over WebSocket', () => {
     const many = Buffer.concat([Buffer.from([0x01, 0x80, 0, 0, 0, 0]), fragments])
     for (const bytes of [...garbage, unmasked, many]) {
       const peer = await rawHandshake(`/${alias}/stream`)
-      peer.on('error', () => {})
       peer.resume().end(bytes)
       await once(peer, 'close')
     }
@@ -220,6 +219,10 @@ describe('a handshake', () => {
       415,
       'UnsupportedMediaType',
     ])
+    expect(await refused(`/${alias}/stream`, { ...token, 'content-encoding': 'gzip' })).toEqual([
+      415,
+      'UnsupportedEncoding',
+    ])
     expect(await refused(`/${alias}/stream?dryRun=true`, token)).toEqual([400, 'InvalidParameter'])
     const foreign = { ...token, origin: 'https://other.example' }
     expect(await refused(`/${alias}/stream`, foreign)).toEqual([403, 'Forbidden'])
@@ -233,6 +236,19 @@ describe('a handshake', () => {
     expect((await handshake(`/${alias}/stream`, { ...token, upgrade: 'h2c' })).status).toBe(405)
     expect((await handshake(`/${alias}`, token)).status).toBe(200)
     expect((await handshake('/info', token)).status).toBe(200)
+  })
+
+  it('of a peer that does not wait for its answer is forgotten', async () => {
+    const few = await startLiveNode({ ...fast, 'limit-streams-per-caller': 2 })
+    const alias = await dataset(few)
+    for (let n = 0; n < 20; n++) {
+      const peer = await sendHandshake(`/${alias}/stream`, key(), few)
+      if (n % 2 === 0) await new Promise((resolve) => setTimeout(resolve, n / 2))
+      peer.destroy()
+    }
+    const next = await new Socket(`/${alias}/stream`, {}, few).open()
+    expect(await next.send('{"n":2}').end()).toEqual({ ended: true, last: 0 })
+    await few.stop()
   })
 
   it('before the answer to the request before it loses its connection', async () => {
@@ -274,14 +290,21 @@ async function handshake(
   return { status: response.statusCode, body }
 }
 
+/** A connection on which a handshake was sent. */
+async function sendHandshake(path: string, asked: string, at: LiveNode): Promise<ReturnType<typeof connect>> {
+  const { hostname, port } = new URL(at.node.url)
+  const peer = connect(Number(port), hostname).on('error', () => {})
+  await once(peer, 'connect')
+  peer.write(
+    `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${at.adminToken}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${asked}\r\n\r\n`,
+  )
+  return peer
+}
+
 /** A connection after its handshake, as bytes. */
 async function rawHandshake(path: string): Promise<ReturnType<typeof connect>> {
-  const { hostname, port } = new URL(live.node.url)
-  const peer = connect(Number(port), hostname)
   const asked = key()
-  peer.write(
-    `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${live.adminToken}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${asked}\r\n\r\n`,
-  )
+  const peer = await sendHandshake(path, asked, live)
   const [head] = (await once(peer, 'data')) as [Buffer]
   const accept = createHash('sha1').update(`${asked}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
   expect(head.toString()).toMatch(/^HTTP\/1\.1 101 /)

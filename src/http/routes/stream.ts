@@ -64,6 +64,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))
       if (reply.raw.closed) leave()
       else reply.raw.once('close', leave)
+      if (socket !== undefined) demandPlain(asked.controls)
       const stream = await context.gateway.stream(socket === undefined ? asked : { ...asked, body: socket.body })
       const textOfLine = (line: StreamLine): string => textOf(line, request.id)
       if (socket === undefined) return reply.send(await answerOf(stream, reply, textOfLine))
@@ -118,7 +119,7 @@ async function tellBySocket(
   { clock, textOfLine }: { readonly clock: Clock; readonly textOfLine: (line: StreamLine) => string },
 ): Promise<void> {
   const told = new AbortController()
-  socket.accept()
+  if (!socket.accept()) return
   void stream
     .run()
     .then(() => clock.sleep(lastLinesMs, told.signal))
@@ -152,6 +153,14 @@ function withoutKey(controls: IngestControls, hasNumbers: boolean): IngestContro
   const message = `Repeats of this dataset are known by its rule, or the preset's, dedupe=${dedupe}: a stream has none.`
   throw new NodeError('InvalidParameter', message, {
     hint: 'Send Producer-Id and Producer-Sequence, which make a resumed stream exactly once; or post batches.',
+  })
+}
+
+/** Throws NodeError `UnsupportedEncoding`: messages are records. */
+function demandPlain({ contentEncoding }: IngestControls): void {
+  if (contentEncoding === undefined) return
+  throw new NodeError('UnsupportedEncoding', `Content-Encoding ${contentEncoding} is not taken over WebSocket.`, {
+    hint: 'Send records as they are, without Content-Encoding; or POST the stream.',
   })
 }
 
