@@ -1,6 +1,7 @@
 // The tests are tested with bugs: each mutant of the source must be caught by the simulation, or by the test that it
 // names, or those are worth nothing. A mutant is a copy of the repository in a temporary directory with one change;
-// MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run.
+// MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run; MUTANTS, how many mutants have their
+// turn today (default all).
 
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -15,6 +16,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const copied = ['src', 'scripts', 'streams', 'texts', 'test', 'package.json', 'tsconfig.json']
 const sources = filesUnder('src')
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
+const perDay = Number(process.env['MUTANTS'] ?? mutants.length)
+const firstOfToday = (Math.floor(Date.now() / 86_400_000) * perDay) % mutants.length
+const ofToday = mutants.filter((_mutant, at) => (at + mutants.length - firstOfToday) % mutants.length < perDay)
 
 let home = ''
 beforeAll(async () => {
@@ -54,7 +58,7 @@ function tried(
 
 describe.concurrent('the tests', () => {
   // One half of the seeds is enough: two mutants run at the same time.
-  test.for(mutants)('catch a node with $name', async (mutant, { expect }) => {
+  test.for(ofToday)('catch a node with $name', async (mutant, { expect }) => {
     const copy = await copyOf(mutant.name)
     const { path, text } = planted(sources, mutant)
     await writeFile(join(copy, path), text)
@@ -76,7 +80,7 @@ describe.concurrent('the tests', () => {
   test('pass the same copy without a change', async ({ expect }) => {
     const copy = await copyOf('unchanged')
     expect(await tried(copy, { test: 'seeds' }, '20')).toMatchObject({ status: 0 })
-    for (const unit of new Set(mutants.flatMap((mutant) => mutant.unit ?? []))) {
+    for (const unit of new Set(ofToday.flatMap((mutant) => mutant.unit ?? []))) {
       expect(await tried(copy, { unit }, '20')).toMatchObject({ status: 0 })
     }
   })
