@@ -35,7 +35,7 @@ export async function tryBody(
   query: Readonly<Record<string, string>>,
 ): Promise<TriedBody> {
   const controls = readControls(headers, { ...query, create: 'true' })
-  const format = formatOf(headers['content-type'])
+  const format = formatOf(controls.contentType)
   const spoolDir = await mkdtemp(join(tmpdir(), 'proofstream-try-'))
   const source = { stream, format, controls, limits: limits(), spoolDir, fallbackMs: 0, onBytes: () => {} }
   try {

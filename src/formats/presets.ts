@@ -6,6 +6,8 @@ export interface Preset {
   /** Where the producer's documentation shows the body. */
   readonly source: string
   readonly mediaType: string
+  /** What its producer calls a body, and the media type that it is read as. */
+  readonly readAs?: Readonly<Record<string, string>>
   /** Query parameters that it stands for; one that is given beside it counts instead. */
   readonly parameters: Readonly<Record<string, string>>
   readonly example: string
@@ -101,6 +103,21 @@ export const presets = {
     example:
       '{"specversion":"1.0","type":"com.example.someevent","source":"/mycontext","subject":null,"id":"C234-1234-1234","time":"2018-04-05T17:31:00Z","comexampleextension1":"value",' +
       '"comexampleothervalue":5,"datacontenttype":"application/json","data":{"appinfoA":"abc","appinfoB":123,"appinfoC":true}}',
+  },
+  'otlp-logs': {
+    about: 'OpenTelemetry logs by OTLP/HTTP, JSON or protobuf: a row a log record; …/v1/logs needs no preset',
+    source: 'https://github.com/open-telemetry/opentelemetry-proto/blob/v1.7.0/examples/logs.json',
+    mediaType: json,
+    readAs: {
+      'application/json': 'application/x-otlp-logs+json',
+      'application/x-protobuf': 'application/x-otlp-logs+protobuf',
+    },
+    parameters: { flatten, dedupe },
+    example:
+      '{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"my.service"}}]},"scopeLogs":[{"scope":{"name":"my.library","version":"1.0.0",' +
+      '"attributes":[{"key":"my.scope.attribute","value":{"stringValue":"some scope attribute"}}]},"logRecords":[{"timeUnixNano":"1544712660300000000","observedTimeUnixNano":"1544712660300000000",' +
+      '"severityNumber":10,"severityText":"Information","traceId":"5B8EFFF798038103D269B633813FC60C","spanId":"EEE19B7EC3C1B174","body":{"stringValue":"Example log record"},' +
+      '"attributes":[{"key":"string.attribute","value":{"stringValue":"some string"}},{"key":"int.attribute","value":{"intValue":"10"}}]}]}]}]}',
   },
 } as const satisfies Readonly<Record<string, Preset>>
 

@@ -67,7 +67,8 @@ function parameter(text: string): readonly [string, string] {
   return [text.slice(0, equals).trim().toLowerCase(), unquoted.toLowerCase()]
 }
 
-function mediaTypeOf(contentType = ''): string {
+/** In lower case, without parameters. */
+export function mediaTypeOf(contentType = ''): string {
   const end = contentType.indexOf(';')
   return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
 }

@@ -3,8 +3,8 @@
 // than was meant, is refused. Pure.
 
 import type { IngestRules } from '../chain/records.ts'
-import { presetNames, presets } from '../formats/presets.ts'
-import { parametersOf } from '../formats/registry.ts'
+import { type Preset, presetNames, presets } from '../formats/presets.ts'
+import { mediaTypeOf, parametersOf } from '../formats/registry.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
@@ -76,10 +76,13 @@ const maxKeyChars = 255
  * NodeError `InvalidParameter`, `UnsupportedEncoding`.
  */
 export function readControls(headers: Headers, given: Query, kept: IngestRules = {}): IngestControls {
-  const { query, rules, ruled } = withRules(headers, given, kept)
+  const name = choice(given, 'preset', presetNames)
+  const preset: Preset | undefined = name === undefined ? undefined : presets[name]
+  const said = header(headers, 'content-type')
+  const contentType = preset?.readAs?.[mediaTypeOf(said)] ?? said
+  const { query, rules, ruled } = withRules(headers, given, { preset, kept })
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
-  const contentType = header(headers, 'content-type')
   const preferences = preferencesOf(header(headers, 'prefer'))
   const ofFormat = parametersOf(contentType)
   return {
@@ -155,12 +158,11 @@ function word(query: Query, name: string): string | undefined {
 function withRules(
   headers: Headers,
   given: Query,
-  kept: IngestRules,
+  { preset, kept }: { readonly preset: Preset | undefined; readonly kept: IngestRules },
 ): { readonly query: Query } & Pick<IngestControls, 'rules' | 'ruled'> {
-  const name = choice(given, 'preset', presetNames)
   const hasKey = headers['idempotency-key'] !== undefined
-  if (name !== undefined) {
-    const { dedupe, ...parameters } = presets[name].parameters
+  if (preset !== undefined) {
+    const { dedupe, ...parameters } = preset.parameters
     const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
     return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
   }

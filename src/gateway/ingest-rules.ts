@@ -4,7 +4,7 @@
 
 import type { IngestRules } from '../chain/records.ts'
 import { pointerPath } from '../formats/field-place.ts'
-import { presetNames, presets } from '../formats/presets.ts'
+import { type Preset, presetNames, presets } from '../formats/presets.ts'
 import { placesTaken } from '../formats/registry.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
@@ -81,7 +81,10 @@ export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataS
   const known = presetNames.find((one) => one === preset)
   if (preset !== undefined && known === undefined)
     throw invalid(`ingest.preset is '${preset.slice(0, 80)}'.`, presetNames)
-  const rules = rulesOf({ ...(known === undefined ? {} : presets[known].parameters), ...own })
+  const stands: Preset | undefined = known === undefined ? undefined : presets[known]
+  if (stands?.readAs !== undefined)
+    throw invalid(`ingest.preset '${preset}' says what a body is: it is sent with each, and is no rule of a dataset.`)
+  const rules = rulesOf({ ...stands?.parameters, ...own })
   const long = lengthFault(rules)
   if (long !== undefined) throw invalid(`ingest.${long}`)
   if (Object.keys(rules).length === 0) throw invalid('ingest has no rule: flatten=false is none.')

@@ -99,6 +99,22 @@ describe('what is stored', () => {
     expect(await rowsOf('otlp/typed', 'attributes_n::text')).toEqual([['9007199254740993'], [null]])
   })
 
+  test('is the same where it is posted as a batch with the preset, which no dataset keeps', async () => {
+    const body = exportOf([record])
+    const post = (query: string) =>
+      live.call(`/otlp/preset/ingest?create=true${query}`, { method: 'POST', body, headers: json })
+    expect((await post('&preset=otlp-logs')).at('records.received')).toBe(1)
+    expect((await post('&preset=otlp-logs')).headers['idempotent-replayed']).toBe('true')
+    await send('otlp/posted', body)
+    const columns = 'epoch_ms(event_time), * exclude ("offset", op, system_time, event_time)'
+    expect(await stored('otlp/preset', 1, columns)).toEqual(await stored('otlp/posted', 1, columns))
+    const kept = await live.call('/otlp/preset', { method: 'PATCH', json: { ingest: { preset: 'otlp-logs' } } })
+    expect([kept.refusal, String(kept.at('message'))]).toEqual([
+      '422 InvalidRequest',
+      expect.stringContaining('sent with each'),
+    ])
+  })
+
   test('has the attributes as one text where that is asked for', async () => {
     expect((await send('otlp/flat', exportOf([record]), {}, { query: '?flatten=false' })).status).toBe(200)
     expect(await stored('otlp/flat', 1, 'attributes, resource, scope')).toEqual([

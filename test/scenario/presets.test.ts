@@ -39,6 +39,11 @@ const expected: Readonly<Record<keyof typeof presets, readonly [readonly string[
     'host, plugin, plugin_instance, type, "values"->>1, dsnames->>1',
     ['leeloo.lan.home.verplant.org', 'disk', 'sda', 'disk_octets', '175136768', 'write'],
   ],
+  'otlp-logs': [
+    ['2018-12-13T14:51:00.300Z'],
+    'body, severity_text, "resource_service.name", "attributes_int.attribute", trace_id',
+    ['Example log record', 'Information', 'my.service', 10, '5b8efff798038103d269b633813fc60c'],
+  ],
   cloudevents: [['2018-04-05T17:31:00Z'], 'id, source, "data_appinfoB"', ['C234-1234-1234', '/mycontext', 123]],
 }
 

@@ -20,8 +20,9 @@ export function listPresets(context: CommandContext): number {
 
 /** What a preset stands for, with a body as its producer's documentation shows it. */
 export function showPreset(context: CommandContext, [name = '']: Args): number {
-  const { about, source, mediaType, parameters, example } = presetNamed(name)
-  const said = objectOf({ name, about, source, mediaType, parameters: objectOf(parameters), example })
+  const { about, source, mediaType, readAs, parameters, example } = presetNamed(name)
+  const types = readAs === undefined ? {} : { readAs: objectOf(readAs) }
+  const said = objectOf({ name, about, source, mediaType, ...types, parameters: objectOf(parameters), example })
   printObject(context.form, said)
   return exitCodes.done
 }

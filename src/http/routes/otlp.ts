@@ -4,7 +4,8 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { otlpJson, otlpProtobuf } from '../../formats/otlp/format.ts'
+import { presets } from '../../formats/presets.ts'
+import { mediaTypeOf } from '../../formats/registry.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'
 import { aliasOf } from '../access.ts'
@@ -12,11 +13,8 @@ import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 import { type OwnAddress, storeAt } from './write.ts'
 
-/** What senders say, and the format that is meant. */
-const formats: ReadonlyMap<string, typeof otlpJson> = new Map([
-  ['application/json', otlpJson],
-  ['application/x-protobuf', otlpProtobuf],
-])
+const { readAs } = presets['otlp-logs']
+const mediaTypes = Object.keys(readAs) as readonly (keyof typeof readAs)[] // of that table
 
 const LogsQuery = Type.Object({
   flatten: Type.Optional(
@@ -28,32 +26,35 @@ const LogsQuery = Type.Object({
 })
 
 export function registerOtlp(app: FastifyInstance, context: GatewayContext): void {
-  const describes = { consumes: [...formats.keys()], body: Type.Object({}) }
+  const describes = { consumes: mediaTypes, body: Type.Object({}) }
   const config = { right: 'ingest', stream: true, looseParameters: true, tellsAs: 'otlp', describes } as const
   const schema = { params: DatasetParams, querystring: LogsQuery }
   app.post('/:account/:dataset/v1/logs', { config, schema }, async (request, reply) => {
-    const mediaType = mediaTypeOf(request)
+    const mediaType = demandMediaType(request)
     await storeAt(context, aliasOf(request), { request, reply }, (address) => controlsOf(request, mediaType, address))
     return answered(reply, mediaType)
   })
 }
 
-function mediaTypeOf({ headers }: FastifyRequest): string {
-  const mediaType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  if (formats.has(mediaType)) return mediaType
-  const candidates = [...formats.keys()]
+function demandMediaType({ headers }: FastifyRequest): keyof typeof readAs {
+  const said = mediaTypeOf(headers['content-type'])
+  const known = mediaTypes.find((mediaType) => mediaType === said)
+  if (known !== undefined) return known
   throw new NodeError('UnsupportedMediaType', 'Logs come as protobuf or JSON.', {
-    hint: `Use ${candidates.join(' or ')}.`,
-    candidates,
+    hint: `Use ${mediaTypes.join(' or ')}.`,
+    candidates: mediaTypes,
   })
 }
 
-function controlsOf(request: FastifyRequest, mediaType: string, { mayCreate }: OwnAddress): IngestControls {
+function controlsOf(
+  request: FastifyRequest,
+  mediaType: keyof typeof readAs,
+  { mayCreate }: OwnAddress,
+): IngestControls {
   const { flatten = 'true', unknownFields } = request.query as { flatten?: string; unknownFields?: string } // LogsQuery
   const { headers } = request
-  const contentType = formats.get(mediaType)?.mediaTypes[0]
   return readControls(
-    { ...headers, 'content-type': contentType },
+    { ...headers, 'content-type': readAs[mediaType] },
     {
       flatten,
       ...(headers['idempotency-key'] === undefined ? { dedupe: 'body' } : {}),
