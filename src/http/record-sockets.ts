@@ -15,7 +15,7 @@ import { hasBody } from './slow-clients.ts'
 const streamPath = /^\/[^/?]+\/[^/?]+\/stream(?:\?|$)/
 const keyPattern = /^[+/0-9A-Za-z]{22}==$/
 /** A peer that is told the end has so long to say that it heard. */
-const closeTimeout = 2_000
+const goodbyeMs = 2_000
 /** Proxies close connections on which nothing comes for a minute. */
 const pingEveryMs = 25_000
 const lineFeed = 0x0a
@@ -39,9 +39,12 @@ export class RecordSockets {
   readonly #handshakes = new WeakMap<IncomingMessage, RecordSocket>()
 
   /** The server's `shouldUpgradeCallback` is `isHandshake`. */
-  constructor(app: FastifyInstance, { clock, limits }: { readonly clock: Clock; readonly limits: Limits }) {
+  constructor(
+    app: FastifyInstance,
+    { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'recordBytes'> },
+  ) {
     // What a message inflates to is not known before: none is compressed.
-    const bounds = { maxPayload: limits.recordBytes, perMessageDeflate: false, closeTimeout }
+    const bounds = { maxPayload: limits.recordBytes, perMessageDeflate: false, closeTimeout: goodbyeMs }
     this.#server = new WebSocketServer({ noServer: true, ...bounds })
     this.#clock = clock
     app.server.on('upgrade', (request, socket, head) => this.#route(app, request, { socket, head }))

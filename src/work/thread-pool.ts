@@ -33,8 +33,7 @@ export interface ThreadPoolOptions {
 }
 
 interface Job {
-  readonly kind: JobKind
-  readonly message: ToThread
+  readonly message: Extract<ToThread, { kind: 'job' }>
   readonly bytes: number
   readonly resolve: (result: unknown) => void
   readonly reject: (error: NodeError) => void
@@ -73,7 +72,7 @@ export class ThreadPool implements WorkPool {
     if (signal?.aborted) throw cancelled()
     if (this.#queue.length >= this.#options.queueLimit) throw saturated()
     const result = await new Promise<unknown>((resolve, reject) => {
-      const job: Job = { kind, message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
+      const job: Job = { message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
       signal?.addEventListener('abort', () => this.#cancel(job), { once: true })
       this.#queue.push(job)
       this.#next()
@@ -122,7 +121,7 @@ export class ThreadPool implements WorkPool {
   }
 
   async #work(job: Job): Promise<void> {
-    const worker = this.#take('job', job.kind)
+    const worker = this.#take('job', job.message.job)
     job.worker = worker
     // Whoever waits for a job keeps the process alive.
     worker.ref()
@@ -151,8 +150,8 @@ export class ThreadPool implements WorkPool {
   }
 
   #take(kind: Use['kind'], what: string): Worker {
-    const idle = [...this.#idle].toReversed()
-    const [worker] = idle.find(([, last]) => last === what) ?? idle[0] ?? [this.#start()]
+    const idle = [...this.#idle]
+    const [worker] = idle.findLast(([, last]) => last === what) ?? idle.at(-1) ?? [this.#start()]
     this.#idle.delete(worker)
     this.#busy.set(worker, { kind, what, waiting: [] })
     return worker

@@ -1,10 +1,10 @@
-// Connections of senders of streams, which can be cut at any byte: by POST, and over WebSocket, whose frames are written and
-// read here (RFC 6455 §5.2).
+// Connections of senders of streams, which can be cut at any byte: by POST, and over WebSocket, frame by frame.
 
 import { randomBytes } from 'node:crypto'
 import { type ClientRequest, IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
+import { closeCode, frame, textCode, unframed } from '../helpers/websocket-frames.ts'
 
 export interface StreamConnection {
   readonly isCut: boolean
@@ -159,34 +159,4 @@ function answerOf(call: ClientRequest): Promise<IncomingMessage> {
     call.once('error', reject)
     call.once('close', () => reject(new Error('closed')))
   })
-}
-
-const textCode = 1
-const closeCode = 8
-
-/** A text message, masked with zeros. */
-function frame(text: string): Buffer {
-  const payload = Buffer.from(text)
-  const head = Buffer.alloc(14)
-  head[0] = 0x80 | textCode
-  if (payload.length < 126) head[1] = 0x80 | payload.length
-  else {
-    head[1] = 0x80 | (payload.length < 65_536 ? 126 : 127)
-    if (payload.length < 65_536) head.writeUInt16BE(payload.length, 2)
-    else head.writeBigUInt64BE(BigInt(payload.length), 2)
-  }
-  const sizeBytes = payload.length < 126 ? 0 : payload.length < 65_536 ? 2 : 8
-  return Buffer.concat([head.subarray(0, 2 + sizeBytes), Buffer.alloc(4), payload])
-}
-
-/** The first frame of what a node sent, when it is there as a whole; `size` is all its bytes. */
-function unframed(
-  bytes: Buffer,
-): { readonly code: number; readonly payload: Buffer; readonly size: number } | undefined {
-  const short = (bytes[1] ?? 0) & 0x7f
-  const head = short < 126 ? 2 : short === 126 ? 4 : 10
-  if (bytes.length < head) return undefined
-  const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
-  if (bytes.length < head + length) return undefined
-  return { code: (bytes[0] ?? 0) & 0x0f, payload: bytes.subarray(head, head + length), size: head + length }
 }

@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeGently } from '../../src/http/connections.ts'
+import { isHandshake, RecordSockets } from '../../src/http/record-sockets.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 
 async function started(): Promise<{ app: FastifyInstance; port: number; answer: () => void }> {
@@ -41,6 +42,29 @@ describe('closing', () => {
     const ended = once(socket, 'close')
     const closed = closeGently(app, clock)
     await new Promise((resolve) => setTimeout(resolve, 50))
+    await clock.advance(10_000)
+    await closed
+    await ended
+    expect(app.server.listening).toBe(false)
+  })
+
+  it('cuts off a stream over WebSocket that does not end', async () => {
+    const app = fastify({ forceCloseConnections: 'idle', http: { shouldUpgradeCallback: isHandshake } })
+    const clock = handClock()
+    const sockets = new RecordSockets(app, { clock, limits: { recordBytes: 1_000 } })
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    app.post('/:account/:dataset/stream', (request, reply) => {
+      reply.hijack()
+      sockets.of(request.raw)?.accept()
+    })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    const stream = new WebSocket(`ws://127.0.0.1:${port}/a/b/stream`)
+    await once(stream, 'open')
+    const ended = once(stream, 'close')
+    const closed = closeGently(app, clock)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(stream.readyState).toBe(WebSocket.OPEN)
     await clock.advance(10_000)
     await closed
     await ended

@@ -12,6 +12,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { randomOf } from '../../src/history/load.ts'
 import { type Line, producer } from '../helpers/http-stream.ts'
 import { type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
+import { frame } from '../helpers/websocket-frames.ts'
 
 const fast = { 'stream-age': '20ms', 'stream-rows': 50 }
 const live = await liveNode({ ...fast, 'limit-record-bytes': 2_000 })
@@ -314,9 +315,4 @@ async function rawHandshake(path: string): Promise<ReturnType<typeof connect>> {
 
 function randomBytesOf(random: ReturnType<typeof randomOf>, length: number): Buffer {
   return Buffer.from(Array.from({ length }, () => random.between(0, 255)))
-}
-
-/** A text message of less than 126 bytes, masked with zeros (RFC 6455 §5.2). */
-function frame(text: string): Buffer {
-  return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)])
 }

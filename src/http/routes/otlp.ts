@@ -13,8 +13,9 @@ import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 import { type OwnAddress, storeAt } from './write.ts'
 
-const { readAs } = presets['otlp-logs']
-const mediaTypes = Object.keys(readAs) as readonly (keyof typeof readAs)[] // of that table
+/** What its bodies are read as, and how. */
+const preset = 'otlp-logs'
+const mediaTypes = Object.keys(presets[preset].readAs)
 
 const LogsQuery = Type.Object({
   flatten: Type.Optional(
@@ -31,37 +32,28 @@ export function registerOtlp(app: FastifyInstance, context: GatewayContext): voi
   const schema = { params: DatasetParams, querystring: LogsQuery }
   app.post('/:account/:dataset/v1/logs', { config, schema }, async (request, reply) => {
     const mediaType = demandMediaType(request)
-    await storeAt(context, aliasOf(request), { request, reply }, (address) => controlsOf(request, mediaType, address))
+    await storeAt(context, aliasOf(request), { request, reply }, (address) => controlsOf(request, address))
     return answered(reply, mediaType)
   })
 }
 
-function demandMediaType({ headers }: FastifyRequest): keyof typeof readAs {
-  const said = mediaTypeOf(headers['content-type'])
-  const known = mediaTypes.find((mediaType) => mediaType === said)
-  if (known !== undefined) return known
+function demandMediaType({ headers }: FastifyRequest): string {
+  const mediaType = mediaTypeOf(headers['content-type'])
+  if (mediaTypes.includes(mediaType)) return mediaType
   throw new NodeError('UnsupportedMediaType', 'Logs come as protobuf or JSON.', {
     hint: `Use ${mediaTypes.join(' or ')}.`,
     candidates: mediaTypes,
   })
 }
 
-function controlsOf(
-  request: FastifyRequest,
-  mediaType: keyof typeof readAs,
-  { mayCreate }: OwnAddress,
-): IngestControls {
-  const { flatten = 'true', unknownFields } = request.query as { flatten?: string; unknownFields?: string } // LogsQuery
-  const { headers } = request
-  return readControls(
-    { ...headers, 'content-type': readAs[mediaType] },
-    {
-      flatten,
-      ...(headers['idempotency-key'] === undefined ? { dedupe: 'body' } : {}),
-      ...(mayCreate ? { create: 'true' } : {}),
-      ...(unknownFields === undefined ? {} : { unknownFields }),
-    },
-  )
+function controlsOf({ headers, query }: FastifyRequest, { mayCreate }: OwnAddress): IngestControls {
+  const { flatten, unknownFields } = query as { flatten?: string; unknownFields?: string } // LogsQuery
+  return readControls(headers, {
+    preset,
+    ...(flatten === undefined ? {} : { flatten }),
+    ...(mayCreate ? { create: 'true' } : {}),
+    ...(unknownFields === undefined ? {} : { unknownFields }),
+  })
 }
 
 /** An ExportLogsServiceResponse without `partial_success`: all of it is stored. */

@@ -28,21 +28,10 @@ const mediaTypes = formats.filter(isEndless).flatMap((format) => format.mediaTyp
 const lastLinesMs = 5_000
 
 export function registerStream(app: FastifyInstance, context: GatewayContext): void {
-  const { logger, metrics, limits, clock } = context
+  const { metrics, limits, clock } = context
   const open = new OpenStreams(limits.streamsPerCaller)
   metrics.gauge('streams', 'Streams of records that are open.', () => open.count)
   const sockets = new RecordSockets(app, context)
-  /** Counts what a line tells. */
-  const textOf = (line: StreamLine, requestId: string): string => {
-    if (line.kind === 'receipt') {
-      metrics.ingestedRecords.inc(line.receipt.records.received)
-      metrics.ingestedBytes.inc(line.receipt.bytes)
-    } else if (line.error !== undefined && problemOf(line.error, requestId).status === 500) {
-      const err = line.error instanceof Error ? line.error.message : 'no error'
-      logger.error({ requestId, err }, 'A stream of records failed')
-    }
-    return lineText(line, requestId)
-  }
   const describes = {
     consumes: mediaTypes,
     body: Type.String({ description: 'NDJSON: one object a line; or CSV, TSV: a header, then one record a line.' }),
@@ -61,12 +50,15 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
     async (request, reply) => {
       const socket = sockets.of(request.raw)
       const asked = await streamRequest(context, request)
+      if (socket !== undefined) demandPlain(asked.controls)
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))
       if (reply.raw.closed) leave()
       else reply.raw.once('close', leave)
-      if (socket !== undefined) demandPlain(asked.controls)
       const stream = await context.gateway.stream(socket === undefined ? asked : { ...asked, body: socket.body })
-      const textOfLine = (line: StreamLine): string => textOf(line, request.id)
+      const textOfLine = (line: StreamLine): string => {
+        countLine(context, line, request.id)
+        return lineText(line, request.id)
+      }
       if (socket === undefined) return reply.send(await answerOf(stream, reply, textOfLine))
       reply.hijack()
       // What is counted, when it is over.
@@ -128,9 +120,25 @@ async function tellBySocket(
     })
   for await (const line of stream.lines()) {
     await socket.send(textOfLine(line))
-    if (line.kind === 'end') socket.close(line.error === undefined ? undefined : problemOf(line.error, '').status)
+    if (line.kind === 'end') socket.close(statusOf(line.error))
   }
   told.abort()
+}
+
+/** The status of the error that a stream ended by. */
+function statusOf(error: unknown): number | undefined {
+  return error === undefined ? undefined : problemOf(error, '').status
+}
+
+/** What a line tells is counted when it is told; a fault of the node is logged. */
+function countLine({ metrics, logger }: GatewayContext, line: StreamLine, requestId: string): void {
+  if (line.kind === 'receipt') {
+    metrics.ingestedRecords.inc(line.receipt.records.received)
+    metrics.ingestedBytes.inc(line.receipt.bytes)
+  } else if (statusOf(line.error) === 500) {
+    const err = line.error instanceof Error ? line.error.message : 'no error'
+    logger.error({ requestId, err }, 'A stream of records failed')
+  }
 }
 
 function lineText(line: StreamLine, requestId: string): string {
