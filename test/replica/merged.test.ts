@@ -107,7 +107,7 @@ beforeAll(async () => {
       }),
     })
   }
-}, 300_000)
+})
 
 async function judgedOf(sql: string): Promise<Judgement | undefined> {
   const of = { sql, tables: [{ parts: ['t'], schema }], parameters: [] }
@@ -145,7 +145,7 @@ describe('a statement of class exact', () => {
     for (const [at, sql] of own.filter((_, index) => index % 8 === 0).entries()) {
       expect([sql, (await answersOf(sql, [1, 5, 1000][at % 3] ?? 1, await judgedOf(sql))).size]).toEqual([sql, 1])
     }
-  }, 300_000)
+  })
 
   it('does so whatever it is made of', async () => {
     let exact = 0
@@ -160,7 +160,7 @@ describe('a statement of class exact', () => {
       { numRuns: Number(process.env['MERGED_RUNS'] ?? 80) },
     )
     expect(exact).toBeGreaterThan(10)
-  }, 300_000)
+  })
 })
 
 const posts = 530
@@ -216,7 +216,7 @@ describe('a node', () => {
     await live.node.stop()
 
     live = await startLiveNode(options)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toContain('merged-files-read=2')
+    await expect.poll(() => scan(count)).toContain('merged-files-read=2')
     const merged =
       'files-read=20, files=20, row-groups-read=20, row-groups=20, rows-read=530, rows=530, merged-files-read=2'
     expect([await scan(count), await scan(count, [])]).toEqual([merged, merged])
@@ -239,15 +239,15 @@ describe('a node', () => {
     await writeFile(join(folder, dataset, 'part'), 'half of a file')
     live = await startLiveNode(options)
     expect(await answers()).toEqual(before)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toBe(merged)
+    await expect.poll(() => scan(count)).toBe(merged)
     expect(await readdir(join(folder, dataset))).toEqual([first, second])
 
     await rm(folder, { recursive: true })
     expect(await answers()).toEqual(before)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toBe(merged)
+    await expect.poll(() => scan(count)).toBe(merged)
     const proof = (await live.query(count, { include: ['Proof'] })).text
     const headers = { 'content-type': 'application/json' }
     expect((await live.call('/verify', { method: 'POST', headers, body: proof })).at('ok')).toBe(true)
     await live.stop()
-  }, 300_000)
+  })
 })
