@@ -1,7 +1,7 @@
 // What `npm test` leaves out and `npm run test:all` runs: files that take more than a few seconds, because they start nodes,
 // browsers or brokers many times, or go through many seeds. What is not named here needs nothing but Node.js.
 
-export const slowFiles: readonly string[] = [
+export const slowFiles: string[] = [
   // Seeds and kills: some are enough beside the others.
   'test/sim/{adopt-log,packs,seeds-odd,lost-log}.test.ts',
   'test/crash/{points,stream-cuts}.test.ts',
