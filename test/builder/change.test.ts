@@ -10,7 +10,8 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, chainOf, datasetId, dump, fastClock, quickCuts, start, TestWriter, until } from './support.ts'
+import { buildAll, chainOf, datasetId, dump, fastClock, quickCuts, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const id = datasetId('changed')
 const nameOf = (store: ObjectStore) => readName(store, 'acme/x')

@@ -79,7 +79,7 @@ beforeAll(async () => {
     const tablesOf = (files: readonly string[]): Tables => ({ t: { files, schema } })
     forms.set(count, [slices, [first, ...slices.slice(half)], [first, ...rest], [all]].map(tablesOf))
   }
-}, 300_000)
+})
 
 async function isExact(sql: string): Promise<boolean> {
   const of = { sql, tables: [{ parts: ['t'], schema }], parameters: [] }
@@ -111,7 +111,7 @@ describe('a statement of class exact', () => {
     for (const [at, sql] of own.filter((_, index) => index % 8 === 0).entries()) {
       expect([sql, (await answersOf(sql, [1, 5, 1000][at % 3] ?? 1)).size]).toEqual([sql, 1])
     }
-  }, 300_000)
+  })
 
   it('does so whatever it is made of', async () => {
     let exact = 0
@@ -125,7 +125,7 @@ describe('a statement of class exact', () => {
       { numRuns: Number(process.env['MERGED_RUNS'] ?? 80) },
     )
     expect(exact).toBeGreaterThan(10)
-  }, 300_000)
+  })
 })
 
 const posts = 530
@@ -181,7 +181,7 @@ describe('a node', () => {
     await live.node.stop()
 
     live = await startLiveNode(options)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toContain('merged-files-read=2')
+    await expect.poll(() => scan(count)).toContain('merged-files-read=2')
     const merged =
       'files-read=20, files=20, row-groups-read=20, row-groups=20, rows-read=530, rows=530, merged-files-read=2'
     expect([await scan(count), await scan(count, [])]).toEqual([merged, merged])
@@ -204,15 +204,15 @@ describe('a node', () => {
     await writeFile(join(folder, dataset, 'part'), 'half of a file')
     live = await startLiveNode(options)
     expect(await answers()).toEqual(before)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toBe(merged)
+    await expect.poll(() => scan(count)).toBe(merged)
     expect(await readdir(join(folder, dataset))).toEqual([first, second])
 
     await rm(folder, { recursive: true })
     expect(await answers()).toEqual(before)
-    await expect.poll(() => scan(count), { timeout: 30_000 }).toBe(merged)
+    await expect.poll(() => scan(count)).toBe(merged)
     const proof = (await live.query(count, { include: ['Proof'] })).text
     const headers = { 'content-type': 'application/json' }
     expect((await live.call('/verify', { method: 'POST', headers, body: proof })).at('ok')).toBe(true)
     await live.stop()
-  }, 300_000)
+  })
 })
