@@ -35,7 +35,7 @@ export interface Call {
   readonly isAnonymous?: boolean
   /** Ends the call. */
   readonly signal?: AbortSignal
-  /** Statuses from 400 that are answers like any other. */
+  /** Statuses from 300 that are answers like any other. */
   readonly accepts?: readonly number[]
   /** Takes the body of an answer below 400 while it comes; `bytes` of the answer are then none. */
   readonly sink?: Sink
@@ -53,7 +53,7 @@ export interface NodeClient {
   readonly server: string
   /** The token that requests carry. */
   readonly token: string | undefined
-  /** Throws CommandFailure for every status from 400 that the call does not accept, and for a node that does not answer. */
+  /** Throws CommandFailure for every status from 300 that the call does not accept, and for a node that does not answer. */
   readonly call: (call: Call) => Promise<Answer>
 }
 
@@ -148,7 +148,8 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
   }
   const answer = await exchange(url, options, { body: call.stream ?? bytes, sink: call.sink })
   if (answer.status === 308) return await callRenamed(base, authorization, { call, location: answer.headers.location })
-  const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
+  // Where another server sends the caller on to, its token does not go.
+  const isAnswer = answer.status < 300 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call.sql)
   return { ...answer, json: () => parseAnswer(answer, url) }
 }

@@ -17,7 +17,7 @@ const maxErrorsShown = 10
 /** A node may ask for any pause; more than this is no longer waiting. */
 const longestPauseMs = 30_000
 
-/** The failure that an answer with a status from 400 is. */
+/** The failure that an answer with a status from 300 is. */
 export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure {
   const { status, headers } = answer
   const body = bodyOf(answer)

@@ -52,6 +52,14 @@ describe.concurrent('the token of a data directory', () => {
     expect(stub.asked.every(({ headers }) => headers.authorization === undefined)).toBe(true)
   })
 
+  test.each([301, 302, 307, 308])('is not sent where a node sends on to another origin (%i)', async (status) => {
+    await using other = await startStub(listed)
+    const on = { status, headers: { location: `${other.url}/datasets` } }
+    await using stub = await startStub({ 'GET /datasets': on, 'GET /a/b/tail': { ...on } })
+    expect((await list(stub, '--token-file', tokenFile)).code).not.toBe(0)
+    expect(other.asked).toEqual([])
+  })
+
   test('is sent where the person names its file', async () => {
     await using stub = await startStub(listed)
     expect((await list(stub, '--token-file', tokenFile)).code).toBe(0)
