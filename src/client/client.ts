@@ -79,6 +79,7 @@ export interface Receipt {
     readonly missing?: number
     readonly otherwise?: 'header' | 'received'
   }
+  /** What was taken although it was changed or is doubted. Only in the answer to the batch. */
   readonly warnings?: readonly string[]
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why it was rejected. */

@@ -20,6 +20,7 @@ import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
 import { rejection } from './refusals.ts'
 import type { LineBatch } from './line-batch.ts'
+import type { ToldTimes } from './told-times.ts'
 
 /** How long the first range of a producer may take to be decided, and how often this is tried. */
 const decidedWithinMs = 10_000
@@ -43,9 +44,14 @@ export interface StreamedBatch {
   readonly turn: Turn
 }
 
+interface Taken extends Placed {
+  readonly chain: DatasetChain
+  readonly told: ToldTimes
+}
+
 export interface StreamBatchesDeps {
   /** Durable when it resolves. */
-  readonly take: (batch: StreamedBatch) => Promise<Placed & { readonly chain: DatasetChain }>
+  readonly take: (batch: StreamedBatch) => Promise<Taken>
   /** What the chain knows of the producer now. Throws as `producerMark`. */
   readonly markIn: (chain: DatasetChain | undefined) => Promise<ProducerMark | undefined>
   readonly outcomes: Outcomes
@@ -132,7 +138,8 @@ export class StreamBatches {
     const decided = decision === 'void' ? undefined : demandCommitted(decision, chain)
     if (begins) await this.#begin(decision)
     const receipt = receipts.of(note, chain.name, decided, { isDuplicate: decision === 'void' })
-    const told = { ...receipt, numbers: { first, last } }
+    const { warnings } = taken.told
+    const told = { ...receipt, numbers: { first, last }, ...(warnings === undefined ? {} : { warnings }) }
     return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
   }
 

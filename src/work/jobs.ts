@@ -17,7 +17,6 @@ import { type ReadProof, readProof } from '../proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from './check-slice.ts'
 import { inflatePage } from './inflate-page.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
-import { type SortOrder, sortRows } from './sort.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -55,8 +54,6 @@ const jobs = {
   slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> => checkSliceRows(bytes, expected),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
-  /** The rows of a merged file by some of its columns, checked. Throws DecodeError. */
-  sort: (bytes: Uint8Array, order: SortOrder): Promise<MergedBytes> => sortRows(bytes, order),
 } as const
 
 export type JobKind = keyof typeof jobs

@@ -166,11 +166,10 @@ export function registerAbout(app: FastifyInstance, context: HttpContext): void 
 }
 
 /** What is set of the dataset; a member that is absent is as the node has it. */
-function settingsOf({ name: { freshnessMs, layout, ingest } }: DatasetChain): object {
+function settingsOf({ name: { freshnessMs, ingest } }: DatasetChain): object {
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
   return {
     ...freshness,
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
   }
 }

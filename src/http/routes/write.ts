@@ -57,7 +57,10 @@ async function write(
 ): Promise<FastifyReply> {
   const query = request.query as Readonly<Record<string, string | undefined>> // the schema of the route validated it
   const alias = parseAliasText(named(query[parameter], parameter))
-  await storeAt(context, alias, { request, reply }, ({ mayCreate }) => controlsOf(request, query, mayCreate))
+  const { misfits } = await storeAt(context, alias, { request, reply }, ({ mayCreate }) =>
+    controlsOf(request, query, mayCreate),
+  )
+  if (misfits !== undefined) throw partial(misfits)
   return reply.code(204).send()
 }
 
@@ -74,14 +77,15 @@ export interface OwnAddress {
 
 /**
  * Stores the body in a dataset; durable when this resolves, and told in the headers of the answer. The parameters of such
- * addresses are no rules for other bodies. Throws as `ingestRequest`; NodeError `RecordsDoNotFit` for what was left out.
+ * addresses are no rules for other bodies. Resolves to how many records
+ * it has that fit, and what was left out. Throws as `ingestRequest`.
  */
 export async function storeAt(
   context: GatewayContext,
   alias: Alias,
   { request, reply }: Exchange,
   controlsFor: (address: OwnAddress) => IngestControls,
-): Promise<void> {
+): Promise<{ readonly records: number; readonly misfits: Misfits | undefined }> {
   const { principal } = request
   const chain = await visibleChain(context, request, alias)
   if (chain === undefined) await demandNotRenamed(context.catalog, principal, alias.text)
@@ -98,9 +102,10 @@ export async function storeAt(
   const body = bodyOf(request.body)
   const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body })
   count(context, answer)
-  if (answer.misfits !== undefined) throw partial(answer.misfits)
-  if (answer.replayed) void reply.header('idempotent-replayed', 'true')
-  if ('receiptId' in answer.body) void reply.header('receipt-id', answer.body.receiptId)
+  const { misfits, body: told } = answer
+  if (misfits === undefined && answer.replayed) void reply.header('idempotent-replayed', 'true')
+  if (misfits === undefined && 'receiptId' in told) void reply.header('receipt-id', told.receiptId)
+  return { records: 'receiptId' in told ? told.records.received : 0, misfits }
 }
 
 function named(text: string | undefined, parameter: string): string {

@@ -4,6 +4,7 @@ import json
 import os
 import time
 import uuid
+import warnings
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -151,6 +152,7 @@ class Node:
         controls: Optional[Mapping[str, str]] = None,
     ) -> Dict[str, Any]:
         """Writes one batch: all of it is stored, or nothing. Returns the receipt, after the rows are durable.
+        What the node changed or doubts is in its `warnings`, and a UserWarning each.
 
         `rows` are dictionaries, a DataFrame of polars or (with pyarrow) of pandas, bytes with their `media_type`, or the path
         of a file. The index of a frame of pandas becomes columns, but for plain numbers of rows. `create` makes the dataset where it is missing. `key` is the Idempotency-Key: give your own to repeat a
@@ -162,6 +164,8 @@ class Node:
         headers = {"Content-Type": kind, "Idempotency-Key": key or str(uuid.uuid4())}
         text = self._call("POST", f"/{_path(dataset)}/ingest{'?' + query if query else ''}", body, headers)
         receipt: Dict[str, Any] = json.loads(text)
+        for warning in receipt.get("warnings", []):
+            warnings.warn(warning, stacklevel=2)
         return receipt
 
     def receipt(self, receipt_id: str) -> Dict[str, Any]:
