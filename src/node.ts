@@ -188,6 +188,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       roles: config.roles,
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
+    nodeKey,
     gateway,
     origin: parts.follow?.url,
     replica: engine && {

@@ -5,6 +5,7 @@ import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
+import { print } from '../terminal.ts'
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
@@ -38,7 +39,7 @@ function stopSignal(): Promise<void> {
 /** A few lines for a person, or one line of JSON for a program. */
 function announce(node: RunningNode, clientDataDir: string): void {
   if (process.stdout.isTTY) note(bannerLines(node, clientDataDir).join('\n'))
-  else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
+  else print(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
 }
 
 type Facts = Pick<
