@@ -50,6 +50,9 @@ import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
+/** For closing after a start that failed. */
+const closeWithinMs = 10_000
+
 export interface RunningNode {
   /** `http://host:port`. */
   readonly url: string
@@ -101,9 +104,17 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     const watch = log.aging !== undefined && has(config, 'gateway') ? openLogWatch(shared, log.aging) : undefined
     return await serve({ ...shared, opening, log, builder, watch, follow }, failed)
   } catch (error) {
-    await closeAll(opening.opened)
+    await closeInTime(opening, error)
     throw error
   }
+}
+
+/** What was opened before a start failed is closed, as far as that goes: why it failed is told however that ends. */
+async function closeInTime({ opened, logger }: Opening, cause: unknown): Promise<void> {
+  const closing = closeAll(opened).catch((err: unknown) => logger.warn({ err, cause }, 'Closing after a failed start'))
+  const over = new AbortController()
+  await Promise.race([closing, systemClock.sleep(closeWithinMs, over.signal)])
+  over.abort()
 }
 
 function has({ roles }: Config, role: Role): boolean {
@@ -222,11 +233,11 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     trustedSigners: config.trustedSigners,
     defaultDataFormat: config.defaultDataFormat,
   })
-  const port = await app.listen(config.listenHost, config.listenPort)
   opened.push(async () => {
     gateway?.drain()
     await app.close()
   })
+  const port = await app.listen(config.listenHost, config.listenPort)
   if (gateway !== undefined && config.mqtt !== undefined) {
     const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
     const clientId = config.mqtt.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
