@@ -27,7 +27,7 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
   return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(message)), {
-    kind: kind === undefined ? String(status) : `${status} ${kind}`,
+    kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
     facts: [
       ...caretLines(body, sql),
       ...candidateLines(body),

@@ -1,6 +1,7 @@
 // The merged files of a replica, under cache/merged/<dataset>/: found again at a start, checked before a process first reads
 // one, bounded in bytes, those of the dataset that was not asked for longest dropped first. A file's name holds what it is of
-// (a range of slices, the SHA-256 over their hashes) and the SHA-256 of its bytes, so there is nothing beside it to go wrong.
+// (a range of slices, the SHA-256 over their hashes), the form in which it was written and the SHA-256 of its bytes, so there
+// is nothing beside it to go wrong.
 // merged-maker.ts makes them; losing one costs time, never an answer.
 
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -19,7 +20,9 @@ import type { MergedBytes } from '../work/merge.ts'
 import type { MergedFile, SliceRun } from './file-list.ts'
 
 const pieceBytes = 1024 * 1024
-const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\.parquet$/
+/** Raised when the same slices are merged to other bytes: files of another form are removed at a start. */
+const form = 2
+const namePattern = new RegExp(`^(\\d{1,15})-(\\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\\.v${form}\\.parquet$`)
 
 /** A file that is there. */
 interface Held extends SliceRun, Pick<MergedFile, 'path'> {
@@ -27,8 +30,8 @@ interface Held extends SliceRun, Pick<MergedFile, 'path'> {
   /** SHA-256 over the hashes of its slices, and of its bytes. */
   readonly slices: string
   readonly hash: string
-  /** Its row groups; undefined where it does not fit. Begun when it is first wanted. */
-  check?: Promise<readonly GroupTimes[] | undefined>
+  /** Its row groups, by what they were found under; undefined where it does not fit. Each begun when it is first wanted. */
+  readonly checks: Map<string, Promise<readonly GroupTimes[] | undefined>>
 }
 
 /** A file that was checked, with what it is. */
@@ -91,7 +94,7 @@ export class MergedFiles {
         const run = { from: Number(from), to: Number(to) }
         const isThere = id !== undefined && this.has(id, run)
         if (id === undefined || slices === undefined || hash === undefined || isThere) await rm(path, { force: true })
-        else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size })
+        else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size, checks: new Map() })
       }
       if (id === undefined) await rm(join(dir, folder), { recursive: true, force: true })
     }
@@ -144,8 +147,10 @@ export class MergedFiles {
     const found: CheckedFile[] = []
     for (const file of files) {
       const { from, to, path, hash, sizeBytes } = file
-      file.check ??= this.#check(view, file)
-      const groups = await file.check
+      const under = factsKey(view, file)
+      const check = file.checks.get(under) ?? this.#check(view, file)
+      file.checks.set(under, check)
+      const groups = await check
       if (groups !== undefined) found.push({ from, to, path, groups, hash, sizeBytes })
     }
     return found
@@ -158,7 +163,7 @@ export class MergedFiles {
 
   /** After a statement over them failed: the files of a dataset are checked again before they are used. */
   doubt(id: DatasetId): void {
-    for (const file of this.#held.get(id) ?? []) delete file.check
+    for (const file of this.#held.get(id) ?? []) file.checks.clear()
   }
 
   /** Makes room for a file of a dataset; false where only files of more use could make any. */
@@ -191,7 +196,7 @@ export class MergedFiles {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const slices = slicesDigest(view, run)
     const part = join(folder, 'part')
-    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}.parquet`)
+    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}.v${form}.parquet`)
     try {
       await writeFile(part, file, { mode: 0o600 })
       await rename(part, path)
@@ -200,7 +205,7 @@ export class MergedFiles {
       throw error
     }
     const replaced = (this.#held.get(id) ?? []).filter((one) => isWithin(one, run))
-    this.#add(id, { ...run, path, slices, hash, sizeBytes: file.length })
+    this.#add(id, { ...run, path, slices, hash, sizeBytes: file.length, checks: new Map() })
     for (const one of replaced) void this.#retire(id, one)
   }
 
@@ -257,6 +262,11 @@ export class MergedFiles {
 
 function isWithin(one: SliceRun, other: SliceRun): boolean {
   return other.from <= one.from && one.to <= other.to && other.to - other.from > one.to - one.from
+}
+
+/** What a check holds for: the hash of the last slice stands for the chain before it; the times are those of a column. */
+function factsKey({ slices, vocabulary }: DatasetView, { to }: SliceRun): string {
+  return `${slices.at(to - 1)?.hash} ${vocabulary.eventTimeColumn}`
 }
 
 function slicesDigest({ slices }: DatasetView, { from, to }: SliceRun): string {

@@ -171,6 +171,7 @@ describe('ingest', () => {
       offsets: true,
       idempotencyKey: true,
       csvHeader: true,
+      lost: true,
       eventTime: true,
       warnings: true,
       times: true,

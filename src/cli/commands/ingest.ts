@@ -94,7 +94,7 @@ export async function ingest(
   const unsettled: Ingested[] = []
   let isRejected = false
   const print = (item: Ingested): void => {
-    isRejected ||= textAt(item.receipt, 'status') === 'rejected'
+    isRejected ||= ['rejected', 'lost'].includes(textAt(item.receipt, 'status') ?? '')
     printer.print(item)
   }
   const finish = (): void => {

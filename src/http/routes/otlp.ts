@@ -12,6 +12,7 @@ import { NodeError } from '../../model/errors.ts'
 import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
+import { demandUseful } from './ingest.ts'
 import { type OwnAddress, storeAt } from './write.ts'
 
 /** What its bodies are read as, and how. */
@@ -25,7 +26,14 @@ const LogsQuery = Type.Object({
   unknownFields: Type.Optional(
     Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
   ),
+  visibility: Type.Optional(
+    Type.String({
+      description: 'Of the dataset that is made: private (default) or public. With the scope create alone.',
+    }),
+  ),
 })
+/** Parameters of ingest that have no place here; others are those of ingest. */
+const useless = ['dryRun', 'eventTimeUnit', 'layer', 'charset']
 
 export function registerOtlp(app: FastifyInstance, context: GatewayContext): void {
   const describes = { consumes: mediaTypes, body: Type.Object({}) }
@@ -50,15 +58,14 @@ function demandMediaType({ headers }: FastifyRequest): string {
   })
 }
 
-function controlsOf({ headers, query }: FastifyRequest, { mayCreate }: OwnAddress): IngestControls {
-  const { flatten, unknownFields } = query as { flatten?: string; unknownFields?: string } // LogsQuery
-  const controls = readControls(headers, {
-    preset,
-    ...(flatten === undefined ? {} : { flatten }),
-    ...(mayCreate ? { create: 'true' } : {}),
-    ...(unknownFields === undefined ? {} : { unknownFields }),
-  })
-  return { ...controls, leavesOutMisfits: true }
+function controlsOf(request: FastifyRequest, { mayCreate }: OwnAddress): IngestControls {
+  demandUseful(request, useless)
+  const query = request.query as Readonly<Record<string, unknown>> // LogsQuery, and loose parameters
+  if (query['preset'] !== undefined && query['preset'] !== preset) {
+    throw new NodeError('InvalidParameter', `The parameter preset is ${preset} here.`, { hint: 'Leave it out.' })
+  }
+  const controls = readControls(request.headers, { ...(mayCreate ? { create: 'true' } : {}), ...query, preset })
+  return { ...controls, leavesOutMisfits: true, newDatasets: 'private' }
 }
 
 function noneFits({ errors, total }: Misfits): NodeError {
