@@ -15,6 +15,7 @@ import { isBucketUrl } from './store-options.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
 export type { PlainJson } from './json/json.ts'
+export { addressText, hasSigned } from './proof/possession.ts'
 export { loadConfig, optionTable, packageVersion, readOptions } from './config.ts'
 export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './config.ts'
 export { systemClock } from './lib/clock.ts'

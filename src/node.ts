@@ -133,7 +133,7 @@ class OpenRows {
 /** Opens store and catalog. A replica alone never writes to the store, unless it follows another node. */
 async function openShared(
   config: Config,
-  { announcements }: OpenedLog,
+  { announcements, log }: OpenedLog,
   { opening, open }: { readonly opening: Opening; readonly open: OpenRows },
 ): Promise<Shared> {
   const { logger, opened } = opening
@@ -143,10 +143,10 @@ async function openShared(
   const onRequest = metrics.countStoreRequests()
   const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', { ...opening, onRequest })
   opened.push(() => store.close())
-  // Only the commits of a file log are all made and announced in this process.
-  const hearsAll = config.kafka === undefined && has(config, 'builder')
-  const clock = hearsAll ? undefined : systemClock
-  const catalog = new Catalog({ store, announcements, logger, clock, bytesMost: config.limits.catalogBytes })
+  // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
+  const heardLog = config.kafka === undefined && has(config, 'builder') ? log?.id : undefined
+  const bytesMost = config.limits.catalogBytes
+  const catalog = new Catalog({ store, announcements, logger, clock: systemClock, heardLog, bytesMost })
   opened.push(async () => catalog.close())
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
@@ -199,6 +199,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       roles: config.roles,
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
+    nodeKey,
     gateway,
     origin: parts.follow?.url,
     replica: engine && {

@@ -17,7 +17,7 @@ const maxErrorsShown = 10
 /** A node may ask for any pause; more than this is no longer waiting. */
 const longestPauseMs = 30_000
 
-/** The failure that an answer with a status from 400 is. */
+/** The failure that an answer with a status from 300 is. */
 export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure {
   const { status, headers } = answer
   const body = bodyOf(answer)
@@ -27,7 +27,7 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
   return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(message)), {
-    kind: kind === undefined ? String(status) : `${status} ${kind}`,
+    kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
     facts: [
       ...caretLines(body, sql),
       ...candidateLines(body),

@@ -28,8 +28,6 @@ export interface Judgement {
   readonly stability: Stability
   /** One order of its rows takes little beside finding them. */
   readonly takesOrder: boolean
-  /** Where it is exact: its answer is the same in whatever order rows are read. */
-  readonly anyOrder: boolean
 }
 
 /** A statement to be judged. */

@@ -54,6 +54,8 @@ export interface TypedBody extends SentFacts {
   readonly misfits?: Misfits
   /** What the rows were read against; another than that of the target when columns were inferred. */
   readonly shape: Shape
+  /** What was changed or is doubted of it (lib/warnings.ts). */
+  readonly warnings: readonly string[]
   /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */
   readonly kept?: KeptBytes
 }
@@ -77,6 +79,7 @@ export class Reading {
   readonly #reader: RowReader
   readonly #shape: Shape
   readonly #typed: TypedRows
+  readonly #inferred: Inferred | undefined
 
   /** Against `shape`, which `inferred` has made, if anything; of `bytes`, where that is known. */
   constructor(
@@ -86,6 +89,7 @@ export class Reading {
   ) {
     const { shape, inferred, bytes = source.controls.contentLength } = against
     this.#shape = shape
+    this.#inferred = inferred
     this.#typed = typedRowsOf(source, shape)
     const { threads } = source
     const sent = sentRowsOptions(source, shape)
@@ -115,7 +119,8 @@ export class Reading {
     const adding = this.#add(rows)
     if (adding !== undefined) await adding
     const told = misfits === undefined ? {} : { misfits }
-    const read = { csvHeader, undated, keyValue, shape: this.#shape, ...told }
+    const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
+    const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...told }
     return { rows: records, typed: this.#typed, ...read, bodyHash, bytes }
   }
 
@@ -147,7 +152,8 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
       rows += batch.rows
       await typed.add([sent.take(batch)])
     }
-    return { rows, typed, csvHeader: undefined, shape, ...sent.facts, ...facts }
+    const warnings = [...(inferred?.warnings ?? []), ...(reader.warnings ?? [])]
+    return { rows, typed, csvHeader: undefined, warnings, shape, ...sent.facts, ...facts }
   } catch (error) {
     await typed.discard()
     throw error

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { IngestControls } from '../gateway/controls.ts'
+import { kindOfWarning } from '../lib/warnings.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bodyOf } from '../gateway/read-body.ts'
 import { takesNoRows } from '../gateway/refusals.ts'
@@ -36,6 +37,8 @@ export interface IntakeDeps {
 
 /** Between tries of a message that cannot be stored now; the times double. */
 const [firstPauseMs, longestPauseMs] = [50, 5_000]
+/** Kinds of warnings of a route that are logged. */
+const mostWarned = 100
 /** Kinds that pass by themselves or when an operator has looked, beside those that HTTP clients repeat. */
 const passing: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['StorageFull', 'SchemaConflict', 'OtherLog'])
 
@@ -45,6 +48,8 @@ export class Intake {
   readonly #joined: JoinedBatches
   readonly #order = new TopicOrder()
   #fault: string | undefined
+  /** Kinds of warnings that were logged. */
+  readonly #warned = new Set<string>()
   /** Controls by the rules of the dataset that they were made with. */
   #held: { readonly kept: KeptRules; readonly controls: IngestControls } | undefined
 
@@ -189,9 +194,21 @@ export class Intake {
     const { gateway, metrics } = this.#deps
     const given = { ...controls, contentLength: body.length }
     const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: bodyOf(body) })
+    this.#warn(answer.told.warnings ?? [])
     if ('dryRun' in answer.body || answer.replayed) return
     metrics.ingestedRecords.inc(answer.body.records.received)
     metrics.ingestedBytes.inc(answer.body.bytes)
+  }
+
+  /** A broker has no answer for what is doubted of a message: it is logged, each kind once. */
+  #warn(warnings: readonly string[]): void {
+    const { filter, alias } = this.#route
+    for (const warning of warnings) {
+      const kind = kindOfWarning(warning)
+      if (this.#warned.has(kind) || this.#warned.size >= mostWarned) continue
+      this.#warned.add(kind)
+      this.#deps.logger.warn({ filter, dataset: alias.text, warning }, 'Values of MQTT messages are doubted')
+    }
   }
 
   async #chainOf({ text }: Alias): Promise<DatasetChain | undefined> {

@@ -52,9 +52,7 @@ describe('a receipt', () => {
     expect(answer.headers['preference-applied']).toBe('respond-async')
     expect(answer.headers.location).toBe(`/receipts/${String(answer.at('receiptId'))}`)
     expect(answer.at('block')).toBeUndefined()
-    await expect
-      .poll(async () => (await live.call(String(answer.headers.location))).at('status'), { timeout: 10_000 })
-      .toBe('committed')
+    await expect.poll(async () => (await live.call(String(answer.headers.location))).at('status')).toBe('committed')
   })
 
   it.each([

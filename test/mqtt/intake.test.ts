@@ -11,7 +11,7 @@ import { Intake, type IntakeDeps } from '../../src/mqtt/intake.ts'
 import { routeOf } from '../../src/mqtt/route.ts'
 import type { Publish } from '../../src/mqtt/window.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { type Rig, rigOf } from '../gateway/support.ts'
 
 const limits = { mqttMessageBytes: 1_000, recordBytes: 16 * 1024 * 1024 }

@@ -47,7 +47,7 @@ async function send(
 }
 
 async function stored(alias: string, count: number, columns?: string): Promise<unknown> {
-  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows'), { timeout: 20_000 }).toBe(count)
+  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows')).toBe(count)
   return rowsOf(alias, columns)
 }
 

@@ -19,6 +19,7 @@ import {
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
+import { WarningTeller } from '../warnings.ts'
 import { sendStream } from './ingest-stream.ts'
 
 export interface IngestOptions {
@@ -54,6 +55,7 @@ interface Sending {
   readonly dataset: string
   readonly path: string
   readonly options: IngestOptions
+  readonly warnings: WarningTeller
 }
 
 /** A source of bytes that is sent in one request. */
@@ -86,13 +88,13 @@ export async function ingest(
   }
   const client = await openClient(context)
   const sources = await openSources(files, options)
-  const sending: Sending = { client, dataset, path, options }
+  const sending: Sending = { client, dataset, path, options, warnings: new WarningTeller() }
   if (options.stream === true) return await streamed(context, sending, sources)
   const printer = new ReceiptPrinter(context.form)
   const unsettled: Ingested[] = []
   let isRejected = false
   const print = (item: Ingested): void => {
-    isRejected ||= textAt(item.receipt, 'status') === 'rejected'
+    isRejected ||= ['rejected', 'lost'].includes(textAt(item.receipt, 'status') ?? '')
     printer.print(item)
   }
   const finish = (): void => {
@@ -127,7 +129,10 @@ async function streamed(context: CommandContext, sending: Sending, sources: Sour
       retries: options.retries,
       query: ingestQuery(options, missing),
       mediaType: defaultFormat.mediaTypes[0],
-      onReceipt: (receipt) => printer.print({ label: 'stdin', receipt, replayed: false }),
+      onReceipt: (receipt) => {
+        sending.warnings.tell('stdin', receipt)
+        printer.print({ label: 'stdin', receipt, replayed: false })
+      },
       onRetry: tellRetry,
     },
   )
@@ -281,7 +286,10 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
         tellRetry(failure, pauseMs)
       },
     })
-    return { label: source.label, receipt: answer.json(), replayed: answer.headers['idempotent-replayed'] === 'true' }
+    const receipt = answer.json()
+    status.clear()
+    sending.warnings.tell(source.label, receipt)
+    return { label: source.label, receipt, replayed: answer.headers['idempotent-replayed'] === 'true' }
   } catch (error) {
     throw withKey(error, source.label, key)
   } finally {

@@ -6,6 +6,7 @@ import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
+import { print } from '../terminal.ts'
 
 /** For the end of a node that cannot go on. */
 const stopWithinMs = 30_000
@@ -46,7 +47,7 @@ function stopSignal(): Promise<void> {
 /** A few lines for a person, or one line of JSON for a program. */
 function announce(node: RunningNode, clientDataDir: string): void {
   if (process.stdout.isTTY) note(bannerLines(node, clientDataDir).join('\n'))
-  else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
+  else print(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
 }
 
 type Facts = Pick<

@@ -47,6 +47,7 @@ async function smallText(entry: ZipEntry | undefined): Promise<string | undefine
 }
 
 class ShapefileReader implements FileReader {
+  warnings: readonly string[] = []
   readonly #open: OpenLayer
 
   constructor(open: OpenLayer) {
@@ -66,7 +67,9 @@ class ShapefileReader implements FileReader {
         reader.push(chunk)
         yield* reader.take()
       }
-      yield* reader.finish().batches
+      const { batches, warnings = [] } = reader.finish()
+      this.warnings = warnings
+      yield* batches
     } catch (error) {
       throw withoutText(error)
     }
