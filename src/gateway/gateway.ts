@@ -191,11 +191,11 @@ export class Gateway {
         : producerMark(this.#deps, of, { tokenId, start: producer })
     const mark = await markIn(chain)
     const batches = new StreamBatches(
-      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
+      { ...this.#parts, pace: this.#pace, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
+      { clock, limits, ...stream, draining: this.#draining.signal, batches },
       {
         body,
         contentEncoding: controls.contentEncoding,
