@@ -31,7 +31,7 @@ import { createDataset, type NewDataset } from './new-dataset.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
-import { KeyedBatches, sequenceAsked } from './place-batch.ts'
+import { isKnownEarlier, KeyedBatches, sequenceAsked } from './place-batch.ts'
 import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
@@ -306,7 +306,9 @@ export class Gateway {
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const toLog = this.#largeBatchOf(request)
-    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const isEarlier = await isKnownEarlier(this.#deps, request)
+    const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }
+    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)
