@@ -120,6 +120,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     memoryBytes: memoryBytes(),
     metrics,
     stream: config.stream,
+    newDatasets: config.newDatasets,
     spoolDir: paths.cache,
     receiptSecret,
     haltOf: (dataset, partition) =>

@@ -38,7 +38,7 @@ export interface Call {
   readonly isAnonymous?: boolean
   /** Ends the call. */
   readonly signal?: AbortSignal
-  /** Statuses from 400 that are answers like any other. */
+  /** Statuses from 300 that are answers like any other. */
   readonly accepts?: readonly number[]
   /** Takes the body of an answer below 400 while it comes; `bytes` of the answer are then none. */
   readonly sink?: Sink
@@ -58,7 +58,7 @@ export interface NodeClient {
   readonly server: string
   /** The token that requests carry. */
   readonly token: string | undefined
-  /** Throws CommandFailure for every status from 400 that the call does not accept, and for a node that does not answer. */
+  /** Throws CommandFailure for every status from 300 that the call does not accept, and for a node that does not answer. */
   readonly call: (call: Call) => Promise<Answer>
 }
 
@@ -142,7 +142,8 @@ async function callNode(
     const { location = '' } = answer.headers
     return await callNode(base, authorization, renamedCall(call, { location, renames }), renames + 1)
   }
-  const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
+  // Where another server sends the caller on to, its token does not go.
+  const isAnswer = answer.status < 300 || call.accepts?.includes(answer.status) === true
   if (!isAnswer) throw problemFailure(answer, call)
   return { ...answer, json: () => parseAnswer(answer, url) }
 }

@@ -77,6 +77,7 @@ function nodeFailure(error: Error): CommandFailure | undefined {
 function localExitCode(kind: string, cause: unknown): ExitCode {
   if (kind === 'InvalidParameter') return isMissingFile(cause) ? exitCodes.notFound : exitCodes.usage
   if (kind === 'ObjectNotFound' || kind === 'DatasetNotFound') return exitCodes.notFound
+  if (kind === 'StoreUnavailable') return exitCodes.unreachable
   return kind === 'LogUnavailable' || kind === 'StorageFull' ? exitCodes.environment : exitCodes.failed
 }
 

@@ -29,7 +29,7 @@ interface Asked {
   readonly place?: BodyPlace | undefined
 }
 
-/** The failure that an answer with a status from 400 is. */
+/** The failure that an answer with a status from 300 is. */
 export function problemFailure(answer: HttpAnswer, { sql, place }: Asked = {}): CommandFailure {
   const { status, headers } = answer
   const body = bodyOf(answer)

@@ -102,6 +102,7 @@ function outcomeText(receipt: JsonValue): string {
     const why = itemsAt(receipt, 'errors').map((error) => textAt(error, 'message') ?? '')
     return `${rows} rejected, nothing stored: ${cleanText(why.join(' '))}`
   }
+  if (status === 'lost') return `${rows} lost with their log, nothing stored: send them again`
   const hash = textAt(receipt, 'block', 'hash')
   if (hash === undefined) return `${rows}, nothing to store`
   const [start, end] = [numberAt(receipt, 'offsets', 'start'), numberAt(receipt, 'offsets', 'end')]

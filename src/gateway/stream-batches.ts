@@ -4,17 +4,19 @@
 
 import type { Readable } from 'node:stream'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
+import type { BatchPlace, DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import type { ChainBlock } from '../catalog/packed-blocks.ts'
+import { judgeRange, type ProducerRange } from '../chain/producers.ts'
 import type { EndlessFormat } from '../formats/format.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import { type IngestControls, maxWaitSeconds } from './controls.ts'
+import { type Fate, isPassed, placeOf } from './fate.ts'
 import type { StreamReceipt, Turn } from './ingest-stream.ts'
-import { type Decision, patientFor, type Waiters } from './outcome.ts'
+import { type Decision, fateOfDecided, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
-import type { ProducerStart } from './producer-start.ts'
+import type { HeldMark, ProducerStart } from './producer-start.ts'
 import type { TypedBody } from './reading.ts'
 import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
@@ -35,8 +37,8 @@ export interface StreamedBatch {
   readonly body: Readable
   readonly bytes: number
   readonly producer: ProducerRange | undefined
-  /** The chain has these records: nothing is appended. */
-  readonly isThere: boolean
+  /** The block as of which the chain has these records: nothing is appended. */
+  readonly thereIn: ChainBlock | undefined
   /** Records that are no blank lines. */
   readonly rows: number
   /** A block is called for. */
@@ -53,7 +55,7 @@ export interface StreamBatchesDeps {
   /** Durable when it resolves. */
   readonly take: (batch: StreamedBatch) => Promise<Taken>
   /** What the chain knows of the producer now. Throws as `producerMark`. */
-  readonly markIn: (chain: DatasetChain | undefined) => Promise<ProducerMark | undefined>
+  readonly markIn: (chain: DatasetChain | undefined) => Promise<HeldMark | undefined>
   readonly outcomes: Outcomes
   readonly waiters: Waiters
   readonly receipts: Receipts
@@ -67,17 +69,17 @@ export class StreamBatches {
   readonly #after: string | undefined
   #chain: DatasetChain | undefined
   /** What the chain knows of the producer under this epoch. */
-  #mark: ProducerMark | undefined
+  #mark: HeldMark | undefined
   #hasBegun: boolean
   /** A batch that is logged, as far as is known. */
-  #undecided: { readonly id: string; readonly position: number } | undefined
+  #undecided: BatchPlace | undefined
 
   constructor(
     deps: StreamBatchesDeps,
     start: {
       readonly chain: DatasetChain | undefined
       readonly producer: ProducerStart | undefined
-      readonly mark: ProducerMark | undefined
+      readonly mark: HeldMark | undefined
     },
   ) {
     this.#deps = deps
@@ -118,27 +120,29 @@ export class StreamBatches {
   async #append({ first, last, rows, bytes }: LineBatch, turn: Turn): Promise<StreamReceipt> {
     const { receipts } = this.#deps
     const producer = this.#rangeOf(first, last)
-    const isThere = producer !== undefined && last <= (this.#mark?.last ?? -1)
-    if (isThere) this.#demandSame(producer, bytes)
-    const begins = !this.#hasBegun && !isThere
+    const thereIn = producer !== undefined && last <= (this.#mark?.last ?? -1) ? this.#mark?.block : undefined
+    if (producer !== undefined && thereIn !== undefined) this.#demandSame(producer, bytes)
+    const begins = !this.#hasBegun && thereIn === undefined
     const taken = await this.#deps.take({
       chain: this.#chain,
       body: bodyOf(bytes),
       bytes: bytes.length,
       producer,
-      isThere,
+      thereIn,
       rows,
       waits: begins,
       turn,
     })
     const { chain, note } = taken
     this.#chain = chain
-    const decision = isThere ? 'void' : (taken.decided ?? (begins ? await this.#decided(taken) : undefined))
-    if (decision === undefined) this.#undecided ??= { id: note.batchId, position: note.position }
+    const decision = begins ? await this.#decided(taken) : undefined
+    if (decision === undefined && thereIn === undefined) this.#undecided ??= placeOf(note)
     const decided = decision === 'void' ? undefined : demandCommitted(decision, chain)
     if (begins) await this.#begin(decision)
-    const receipt = receipts.of(note, chain.name, decided, { isDuplicate: decision === 'void' })
+    const block = decision === 'void' ? this.#mark?.block : thereIn
+    const fate: Fate = block === undefined ? fateOfDecided(decided) : { kind: 'there', block }
     const { warnings } = taken.told
+    const receipt = receipts.of(note, chain.name, fate)
     const told = { ...receipt, numbers: { first, last }, ...(warnings === undefined ? {} : { warnings }) }
     return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
   }
@@ -179,7 +183,7 @@ export class StreamBatches {
   }
 
   async #decided({ chain, note }: Placed & { readonly chain: DatasetChain }): Promise<Decision> {
-    const place = { id: note.batchId, position: note.position }
+    const place = placeOf(note)
     for (let tried = 0; tried < tries; tried++) {
       const decision = await this.#deps.waiters.wait(chain, place, patientFor(decidedWithinMs))
       if (decision !== undefined) return decision
@@ -192,7 +196,7 @@ export class StreamBatches {
   /** Throws what a rejection of an earlier batch means. */
   async #demandTaken(): Promise<void> {
     const [chain, undecided] = [this.#chain, this.#undecided]
-    if (chain === undefined || undecided === undefined || chain.next <= undecided.position) return
+    if (chain === undefined || undecided === undefined || !isPassed(chain, undecided)) return
     this.#undecided = undefined
     const decision = await this.#deps.outcomes.at(chain, undecided)
     if (decision !== undefined && decision !== 'void') demandCommitted(decision, chain)

@@ -86,6 +86,14 @@ describe.concurrent('the token of a data directory', () => {
     expect(stub.asked.every(({ headers }) => headers.authorization === undefined)).toBe(true)
   })
 
+  test.each([301, 302, 307, 308])('is not sent where a node sends on to another origin (%i)', async (status) => {
+    await using other = await startStub(listed)
+    const on = { status, headers: { location: `${other.url}/datasets` } }
+    await using stub = await startStub({ 'GET /datasets': on, 'GET /a/b/tail': { ...on } })
+    expect((await list(stub, '--token-file', tokenFile)).code).not.toBe(0)
+    expect(other.asked).toEqual([])
+  })
+
   test('is taken by a node that runs, and not sent to who passes all that it is asked on to it', async () => {
     const live = await liveNode()
     const env = { PROOFSTREAM_DATA: live.dataDir }

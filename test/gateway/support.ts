@@ -87,6 +87,7 @@ export class Rig {
       receiptSecret: utf8('a secret of thirty-two bytes, no '),
       haltOf: () => undefined,
       stream: { ageMs: 250, rows: 10_000 },
+      newDatasets: 'public',
       hasRoom: async () => true,
       ...deps,
     })

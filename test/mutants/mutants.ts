@@ -167,6 +167,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/engine/printing.test.ts',
   },
   {
+    name: 'footers answer',
+    from: "disabled_optimizers = 'statistics_propagation'",
+    to: "disabled_optimizers = ''",
+    unit: 'test/engine/foreign-files.test.ts',
+  },
+  {
     name: 'paths guess columns',
     from: "'hive_partitioning = false'",
     to: "'hive_partitioning = true'",

@@ -78,7 +78,7 @@ async function batchwise(context: CommandContext, sending: Sending, sources: Sou
   let isRejected = false
   let lastLine = 0
   const print = (item: Ingested): void => {
-    isRejected ||= textAt(item.receipt, 'status') === 'rejected'
+    isRejected ||= ['rejected', 'lost'].includes(textAt(item.receipt, 'status') ?? '')
     printer.print(item)
   }
   const finish = (): void => {

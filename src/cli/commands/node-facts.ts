@@ -9,12 +9,13 @@ import { printObject, printObjects } from '../output.ts'
 import { print } from '../terminal.ts'
 import { createTokens } from './many-tokens.ts'
 
-/** What became of a batch. A batch that was rejected is a conflict, as it was for its sender. */
+/** What became of a batch. A batch that was rejected is a conflict, as it was for its sender; so is one that was lost. */
 export async function showReceipt(context: CommandContext, [id = '']: Args): Promise<number> {
   const client = await openClient(context)
   const receipt = (await client.call({ path: `/receipts/${encodeURIComponent(id)}` })).json()
   if (receipt instanceof Map) printObject(context.form, receipt)
-  return memberAt(receipt, 'status') === 'rejected' ? exitCodes.conflict : exitCodes.done
+  const status = memberAt(receipt, 'status')
+  return status === 'rejected' || status === 'lost' ? exitCodes.conflict : exitCodes.done
 }
 
 /** The keys with which the node signs or once signed. */

@@ -1,11 +1,15 @@
 // `serve`: runs a node in this process until a signal stops it.
 
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import type { RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
 import { print } from '../terminal.ts'
+
+/** For the end of a node that cannot go on. */
+const stopWithinMs = 30_000
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
@@ -15,8 +19,12 @@ export async function serve(context: CommandContext, options: NodeOptions): Prom
   const stopped = stopSignal()
   announce(node, context.environment.dataDir)
   const failure = await Promise.race([stopped.then(() => undefined), node.failed.then((error) => ({ error }))])
-  await node.stop()
-  if (failure === undefined) return exitCodes.done
+  if (failure === undefined) {
+    await node.stop()
+    return exitCodes.done
+  }
+  // A node that cannot go on may not be able to close either.
+  await Promise.race([node.stop().catch(() => {}), sleep(stopWithinMs, undefined, { ref: false })])
   const reason = failure.error instanceof Error ? failure.error.message : String(failure.error)
   throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
 }

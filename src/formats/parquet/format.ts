@@ -105,7 +105,7 @@ function durationsOf(arrowSchema: string | undefined): string[] {
   }
 }
 
-/** A column of geometries holds text; null also stands for an empty Point. */
+/** A column of geometries holds text. */
 function textColumn(column: FileColumn): FileColumn {
   return { ...column, field: { name: column.field.name, type: optional({ kind: 'String' }) } }
 }

@@ -209,7 +209,8 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
     const column = geometryColumn(view)?.name ?? ''
-    const extent = await deps.spatial.extent(view, column, callerOf(context, request, reply).signal)
+    const { signal } = callerOf(context, request, reply)
+    const extent = await listedExtent({ ...context, ...deps }, view, { column, signal })
     const collection = collectionOf(baseOf(request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
