@@ -64,14 +64,10 @@ export async function* cutInput(input: Readable, options: CutOptions): AsyncGene
 
 /** What comes until the end of the input, or until `stop` aborts: then `stopped` is the last. */
 export async function* chunksUntil(input: Readable, stop: AbortSignal): AsyncGenerator<Uint8Array | 'stopped'> {
-  const stopped = new Promise<'stopped'>((resolve) => {
-    if (stop.aborted) resolve('stopped')
-    stop.addEventListener('abort', () => resolve('stopped'), { once: true })
-  })
-  const chunks = input[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  const chunks = input[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> // no encoding is set
   for (;;) {
     const next = chunks.next()
-    const chunk = await Promise.race([next, stopped])
+    const chunk = await orStopped(next, stop)
     if (chunk === 'stopped') {
       // The input is destroyed under this read.
       next.catch(() => {})
@@ -81,6 +77,16 @@ export async function* chunksUntil(input: Readable, stop: AbortSignal): AsyncGen
     if (chunk.done === true) return
     yield chunk.value
   }
+}
+
+/** What `next` gives, unless `stop` aborts before; it leaves nothing behind, however often it is asked. */
+function orStopped<T>(next: Promise<T>, stop: AbortSignal): Promise<T | 'stopped'> {
+  return new Promise((resolve, reject) => {
+    const onStop = (): void => resolve('stopped')
+    if (stop.aborted) onStop()
+    stop.addEventListener('abort', onStop, { once: true })
+    void next.then(resolve, reject).finally(() => stop.removeEventListener('abort', onStop))
+  })
 }
 
 async function* cutChunks(
