@@ -23,6 +23,7 @@ import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
+import { BodyCost } from './body-cost.ts'
 import type { IngestControls } from './controls.ts'
 import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
@@ -313,12 +314,12 @@ export class Gateway {
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
-    const onBytes = (bytes: number): void => admitted.grow(bytes)
+    const cost = new BodyCost(limits, admitted)
     const toLog = this.#largeBatchOf(request)
-    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
-    admitted.spend(body.bytes)
+    cost.spend()
     try {
       if (request.chain === undefined) demandRecords(body)
       demandLines(body, request.streamed)

@@ -80,6 +80,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)
+    source.cost.read(body.length)
     if (body.length > 0) await reading.push(body)
     const typed = await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
     return { ...typed, earlierHash: () => sha3Hash(body) }
@@ -181,7 +182,7 @@ function fileOptions({ limits, controls: { layer, charset } }: BodySource): File
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
-  { stream, controls, limits, onBytes, head, digest }: HeadedSource,
+  { stream, controls, limits, cost, head, digest }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha2('sha256')
@@ -193,7 +194,7 @@ async function readThrough(
     hash.update(chunk)
     head.add(chunk)
     bytes += chunk.length
-    onBytes(bytes)
+    cost.read(bytes)
     await take(chunk)
     head.isWaiting = true
   }
