@@ -9,6 +9,7 @@ import { joinedWarnings } from '../lib/warnings.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
+import { isTooWide } from './body-cost.ts'
 import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
 import type { LineBatch } from './line-batch.ts'
@@ -233,6 +234,12 @@ export class IngestStream {
         this.#tell(receipt)
         rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
+        if (rest !== undefined && isTooWide(error) && rest.rows > 1) {
+          const halves = rest.split(rest.first + Math.ceil((rest.last + 1 - rest.first) / 2))
+          if (halves.before !== undefined) await this.#placeWhole(halves.before, turn)
+          rest = halves.rest
+          continue
+        }
         const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
         if (!isFull || draining.aborted || this.#body === 'cut') throw error
         await clock.sleep(roomEveryMs, draining)

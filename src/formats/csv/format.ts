@@ -303,15 +303,15 @@ class CsvReader extends BodyReader {
     }
     for (const index of this.missing) {
       const column = must(plan.columns[index], 'a column')
-      const kind = columns.putNull(column, must(columns.builders[index], 'a builder'))
-      if (kind === undefined) continue
+      if (!column.required) continue
+      const kind = columns.missing(column)
       this.fault({ kind, message: columns.reason, bytes, at: start, end, column: column.name }, this.records)
     }
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
     const { cells, columns, number } = this
-    const builder = must(columns.builders[index], 'a builder')
+    const builder = columns.builder(index)
     const bytes = cells.source(cell)
     const from = cells.starts[cell] ?? 0
     const to = cells.ends[cell] ?? 0

@@ -150,13 +150,12 @@ export class FeatureReader implements RecordCore {
     const { head, point, middle } = spaced.head.standsAt(view, open, end) ? spaced : compact
     if (head === compact.head && !head.standsAt(view, open, end)) return unplain
     const { geometry } = this.plan
-    const builder = this.row.columns.builders[geometry]
-    if (builder === undefined || this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
+    if (this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
     const from = open + point
     const to = this.geometries.point(bytes, open + head.length - 1, end, 2)
     if (to < 0) return unplain
     this.row.claim(geometry)
-    builder.appendView(view, from, to)
+    this.row.columns.builder(geometry).appendView(view, from, to)
     this.parts = part.type | part.geometry
     let after = to
     if (middle.standsAt(view, to, end)) {
@@ -355,9 +354,8 @@ export class FeatureReader implements RecordCore {
   /** The column to put a value into, claimed; undefined when the dataset has no such column. */
   private target(index: number): { readonly column: ColumnPlan; readonly builder: ColumnBuilder } | undefined {
     const column = this.row.table.columns[index]
-    const builder = this.row.columns.builders[index]
-    if (column === undefined || builder === undefined) return undefined
+    if (column === undefined) return undefined
     this.row.claim(index)
-    return { column, builder }
+    return { column, builder: this.row.columns.builder(index) }
   }
 }
