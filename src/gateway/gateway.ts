@@ -204,7 +204,14 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
+      {
+        clock,
+        limits,
+        ...stream,
+        draining: this.#draining.signal,
+        gather: () => this.#admission.gather(tokenId ?? ''),
+        place: (batch, turn) => batches.place(batch, turn),
+      },
       {
         body,
         contentEncoding: controls.contentEncoding,
