@@ -198,7 +198,14 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, batches },
+      {
+        clock,
+        limits,
+        ...stream,
+        draining: this.#draining.signal,
+        gather: () => this.#admission.gather(tokenId ?? ''),
+        batches,
+      },
       {
         body,
         contentEncoding: controls.contentEncoding,
