@@ -2,6 +2,7 @@
 // read only once (a pipe) is cut into batches where its format has lines (`piped-lines.ts`), else written to a temporary file
 // first. What a file is, `ingest-look.ts` says where its name does not.
 
+import { ownValue } from '../lib/collections.ts'
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -43,7 +44,7 @@ export function bytesSource(label: string, format: Format, bytes: Uint8Array): I
 export async function openSource(file: string, format: string | undefined): Promise<IngestSource> {
   const isStdin = file === '-'
   const extensions = isStdin ? [] : file.toLowerCase().split('.').slice(1)
-  const ofName = encodingOfExtension[extensions.at(-1) ?? '']
+  const ofName = ownValue(encodingOfExtension, extensions.at(-1) ?? '')
   const extension = extensions.at(ofName === undefined ? -1 : -2) ?? ''
   const ofExtension = formats.find(({ extensions }) => extensions.includes(extension))?.name
   const path = isStdin ? await spool(process.stdin) : await regularFile(file)
