@@ -32,8 +32,9 @@ interface Fault {
 
 const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
 const bucket = (port: number): readonly string[] => [
-  ...['--store', 's3://rows/here', '--s3-endpoint', `http://127.0.0.1:${port}`],
-  ...['--limit-store-answer-ms', '200'],
+  '--store=s3://rows/here',
+  `--s3-endpoint=http://127.0.0.1:${port}`,
+  '--limit-store-answer-ms=200',
 ]
 
 async function withFile(path: string, text: string): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
 // language byte of the .dbf, else UTF-8. What has no meaning in it is never replaced. The door to iconv-lite, which has the
 // pages of DOS. Sources: https://encoding.spec.whatwg.org/#names-and-labels, https://desktop.arcgis.com/en/arcmap/latest/manage-data/shapefiles/dbf-file-structure.htm
 
+import { ownValue } from '../../lib/collections.ts'
 import iconv from 'iconv-lite'
 import { NodeError } from '../../model/errors.ts'
 import { shown } from './faults.ts'
@@ -131,7 +132,7 @@ function pageNamed(label: string): number | undefined {
   const iso = /^(?:iso)?8859(\d{1,2})$/.exec(name)?.[1]
   if (iso !== undefined) return isoPage(Number(iso))
   const digits = /^(?:cp|windows|win|ibm|oem|ansi|ms|dos|codepage)?(\d{3,5})$/.exec(name)?.[1]
-  const page = digits === undefined ? named[name] : Number(digits)
+  const page = digits === undefined ? ownValue(named, name) : Number(digits)
   return page !== undefined && isKnown(page) ? page : undefined
 }
 
