@@ -96,7 +96,7 @@ async function roundTrip(alias: string, columns: typeof fields, format: string):
 }
 
 describe('a file that goes out', () => {
-  it.each(['Csv', 'NdJson'])(
+  it.each(['Csv', 'NdJson', 'Arrow', 'Parquet'])(
     'as %s comes in as the same rows',
     async (format) => {
       await fc.assert(
