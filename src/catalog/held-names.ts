@@ -25,8 +25,15 @@ import { type ChainSource, mended } from './chain-source.ts'
 /** How long what was looked at is taken for what is, where another process may have changed it. */
 const currentMs = 1_000
 
-export function isCurrent(clock: Clock | undefined, lookedMs = Number.NEGATIVE_INFINITY): boolean {
-  return clock === undefined || clock.monotonicMs() - lookedMs < currentMs
+/** Whose commits and names a process hears of: those of one log, or without a `clock` all. */
+export interface Hearing {
+  readonly clock?: Clock | undefined
+  readonly heardLog?: string | undefined
+}
+
+/** Whether what was looked at at `lookedMs` of a dataset with rows in `log` need not be looked at again. */
+export function isCurrent({ clock, heardLog }: Hearing, log: string, lookedMs = Number.NEGATIVE_INFINITY): boolean {
+  return clock === undefined || log === heardLog || clock.monotonicMs() - lookedMs < currentMs
 }
 
 interface HeldName {
@@ -39,7 +46,7 @@ interface HeldName {
 export class HeldNames {
   readonly #store: ObjectStore
   readonly #logger: Logger
-  readonly #clock: Clock | undefined
+  readonly #hearing: Hearing
   readonly #onChange: (name: NameRecord) => void
   #source: ChainSource | undefined
   /** By folded alias, and by id. */
@@ -51,12 +58,12 @@ export class HeldNames {
   constructor(deps: {
     readonly store: ObjectStore
     readonly logger: Logger
-    readonly clock?: Clock | undefined
+    readonly hearing: Hearing
     readonly onChange: (name: NameRecord) => void
   }) {
     this.#store = deps.store
     this.#logger = deps.logger
-    this.#clock = deps.clock
+    this.#hearing = deps.hearing
     this.#onChange = deps.onChange
   }
 
@@ -73,7 +80,7 @@ export class HeldNames {
   /** The same if it need not be looked at; no IO. */
   heldNow(alias: string): NameRecord | undefined {
     const held = this.#names.get(foldAscii(alias))
-    return held !== undefined && isCurrent(this.#clock, held.readMs) ? held.name : undefined
+    return held !== undefined && isCurrent(this.#hearing, held.name.log, held.readMs) ? held.name : undefined
   }
 
   /** The name of the dataset with this DID, if its record is whole. */
@@ -120,7 +127,7 @@ export class HeldNames {
   }
 
   async #reread(folded: string): Promise<NameRecord | undefined> {
-    const readMs = this.#clock?.monotonicMs() ?? 0
+    const readMs = this.#hearing.clock?.monotonicMs() ?? 0
     const generation = await generationOf(this.#store, folded, this.#names.get(folded)?.generation)
     const held = this.#names.get(folded)
     if (held !== undefined && held.generation >= generation) {

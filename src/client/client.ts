@@ -59,7 +59,7 @@ export interface IngestOptions {
 /** What became of a batch. */
 export interface Receipt {
   readonly receiptId: string
-  readonly status: 'accepted' | 'committed' | 'rejected'
+  readonly status: 'accepted' | 'committed' | 'rejected' | 'lost'
   readonly dataset: { readonly id: string; readonly alias: string }
   readonly records: { readonly received: number; readonly committed: number; readonly duplicates: number }
   readonly bodyHash: string
@@ -72,6 +72,8 @@ export interface Receipt {
   readonly offsets?: Offsets
   readonly idempotencyKey?: string
   readonly csvHeader?: string
+  /** Of a batch that no block took and none will: what was given up with its log. */
+  readonly lost?: { readonly log: string; readonly partition: number; readonly from: number; readonly to?: number }
   /** Where its event times came from; `missing` records had none of their own. Only in the answer to the batch. */
   readonly eventTime?: {
     readonly from: 'field' | 'header' | 'received'
@@ -79,6 +81,7 @@ export interface Receipt {
     readonly missing?: number
     readonly otherwise?: 'header' | 'received'
   }
+  /** What was taken although it was changed or is doubted. Only in the answer to the batch. */
   readonly warnings?: readonly string[]
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why it was rejected. */

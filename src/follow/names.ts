@@ -22,7 +22,7 @@ import { removeChain } from '../store/remove-chain.ts'
 import type { Listed } from './origin.ts'
 
 /** The name record of a dataset as the origin tells of it; `before`: the one that it has here. */
-export function nameOf({ id, alias, visibility, layout }: Listed, before: NameRecord | undefined): NameRecord {
+export function nameOf({ id, alias, visibility }: Listed, before: NameRecord | undefined): NameRecord {
   const born = before?.born ?? before?.alias ?? alias
   return {
     id,
@@ -30,7 +30,6 @@ export function nameOf({ id, alias, visibility, layout }: Listed, before: NameRe
     log: originLog,
     partition: 0,
     visibility,
-    ...(layout === undefined ? {} : { layout }),
     ...(foldAscii(born) === foldAscii(alias) ? {} : { born }),
   }
 }

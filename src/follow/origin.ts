@@ -2,7 +2,7 @@
 // what its hash says or is fetched again; a body that breaks off goes on where it broke.
 
 import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../client/exchange.ts'
-import type { Layout, Visibility } from '../chain/records.ts'
+import type { Visibility } from '../chain/records.ts'
 import type { FollowOptions } from '../follow-options.ts'
 import { datasetIdPattern, hashPattern, hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
@@ -33,7 +33,6 @@ export interface Listed {
   readonly id: DatasetId
   readonly alias: string
   readonly visibility: Visibility
-  readonly layout?: Layout
   readonly head: Hash
 }
 
@@ -264,17 +263,15 @@ function isPartFrom(answer: Response, start: number): boolean {
 }
 
 function listedOf(value: unknown): Listed {
-  const { id, alias, visibility, head, layout } = membersOf(value)
+  const { id, alias, visibility, head } = membersOf(value)
   const parts = typeof alias === 'string' ? alias.split('/') : []
   const isWhole = typeof id === 'string' && datasetIdPattern.test(id) && typeof head === 'string'
   if (!isWhole || typeof alias !== 'string' || parts.length !== 2 || !parts.every(isName) || !hashPattern.test(head)) {
     throw odd('/datasets', 'names no dataset with its id, alias and head')
   }
-  const { sortBy } = membersOf(layout)
-  const isSorted = Array.isArray(sortBy) && sortBy.length > 0 && sortBy.every((column) => typeof column === 'string')
   // What does not say that anyone may read it is private.
   const seenBy = visibility === 'public' ? 'public' : 'private'
-  return { id, alias, visibility: seenBy, head, ...(isSorted ? { layout: { sortBy } } : {}) }
+  return { id, alias, visibility: seenBy, head }
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

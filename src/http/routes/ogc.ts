@@ -210,7 +210,8 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
     const column = geometryColumn(view)?.name ?? ''
-    const extent = await deps.spatial.extent(view, column, callerOf(context, request, reply).signal)
+    const { signal } = callerOf(context, request, reply)
+    const extent = await listedExtent({ ...context, ...deps }, view, { column, signal })
     const collection = collectionOf(baseOf(context, request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
@@ -258,8 +259,9 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
       const wanted = featureRequest(view, asked)
       const limit = form === 'html' ? Math.min(wanted.limit, mostShownItems) : wanted.limit
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, answerTag(base, { items: view.block.hash, ...asked, f: form })))
-        return reply.code(304).send()
+      const { alias, block } = view
+      const named = { base, alias, items: block.hash, ...asked, f: form }
+      if (isUnchanged(request, reply, answerTag(deps.engine.dialect, named))) return reply.code(304).send()
       const caller = callerOf(context, request, reply)
       const { features, hasMore, matched } = await featurePage(deps, { ...wanted, limit }, caller)
       const links: LinkText[] = selfLinks(itemsUrl(base, view, asked, { skip: wanted.skip }), form, geoJson)
@@ -331,7 +333,8 @@ function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: Feat
       if (!isTile(tile)) throw new NodeError('ObjectNotFound', `There is no tile ${z}/${x}/${y}.`)
       const view = await collectionView(context, request, at)
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, `${view.block.hash}.${z}.${x}.${y}`)) return reply.code(304).send()
+      const tag = answerTag(deps.engine.dialect, { tile: [view.block.hash, ...Object.values(tile)] })
+      if (isUnchanged(request, reply, tag)) return reply.code(304).send()
       const bytes = await featureTile(deps, view, { tile, caller: callerOf(context, request, reply) })
       return bytes.length === 0 ? reply.code(204).send() : reply.type('application/vnd.mapbox-vector-tile').send(bytes)
     },
