@@ -10,7 +10,7 @@ import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
-import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl } from './store-options.ts'
+import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl, originOption } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -76,6 +76,11 @@ const fixedOptions: readonly OptionRow[] = [
     text: 'what a dataset is that records make (create=true, an MQTT route, a write), where they do not say visibility',
   },
   { name: 'allowed-hosts', type: 'list', text: 'further Host names to answer to' },
+  {
+    name: 'public-url',
+    type: 'text',
+    text: 'address by which others reach this node, such as https://data.example: the base of every absolute link, and a Host name to answer to (default: as each request names it)',
+  },
   {
     name: 'cors-origins',
     type: 'list',
@@ -169,6 +174,7 @@ export interface Config {
   readonly keepLoose: boolean
   readonly loopbackOnly: boolean
   readonly allowedHosts: readonly string[]
+  readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: string
@@ -256,6 +262,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   const { host, port } = listen
   const loopbackOnly = isLoopback(host)
   const store = values.get('store') as string | undefined // text by its row
+  const asked = values.get('public-url') as string | undefined // text by its row
+  const publicUrl = asked === undefined ? undefined : originOption('public-url', asked)
   const address = addressOf(store)
   const isInBucket = store !== undefined && isBucketUrl(store)
   const limits = Object.fromEntries(
@@ -278,7 +286,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     anonymousRead: (values.get('anonymous-read') as boolean | undefined) ?? loopbackOnly, // boolean by its row
     newDatasets: text('new-datasets') === 'private' ? 'private' : 'public',
     loopbackOnly,
-    allowedHosts: list('allowed-hosts') ?? [],
+    allowedHosts: [publicUrl?.hostname.replace(/^\[|\]$/g, '') ?? [], list('allowed-hosts') ?? []].flat(),
+    publicUrl: publicUrl?.origin,
     corsOrigins: list('cors-origins'),
     trustedSigners: list('trusted-signers') ?? [],
     defaultDataFormat: text('default-data-format'),

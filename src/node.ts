@@ -190,7 +190,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
-  const objects = new Objects(store)
+  const objects = new Objects(store, parts.follow?.source)
   const files = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only, unless it follows another node.
@@ -235,6 +235,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     deleteGraceMs: config.deleteGraceMs,
     loopbackOnly: config.loopbackOnly,
     allowedHosts: config.allowedHosts,
+    publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
     trustedSigners: config.trustedSigners,
     defaultDataFormat: config.defaultDataFormat,
@@ -250,8 +251,18 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
     health.tell('mqtt', () => mqtt.status)
   }
-  if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
+  warnOfNetwork(config, logger)
   return describe(parts, { port, nodeKey, failed })
+}
+
+function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
+  if (loopbackOnly) return
+  logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
+  if (allowedHosts.length > 0) return
+  logger.warn(
+    {},
+    'This node answers to any Host name, also to one that a page of another site gives it: name its own with --public-url',
+  )
 }
 
 function describe(

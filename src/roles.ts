@@ -187,7 +187,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
 
 /** Opens what copies the datasets of another node into the store. Throws as `startFollow`. */
 export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
-  const { config, paths, clock, logger, store, announcements, metrics, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, opened } = shared
   const cores = availableParallelism()
   const work = new ThreadPool({ jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
@@ -202,8 +202,10 @@ export async function openFollow(shared: Shared, options: FollowOptions): Promis
     work,
     evidenceDir,
     deleteGraceMs,
+    onRemoved: (id) => catalog.forget(id),
   })
   opened.push(() => follow.close())
+  catalog.completeFrom(follow.source)
   measureFollow(metrics, follow)
   return follow
 }

@@ -353,6 +353,14 @@ export class HeldChains {
     this.grown(chain)
   }
 
+  /** Drops the chain, also for those that still work with it. */
+  forget(id: DatasetId): void {
+    this.#chains.delete(id)
+    this.#dropped.delete(id)
+    this.#bytes -= this.#bytesOf.get(id) ?? 0
+    this.#bytesOf.delete(id)
+  }
+
   /** Counts what a chain has grown by. */
   grown(chain: DatasetChain): void {
     const { id } = chain.name

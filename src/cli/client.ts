@@ -14,7 +14,7 @@ import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { ownNodeCheck } from './own-node.ts'
-import { type HttpAnswer, problemFailure } from './problem.ts'
+import { type BodyPlace, type HttpAnswer, problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
 /** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
@@ -32,6 +32,8 @@ export interface Call {
   readonly stream?: Readable
   /** Text of a query, so that a failure can point into it. */
   readonly sql?: string
+  /** Where the body begins in what it was cut from. */
+  readonly place?: BodyPlace
   /** Send no token. */
   readonly isAnonymous?: boolean
   /** Ends the call. */
@@ -142,7 +144,7 @@ async function callNode(
   }
   // Where another server sends the caller on to, its token does not go.
   const isAnswer = answer.status < 300 || call.accepts?.includes(answer.status) === true
-  if (!isAnswer) throw problemFailure(answer, call.sql)
+  if (!isAnswer) throw problemFailure(answer, call)
   return { ...answer, json: () => parseAnswer(answer, url) }
 }
 
@@ -278,6 +280,8 @@ interface RetryOptions {
   readonly reconnect: boolean
   /** Told before each pause. */
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+  /** Aborts: what fails is not tried again. */
+  readonly signal?: AbortSignal
 }
 
 const firstPauseMs = 250
@@ -292,13 +296,14 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       if (tried >= options.retries || !mayRetry(error, options)) throw error
       const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
       options.onRetry(error, pauseMs)
-      await systemClock.sleep(pauseMs)
+      await systemClock.sleep(pauseMs, options.signal)
+      if (options.signal?.aborted === true) throw error
     }
   }
 }
 
-function mayRetry(error: unknown, { reconnect }: RetryOptions): error is CommandFailure {
-  if (!(error instanceof CommandFailure) || error.details.retryable !== true) return false
+function mayRetry(error: unknown, { reconnect, signal }: RetryOptions): error is CommandFailure {
+  if (!(error instanceof CommandFailure) || error.details.retryable !== true || signal?.aborted === true) return false
   return reconnect || error.details.neverConnected !== true
 }
 

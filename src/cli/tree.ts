@@ -8,7 +8,7 @@ import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './comma
 import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
-import type { IngestOptions } from './commands/ingest.ts'
+import type { IngestOptions } from './commands/ingest-request.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify.ts'
 import { fileFormNames } from './file-forms.ts'

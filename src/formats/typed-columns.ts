@@ -75,7 +75,9 @@ export class TypedColumns {
 
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
-    if (this.rowWarnings.length > 0) this.takeWarnings()
+    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
+      this.warnings.add(about, this.doneRows)
+    }
     this.rows += 1
     this.doneRows += 1
     this.inputBytes += inputBytes
@@ -98,9 +100,11 @@ export class TypedColumns {
     this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
   }
 
-  private takeWarnings(): void {
-    for (const about of this.rowWarnings) this.warnings.add(about, this.doneRows)
+  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
     this.rowWarnings = []
+    return taken
   }
 
   /** From now on values are judged but not kept. */

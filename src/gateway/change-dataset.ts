@@ -164,16 +164,23 @@ async function settle(
   // `as`: a message of one kind with the two members that all have.
   const position = await publisher.change(partition, { ...message, dataset, id } as ChangeToPublish)
   const decision = await waiters.wait(chain, { id, position }, patientFor(commitWithinMs))
-  if (decision === undefined || decision === 'void') throw unknown(alias)
+  if (decision === undefined || decision === 'void') throw unknown(alias, message.kind)
   if (decision.outcome.status.kind === 'rejected') throw rejection(decision.outcome.status, chain)
   // Elsewhere the block may be seen before the records that follow it.
   while (!(await isShown(decision.block.sequence))) {
-    if (clock.monotonicMs() > endMs) throw unknown(alias)
+    if (clock.monotonicMs() > endMs) throw unknown(alias, message.kind)
     await clock.sleep(lookMs)
   }
 }
 
-function unknown(alias: string): NodeError {
+/** What a repeat of the request meets when the first one was committed. */
+const repeatHints: Readonly<Record<ChangeToPublish['kind'], string>> = {
+  change: 'Repeat the same request; it finishes what was begun.',
+  delete: 'Repeat the same request: 404 or 410 then says that the dataset is deleted.',
+  restore: 'Repeat the same request: 409 DatasetExists then says that the dataset is restored.',
+}
+
+function unknown(alias: string, kind: ChangeToPublish['kind']): NodeError {
   const message = `What was asked of '${alias}' is in the log but was not committed within ${commitWithinMs / 1000} s.`
-  return new NodeError('OutcomeUnknown', message, { hint: 'Repeat the same request; it finishes what was begun.' })
+  return new NodeError('OutcomeUnknown', message, { hint: repeatHints[kind] })
 }

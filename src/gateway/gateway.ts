@@ -31,7 +31,7 @@ import { createDataset, type NewDataset } from './new-dataset.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
-import { KeyedBatches, sequenceAsked } from './place-batch.ts'
+import { isKnownEarlier, KeyedBatches, sequenceAsked } from './place-batch.ts'
 import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
@@ -193,11 +193,11 @@ export class Gateway {
         : producerMark(this.#deps, of, { tokenId, start: producer })
     const mark = await markIn(chain)
     const batches = new StreamBatches(
-      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
+      { ...this.#parts, pace: this.#pace, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
+      { clock, limits, ...stream, draining: this.#draining.signal, batches },
       {
         body,
         contentEncoding: controls.contentEncoding,
@@ -308,7 +308,9 @@ export class Gateway {
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const toLog = this.#largeBatchOf(request)
-    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const isEarlier = await isKnownEarlier(this.#deps, request)
+    const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }
+    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)

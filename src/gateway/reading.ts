@@ -34,6 +34,8 @@ export interface BodySource extends RowsSource {
   readonly fallbackMs: number
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
+  /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
+  readonly isKnownEarlier?: boolean
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }
@@ -45,8 +47,8 @@ export interface TypedBody extends SentFacts {
   readonly typed: TypedRows
   /** sha2-256: processors have it in hardware. */
   readonly bodyHash: Hash
-  /** Of a small body, the hash that bodies had before: so that a repeat of a batch from then is known again. */
-  readonly earlierHash?: () => Hash
+  /** The hash that bodies had in earlier builds, where the source asks for it. */
+  readonly earlierHash?: Hash
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
@@ -68,7 +70,7 @@ export interface KeptBytes {
   discard(): Promise<void>
 }
 
-export interface BodyFacts {
+export interface BodyFacts extends Pick<TypedBody, 'earlierHash'> {
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number
@@ -111,7 +113,7 @@ export class Reading {
   }
 
   /** Takes the end of the body. */
-  async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
+  async end(facts: BodyFacts): Promise<TypedBody> {
     const finished = this.#reader.finish()
     const ended = finished instanceof Promise ? await finished : finished
     const { records, rows, csvHeader, undated, keyValue, misfits } = ended
@@ -121,7 +123,7 @@ export class Reading {
     const told = misfits === undefined ? {} : { misfits }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
     const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...told }
-    return { rows: records, typed: this.#typed, ...read, bodyHash, bytes }
+    return { rows: records, typed: this.#typed, ...read, ...facts }
   }
 
   async discard(): Promise<void> {

@@ -73,6 +73,8 @@ export interface HttpContext {
   /** How long a deleted dataset can be restored, unless a request says otherwise. */
   readonly deleteGraceMs: number
   readonly allowedHosts: readonly string[]
+  /** Where others reach this node, without a slash at the end; undefined: as each request names it. */
+  readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: string

@@ -224,7 +224,7 @@ async function tableOf(
   // mutant: a proof is of fewer rows than decide its answer
   const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
   const wanted = isAllowed ? wantedOf(narrowing, request) : undefined
-  const chosen = wanted && (await chooseFiles(deps.times, files, wanted))
+  const chosen = wanted && (await deps.objects.reading([view], () => chooseFiles(deps.times, files, wanted)))
   const opened = chosen?.numbers.length ?? files.length
   if (opened > openedMost && fewer !== undefined) return await tableOf(deps, await fewer(), asked)
   const numbers = chosen?.numbers.map((number) => files.placeOf(number)).filter(({ merged }) => merged === undefined)
@@ -258,14 +258,18 @@ export async function runBound<T>(
   { tables, overSlices, views }: Runnable,
   run: (tables: readonly EngineTable[]) => Promise<T>,
 ): Promise<T> {
-  const blame = async (error: unknown): Promise<never> =>
-    await deps.objects.blame(manyFilesError(error, tables) ?? error, views)
+  const over = (some: readonly EngineTable[]): Promise<T> =>
+    run(some).catch((error: unknown) => {
+      throw manyFilesError(error, tables) ?? error
+    })
+  if (overSlices === undefined) return await deps.objects.reading(views, () => over(tables))
   try {
     return await run(tables)
   } catch (error) {
     const mayDiffer = error instanceof NodeError && (error.kind === 'Internal' || error.kind === 'SqlValue')
-    if (overSlices === undefined || !mayDiffer) return await blame(error)
-    return await run(await overSlices()).catch(blame)
+    if (!mayDiffer) throw manyFilesError(error, tables) ?? error
+    const slices = await overSlices()
+    return await deps.objects.reading(views, () => over(slices))
   }
 }
 

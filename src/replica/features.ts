@@ -281,6 +281,6 @@ async function jsonOf(
     ascii: false,
     ...(window ?? { skip: 0, limit: mostRows }),
   }
-  const { data } = await deps.engine.run(job, by).catch((error: unknown) => deps.objects.blame(error, [view]))
+  const { data } = await deps.objects.reading([view], () => deps.engine.run(job, by))
   return data
 }

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import type { RunningNode } from '../../index.ts'
+import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
 import { print } from '../terminal.ts'
@@ -13,6 +13,7 @@ const stopWithinMs = 30_000
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
+  refuseIdleOptions(readOptions(options.flags, options.configFile))
   const config = context.entry.loadConfig(options.flags, options.configFile)
   const { startNode } = await import('../../node.ts')
   const node = await startNode(config)

@@ -93,7 +93,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       void reply.code(answer.status)
       if (answer.status === 202 || controls.isMinimal) void reply.header('location', `/receipts/${receiptId}`)
       if (controls.isMinimal) return reply.header('receipt-id', receiptId).send()
-      return reply.send({ ...answer.body, ...told })
+      return reply.send({ ...answer.body, ...(answer.replayed && { replayed: true }), ...told })
     },
   )
 }
