@@ -17,6 +17,7 @@ import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
 import { listNumbers, readCommit } from '../store/records.ts'
+import { type ChainSource, mended } from './chain-source.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
 import { asBroken, HeldNames, type Hearing, isCurrent, whole } from './held-names.ts'
 
@@ -43,6 +44,7 @@ export class Catalog {
   readonly #probedMs = new Map<DatasetId, number>()
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #unsubscribe: () => void
+  #source: ChainSource | undefined
 
   /**
    * With a `clock`, others may commit unannounced: a chain that is asked for is then probed, at most once a second, unless its
@@ -79,6 +81,18 @@ export class Catalog {
   close(): void {
     this.#unsubscribe()
     this.#listeners.clear()
+  }
+
+  /** From now on what is damaged, or not here yet, is asked for at `source`. */
+  completeFrom(source: ChainSource): void {
+    this.#source = source
+    this.#names.completeFrom(source)
+  }
+
+  /** Forgets the chain of a dataset: it is not what the store has any more. */
+  forget(id: DatasetId): void {
+    this.#chains.forget(id)
+    this.#probedMs.delete(id)
   }
 
   /** Memory that chains take. */
@@ -152,9 +166,19 @@ export class Catalog {
     return this.#names.all()
   }
 
-  /** Probes the store for commits after what is held. */
+  /**
+   * Probes the store for commits after what is held; for a copy its source is asked first. Throws NodeError `CopyBehind`
+   * where the source has more than could be copied so soon.
+   */
   async refresh(chain: DatasetChain): Promise<void> {
-    await this.#inTurn(chain.name.id, () => this.#probe(chain))
+    const { id } = chain.name
+    await this.#source?.catchUp(id)
+    await this.#inTurn(id, () => this.#mended(id, () => this.#probe(chain)))
+  }
+
+  #mended<T>(id: DatasetId, work: () => Promise<T>): Promise<T> {
+    const source = this.#source
+    return mended(work, source && (() => source.chain(id)))
   }
 
   /** The name `alias` as the store has it now. Throws as `nameOf`. */
@@ -170,7 +194,7 @@ export class Catalog {
   async #makeCurrent(chain: DatasetChain): Promise<DatasetChain> {
     const { id } = chain.name
     await this.#inTurn(id, async () => {
-      if (!this.#isCurrent(chain)) await this.#probe(chain)
+      if (!this.#isCurrent(chain)) await this.#mended(id, () => this.#probe(chain))
     })
     return chain
   }
@@ -208,7 +232,8 @@ export class Catalog {
   async chainOf(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
     if (held !== undefined) return this.#isCurrent(held) ? held : this.#makeCurrent(held)
-    return this.#inTurn(name.id, async () => this.#chains.get(name.id) ?? (await this.#load(name)))
+    const { id } = name
+    return this.#inTurn(id, async () => this.#chains.get(id) ?? (await this.#mended(id, () => this.#load(name))))
   }
 
   async #load(name: NameRecord): Promise<DatasetChain> {

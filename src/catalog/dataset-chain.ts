@@ -4,7 +4,7 @@
 // dropped chain that a request still works with stays the only one of its dataset until that request is done.
 
 import { hashIn, type PackSummary } from '../chain/pack-summary.ts'
-import { type Layout, logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
+import { logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
@@ -284,8 +284,6 @@ export interface DatasetView extends Omit<Aspects, 'sequence' | 'attachments' | 
   readonly id: DatasetId
   readonly alias: string
   readonly visibility: Visibility
-  /** How replicas lay out sorted copies; absent: they make none. */
-  readonly layout: Layout | undefined
   readonly block: { readonly hash: Hash; readonly sequence: number; readonly systemTime: Instant }
   readonly rows: number
   readonly slices: ChainSlices
@@ -300,7 +298,6 @@ export function viewOf(chain: DatasetChain, sequence: number = chain.headSequenc
     id: chain.name.id,
     alias: chain.name.alias,
     visibility: chain.name.visibility,
-    layout: chain.name.layout,
     block: { hash: block.hash, sequence, systemTime: block.systemTime },
     rows: block.rows,
     slices: chain.slicesUpTo(sequence),
@@ -354,6 +351,14 @@ export class HeldChains {
     this.#chains.delete(id)
     this.#chains.set(id, chain)
     this.grown(chain)
+  }
+
+  /** Drops the chain, also for those that still work with it. */
+  forget(id: DatasetId): void {
+    this.#chains.delete(id)
+    this.#dropped.delete(id)
+    this.#bytes -= this.#bytesOf.get(id) ?? 0
+    this.#bytesOf.delete(id)
   }
 
   /** Counts what a chain has grown by. */

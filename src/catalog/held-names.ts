@@ -20,6 +20,7 @@ import {
 import { datasetOfFolder, deletionsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptionsFrom } from '../store/records.ts'
+import { type ChainSource, mended } from './chain-source.ts'
 
 /** How long what was looked at is taken for what is, where another process may have changed it. */
 const currentMs = 1_000
@@ -47,6 +48,7 @@ export class HeldNames {
   readonly #logger: Logger
   readonly #hearing: Hearing
   readonly #onChange: (name: NameRecord) => void
+  #source: ChainSource | undefined
   /** By folded alias, and by id. */
   readonly #names = new Map<string, HeldName>()
   readonly #ofId = new Map<DatasetId, NameRecord>()
@@ -63,6 +65,11 @@ export class HeldNames {
     this.#logger = deps.logger
     this.#hearing = deps.hearing
     this.#onChange = deps.onChange
+  }
+
+  /** From now on records that are damaged are asked for at `source`. */
+  completeFrom(source: ChainSource): void {
+    this.#source = source
   }
 
   /** The name `alias` (any ASCII case), or undefined. Throws HaltError `ChainBroken` when its record is damaged. */
@@ -113,8 +120,13 @@ export class HeldNames {
   }
 
   /** The name as the store has it now. Throws as `of`. */
-  async reread(alias: string): Promise<NameRecord | undefined> {
+  reread(alias: string): Promise<NameRecord | undefined> {
     const folded = foldAscii(alias)
+    const source = this.#source
+    return mended(() => this.#reread(folded), source && (() => source.name(folded)))
+  }
+
+  async #reread(folded: string): Promise<NameRecord | undefined> {
     const readMs = this.#hearing.clock?.monotonicMs() ?? 0
     const generation = await generationOf(this.#store, folded, this.#names.get(folded)?.generation)
     const held = this.#names.get(folded)

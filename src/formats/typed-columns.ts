@@ -21,12 +21,20 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
+import { Warnings } from '../lib/warnings.ts'
 import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4
 const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
+
+const unitNames: ReadonlyMap<number, string> = new Map([
+  [1, 'seconds'],
+  [1e3, 'milliseconds'],
+  [1e6, 'microseconds'],
+  [1e9, 'nanoseconds'],
+])
 
 const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
 
@@ -45,6 +53,10 @@ export class TypedColumns {
   builders: ColumnBuilder[]
   /** Why the last value did not fit. */
   reason = ''
+  readonly warnings = new Warnings()
+  /** Those of the row that is open. */
+  private rowWarnings: string[] = []
+  private doneRows = 0
   private batches: RecordBatch[] = []
   private rows = 0
   private inputBytes = 0
@@ -63,14 +75,36 @@ export class TypedColumns {
 
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
+    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
+      this.warnings.add(about, this.doneRows)
+    }
     this.rows += 1
+    this.doneRows += 1
     this.inputBytes += inputBytes
     if (this.rows >= batchRows || this.inputBytes >= batchInputBytes) this.cut()
   }
 
   /** Drops the values since the last row ended. */
   undoRow(): void {
+    this.rowWarnings = []
     for (const builder of this.builders) builder.rollback(Math.min(this.rows, builder.rows))
+  }
+
+  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
+  warn(about: string): void {
+    this.rowWarnings.push(about)
+  }
+
+  /** Finer digits of a time are cut off. */
+  warnCut({ name, perSecond }: ColumnPlan): void {
+    this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
+  }
+
+  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
+    this.rowWarnings = []
+    return taken
   }
 
   /** From now on values are judged but not kept. */
@@ -228,7 +262,9 @@ export class TypedColumns {
       return 'WrongType'
     }
     const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
-    const value = scaledInteger(exactNumber(scan, bytes), shift, true)
+    const exact = exactNumber(scan, bytes)
+    const value = scaledInteger(exact, shift, true)
+    if (exact.exponent + shift < 0) this.warnCut(column)
     if (value === 'fraction' || value === 'range' || !isStorableTime(value, column.perSecond)) {
       this.beyondYears(column)
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
@@ -250,6 +286,7 @@ export class TypedColumns {
     // A zone can carry a time over the edge.
     if (seconds < firstSecond || seconds >= endSecond) return this.beyondYears(column)
     const fraction = Math.floor(nanos / (1e9 / perSecond))
+    if (this.time.isFiner || nanos % (1e9 / perSecond) !== 0) this.warnCut(column)
     if (Math.abs(seconds) < 9e15 / perSecond) {
       builder.appendInt64(seconds * perSecond + fraction)
       return undefined
@@ -290,7 +327,9 @@ export class TypedColumns {
       this.reason = `Column '${column.name}' holds times of day; write them as hh:mm:ss, with a fraction if needed.`
       return 'BadTimestamp'
     }
-    const value = time.seconds * column.perSecond + Math.floor(time.nanos / (1e9 / column.perSecond))
+    const nanosPerUnit = 1e9 / column.perSecond
+    const value = time.seconds * column.perSecond + Math.floor(time.nanos / nanosPerUnit)
+    if (time.isFiner || time.nanos % nanosPerUnit !== 0) this.warnCut(column)
     if (column.perSecond <= 1e3) builder.appendInt32(value)
     else builder.appendInt64(value)
     return undefined

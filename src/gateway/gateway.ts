@@ -63,6 +63,8 @@ export interface GatewayDeps {
   readonly hasRoom: (bytes: number) => boolean | Promise<boolean>
   /** When the batch of a stream is cut. */
   readonly stream: { readonly ageMs: number; readonly rows: number }
+  /** What a dataset is that records make. */
+  readonly newDatasets: 'public' | 'private'
 }
 
 export interface IngestRequest {
@@ -357,11 +359,12 @@ export class Gateway {
   }
 
   async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
-    const { traceparent, visibility = 'public', rules: ingest } = request.controls
+    const { controls } = request
+    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules: ingest } = controls
     const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
     const { chain } = await this.create({ alias: request.alias, visibility, schema, ...said })
     // Another request may have made it meanwhile.
-    demandVisibility(chain, request.controls.visibility)
+    demandVisibility(chain, controls.visibility)
     return chain
   }
 

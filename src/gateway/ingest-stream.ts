@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream'
 import type { EndlessFormat } from '../formats/format.ts'
+import { joinedWarnings } from '../lib/warnings.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
@@ -27,6 +28,8 @@ export interface StreamReceipt extends Receipt {
   /** First and last record, by number. */
   readonly numbers: { readonly first: number; readonly last: number }
   readonly producer?: { readonly id: string; readonly epoch: number }
+  /** Of this batch, and of those that it stands for. */
+  readonly warnings?: readonly string[]
 }
 
 export type StreamLine =
@@ -245,8 +248,13 @@ export class IngestStream {
 
   #tell(receipt: StreamReceipt): void {
     this.#last = receipt.numbers.last
-    const collapsed = this.#line?.kind === 'receipt' ? this.#line.collapsed + 1 : 0
-    this.#line = { kind: 'receipt', receipt, collapsed }
+    const untold = this.#line?.kind === 'receipt' ? this.#line : undefined
+    const warnings = joinedWarnings(untold?.receipt.warnings, receipt.warnings)
+    this.#line = {
+      kind: 'receipt',
+      receipt: warnings === undefined ? receipt : { ...receipt, warnings },
+      collapsed: untold === undefined ? 0 : untold.collapsed + 1,
+    }
     this.#lineNews.ring()
   }
 }

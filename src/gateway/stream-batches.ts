@@ -23,6 +23,7 @@ import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
 import { fenced, graceOver, rejection } from './refusals.ts'
 import type { LineBatch } from './line-batch.ts'
+import type { ToldTimes } from './told-times.ts'
 import { type RefusedRecords, UndecidedBatches } from './undecided-batches.ts'
 
 /** How long the first range of a producer is waited for: a builder that is behind takes its time, and a repeat would add to it. */
@@ -50,9 +51,14 @@ export interface StreamedBatch {
   readonly turn: Turn
 }
 
+interface Taken extends Placed {
+  readonly chain: DatasetChain
+  readonly told: ToldTimes
+}
+
 export interface StreamBatchesDeps {
   /** Durable when it resolves. */
-  readonly take: (batch: StreamedBatch) => Promise<Placed & { readonly chain: DatasetChain }>
+  readonly take: (batch: StreamedBatch) => Promise<Taken>
   /** What the chain knows of the producer now. Throws as `producerMark`. */
   readonly markIn: (chain: DatasetChain | undefined) => Promise<HeldMark | undefined>
   readonly catalog: Catalog
@@ -142,7 +148,9 @@ export class StreamBatches {
     if (begins) await this.#begin(decision)
     const block = decision === 'void' ? this.#mark?.block : thereIn
     const fate: Fate = block === undefined ? fateOfDecided(decided) : { kind: 'there', block }
-    const told = { ...receipts.of(note, chain.name, fate), numbers: { first, last } }
+    const { warnings } = taken.told
+    const receipt = receipts.of(note, chain.name, fate)
+    const told = { ...receipt, numbers: { first, last }, ...(warnings === undefined ? {} : { warnings }) }
     return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
   }
 

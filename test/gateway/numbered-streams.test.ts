@@ -1,7 +1,7 @@
 // Connections of one producer at two gateways, while the builder lags: what each is told, and what is stored.
 
 import { Readable } from 'node:stream'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ndjson as ndjsonFormat } from '../../src/formats/json/format.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { StreamLine } from '../../src/gateway/ingest-stream.ts'
@@ -10,6 +10,7 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { ndjson, type Rig, withDataset } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const stream = { ageMs: 1, rows: 10_000 }
 
@@ -51,10 +52,10 @@ class Connection {
 
   /** The first `count` ranges that it is told of, and how many rows of each were there before. */
   async told(count: number): Promise<unknown[]> {
-    const told = await vi.waitUntil(() => {
+    const told = await until(`${count} receipts`, () => {
       const receipts = this.lines.flatMap((line) => (line.kind === 'end' ? [] : [line.receipt]))
       return receipts.length >= count && receipts
-    }, 10_000)
+    })
     return told.map(({ numbers, records }) => [numbers.first, numbers.last, records.duplicates])
   }
 
@@ -70,7 +71,7 @@ class Connection {
 
   /** The kind of the error that it ends with. */
   async end(): Promise<unknown> {
-    const end = await vi.waitUntil(() => this.lines.find((line) => line.kind === 'end'), 30_000)
+    const end = await until('the end', () => this.lines.find((line) => line.kind === 'end'))
     return end.error instanceof NodeError ? end.error.kind : end.error
   }
 }
@@ -187,7 +188,7 @@ describe('a stream that has ended tells of no record that is not stored', () => 
     // Its beginning is in the log before the last records of the other.
     const three = await Connection.open(rig, 0, 3)
     three.send(0, 0)
-    await vi.waitUntil(async () => JSON.stringify(await rig.headers()).includes('"epoch":3'), 10_000)
+    await until('it', async () => JSON.stringify(await rig.headers()).includes('"epoch":3'))
     two.send(104, 105)
     expect(await two.told(3)).toContainEqual([104, 105, 0])
     two.over()

@@ -50,7 +50,7 @@ test('a repeat after a restart has the receipt of the first one, id and times in
     }),
     { numRuns: 8 },
   )
-}, 60_000)
+})
 
 test('also where the repeat calls the same bytes by another media type', async () => {
   const first = await rigOf().build()

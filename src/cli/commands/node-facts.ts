@@ -6,6 +6,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
+import { print } from '../terminal.ts'
 import { createTokens } from './many-tokens.ts'
 
 /** What became of a batch. A batch that was rejected is a conflict, as it was for its sender; so is one that was lost. */
@@ -37,7 +38,7 @@ export async function showKeys(context: CommandContext): Promise<number> {
 export function showVersion(context: CommandContext): number {
   const version = packageVersion()
   const { node } = process.versions
-  if (context.form === 'table') process.stdout.write(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
+  if (context.form === 'table') print(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
   else printObject(context.form, objectOf({ version, node, platform: process.platform, arch: process.arch }))
   return exitCodes.done
 }
