@@ -7,7 +7,8 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { progressPrefix } from '../../src/store/layout.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { chainOf, datasetId, quickCuts, start, TestWriter, until } from './support.ts'
+import { until } from '../helpers/until.ts'
+import { chainOf, datasetId, quickCuts, start, TestWriter } from './support.ts'
 
 const minuteMs = 60_000
 const yearMs = 365 * 24 * 60 * minuteMs
