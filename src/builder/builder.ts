@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { BuildTurns } from './committer.ts'
 import { NameIndex } from './name-index.ts'
 import { ClockWatch } from './clock-watch.ts'
@@ -18,7 +19,7 @@ import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
-type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns'
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
@@ -60,6 +61,8 @@ export interface BuilderStatus {
     /** Ended blocks that are not committed yet. */
     readonly waitingPlans: number
   }[]
+  /** Why no block can be committed, where that has gone on for some seconds. */
+  readonly commitFault: string | undefined
   /** Commits in which another builder with other bytes came first. */
   readonly lostRaces: number
 }
@@ -87,12 +90,13 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
   const budget = new BlockBudget(options.blocksPerSecond)
-  const watch = new ClockWatch(clock, await lastFloorMs(store, log))
-  const hasJumped = (): boolean => watch.hasJumped()
+  const clockWatch = new ClockWatch(clock, await lastFloorMs(store, log))
+  const hasJumped = (): boolean => clockWatch.hasJumped()
+  const watch = new CommitWatch(clock)
   const packer = new Packer(deps)
   const remover = new Remover({ ...deps, mayRemove: () => !hasJumped() })
   const names = new NameIndex(store, (id) => remover.deleted(id))
-  const own = { names, packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const own = { names, packer, watch, turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -101,8 +105,11 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
-    status: () => statusOf(held, hasJumped() ? haltOfClock(watch) : undefined),
-    haltOf: (partition, dataset) => (hasJumped() ? haltOfClock(watch) : held.get(partition)?.haltOf(dataset)),
+    status: () => {
+      const clockHalt = hasJumped() ? haltOfClock(clockWatch) : undefined
+      return { ...statusOf(held, clockHalt), commitFault: watch.fault }
+    },
+    haltOf: (partition, dataset) => (hasJumped() ? haltOfClock(clockWatch) : held.get(partition)?.haltOf(dataset)),
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
     async stop() {
@@ -137,7 +144,7 @@ function haltOfClock({ isFar }: ClockWatch): BuilderHalt {
   return { reason: 'ClockJump', what }
 }
 
-function statusOf(held: Assignment, clockHalt: BuilderHalt | undefined): BuilderStatus {
+function statusOf(held: Assignment, clockHalt: BuilderHalt | undefined): Omit<BuilderStatus, 'commitFault'> {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   return {
