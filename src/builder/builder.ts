@@ -105,10 +105,10 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
-    status: () => ({
-      ...statusOf(held, hasJumped() ? haltOfClock(clockWatch) : undefined),
-      commitFault: watch.fault,
-    }),
+    status: () => {
+      const clockHalt = hasJumped() ? haltOfClock(clockWatch) : undefined
+      return { ...statusOf(held, clockHalt), commitFault: watch.fault }
+    },
     haltOf: (partition, dataset) => (hasJumped() ? haltOfClock(clockWatch) : held.get(partition)?.haltOf(dataset)),
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),

@@ -170,6 +170,7 @@ describe('ingest', () => {
       block: true,
       offsets: true,
       idempotencyKey: true,
+      replayed: true,
       csvHeader: true,
       lost: true,
       eventTime: true,
