@@ -294,7 +294,8 @@ export class Committer {
     } else if (built.name !== undefined) {
       names.add(built.name)
     }
-    if (change !== undefined) await names.change(id, change, { sequence: last, record: built.record })
+    if (change !== undefined)
+      await names.change(id, change, { sequence: last, record: built.record, timeMs: plan.timeMs })
     const bytes = built.blocks.map((block) => block.bytes)
     const alias = await this.announce(id, { sequence, record: built.record }, bytes)
     this.#deps.packer.committed(id, sequence, built.blocks.length)
