@@ -1,30 +1,26 @@
 // What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
 // Everything here is derived from the store and may be dropped at any time.
 
-import { eventKinds, hashIn, type PackSummary } from '../chain/pack-summary.ts'
 import type { CommitRecord, Deletion, NameRecord } from '../chain/records.ts'
-import { type Clock, nextTurn } from '../lib/clock.ts'
-import { must } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
-import { dataOf, type DatasetId, type Hash, type MetadataBlock } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash } from '../model/events.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
+import { PackGone } from '../store/packs.ts'
 import { listNumbers, readCommit } from '../store/records.ts'
 import { type ChainSource, mended } from './chain-source.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
+import { applyPacks } from './apply-packs.ts'
 import { asBroken, HeldNames, type Hearing, isCurrent, whole } from './held-names.ts'
 
 const parallelReads = 64
-/** Blocks of a pack that are taken in within a few milliseconds. */
-const blocksAtOnce = 2_048
-const addDataKind = eventKinds.indexOf('AddData')
 
 /** A chain has new blocks: those from `fromSequence` to its head. */
 export interface Advance {
@@ -249,7 +245,7 @@ export class Catalog {
     const chain = new DatasetChain(name)
     // Read first: a head is written after its commit, so the commits that are found below reach it.
     const hint = await readHint(this.#store, name.id)
-    const packedTo = await this.#applyPacks(chain)
+    const packedTo = await applyPacks(this.#store, chain)
     const loose = await listNumbers(this.#store, commitsPrefix(name.id))
     // What lies loose in the range of a pack does not count.
     const sequences = loose.filter((sequence) => sequence >= packedTo)
@@ -275,47 +271,6 @@ export class Catalog {
     await this.#store.makeDurable(commitsPrefix(name.id))
     if (chain.blocks.length === 0) throw broken(`${name.alias} has a name but no commits`)
     return chain
-  }
-
-  /** Takes in what packs say; resolves with the first sequence that none of them covers. Throws HaltError `ChainBroken`. */
-  async #applyPacks(chain: DatasetChain): Promise<number> {
-    const { id, alias } = chain.name
-    const reader = new PackReader(this.#store)
-    const packs = await listPacks(this.#store, id)
-    for (const [number, pack] of packs.entries()) {
-      const summary = await reader.summary(pack)
-      // The next one is read meanwhile; what is wrong with it is told when its turn comes.
-      const next = packs[number + 1]
-      if (next !== undefined) reader.summary(next).catch(() => {})
-      const named = await this.#namedBlocks(chain, pack, { reader, summary })
-      for (let from = 0; from < summary.blocks; from += blocksAtOnce) {
-        const to = Math.min(from + blocksAtOnce, summary.blocks)
-        await whole(`a pack of ${alias} is damaged`, (async () => chain.applyPacked(summary, { from, to }, named))())
-        await nextTurn()
-      }
-    }
-    return packs.at(-1)?.to ?? 0
-  }
-
-  /** The blocks of a pack that its summary does not tell all of, and the last one that brought rows, by number. */
-  async #namedBlocks(
-    { name }: DatasetChain,
-    pack: Pack,
-    { reader, summary }: { readonly reader: PackReader; readonly summary: PackSummary },
-  ): Promise<Map<number, MetadataBlock>> {
-    const wanted = new Map<Hash, number>()
-    const last = summary.block.kind.lastIndexOf(addDataKind)
-    for (let i = 0; i < summary.blocks; i++) {
-      if (summary.block.kind[i] === addDataKind && i !== last) continue
-      wanted.set(hashIn(summary.block.hash, i), summary.sequence + i)
-    }
-    const named = new Map<number, MetadataBlock>()
-    for await (const { hash, bytes } of reader.objects(pack, 'blocks', [...wanted.keys()])) {
-      named.set(must(wanted.get(hash), 'it was asked for'), openBlock(name, hash, bytes))
-      wanted.delete(hash)
-    }
-    for (const hash of wanted.keys()) openBlock(name, hash, undefined)
-    return named
   }
 
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
