@@ -300,10 +300,10 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   if (builder !== undefined) {
     if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
     health.add('builder', () => {
-      const { ready, halted } = builder.status()
+      const { ready, halted, commitFault } = builder.status()
       // A halted dataset stops no other.
       const halt = halted.find(({ dataset }) => dataset === undefined)
-      if (ready) return undefined
+      if (ready) return commitFault
       return halt === undefined ? 'the builder is catching up' : `${halt.reason}: ${halt.what}`
     })
   }

@@ -22,6 +22,7 @@ import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
+import { BodyCost } from './body-cost.ts'
 import type { IngestControls } from './controls.ts'
 import { fateOf, isPassed, placeOf } from './fate.ts'
 import { IngestStream } from './ingest-stream.ts'
@@ -197,7 +198,14 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, batches },
+      {
+        clock,
+        limits,
+        ...stream,
+        draining: this.#draining.signal,
+        gather: () => this.#admission.gather(tokenId ?? ''),
+        batches,
+      },
       {
         body,
         contentEncoding: controls.contentEncoding,
@@ -306,14 +314,14 @@ export class Gateway {
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
-    const onBytes = (bytes: number): void => admitted.grow(bytes)
+    const cost = new BodyCost(limits, admitted)
     const toLog = this.#largeBatchOf(request)
     const isEarlier = await isKnownEarlier(this.#deps, request)
     const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }
-    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
-    admitted.spend(body.bytes)
+    cost.spend()
     try {
       if (request.chain === undefined) demandRecords(body)
       demandLines(body, request.streamed)

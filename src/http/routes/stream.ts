@@ -113,7 +113,7 @@ async function tellBySocket(
   { clock, textOfLine }: { readonly clock: Clock; readonly textOfLine: (line: StreamLine) => string },
 ): Promise<void> {
   const told = new AbortController()
-  if (!socket.accept()) return
+  if (!socket.accept(stream.room())) return
   void stream
     .run()
     .then(() => clock.sleep(lastLinesMs, told.signal))
