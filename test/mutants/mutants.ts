@@ -221,7 +221,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a cut answer is signed as whole',
-    from: 'truncated: truncated && saysTruncated,',
+    from: 'truncated: truncated && normalizer > 1,',
     to: 'truncated: truncated && !saysTruncated,',
     unit: 'test/http/query.test.ts',
   },
