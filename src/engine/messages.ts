@@ -110,6 +110,8 @@ export interface Analysis {
   readonly volatile: Construct | undefined
   /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
   readonly catalogue: Construct | undefined
+  /** None of these, nor mathematics of the machine, keeps a proof from it. */
+  readonly isProvable: boolean
   readonly listings: readonly ListingName[]
   /** Each distinct one once. */
   readonly parameters: readonly ParameterName[]

@@ -29,6 +29,8 @@ export interface OpenQuery {
   readonly tag: string | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
+  /** It can be asked with a proof. */
+  readonly isProvable: boolean
   readonly scan: Scan
   /** Which blocks it is asked of. */
   readonly pinned: readonly PinnedDataset[]
@@ -42,19 +44,21 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const bound = await bindQuery(deps, { ...request, isProven: request.include.includes('Proof') }, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
-  const { volatile, catalogue } = bound.analysis
+  const { volatile, catalogue, isProvable } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller: by })
   const { scan, pinned } = bound
   if (volatile !== undefined || catalogue !== undefined) {
-    return { tag: undefined, isOfCaller: catalogue !== undefined, scan, pinned, answer: async () => await find(caller) }
+    const isOfCaller = catalogue !== undefined
+    return { tag: undefined, isOfCaller, isProvable, scan, pinned, answer: async () => await find(caller) }
   }
   // mutant: an answer is reused at another head
   const key = answerKey(deps.engine.dialect, asked)
   return {
     tag: tagOf(key),
     isOfCaller: false,
+    isProvable,
     scan,
     pinned,
     answer: async () => await (request.explain === true ? find(caller) : deps.answers.of(key, caller, find)),

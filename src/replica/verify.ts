@@ -38,6 +38,8 @@ export interface Rerun {
   readonly answer: {
     readonly rows: number
     readonly extent: 'whole' | 'cut'
+    /** As in the output that is signed: rows beyond the limit were left out. */
+    readonly truncated?: true
     readonly datasets: readonly (DatasetPin & { readonly blockTime: Instant })[]
   }
 }
@@ -117,7 +119,7 @@ export async function runAgain(
   }
   return {
     engine: { name, version, dialect, stability },
-    answer: { rows, extent: truncated ? 'cut' : 'whole', datasets },
+    answer: { rows, extent: truncated ? 'cut' : 'whole', ...(truncated && { truncated }), datasets },
   }
 }
 

@@ -316,6 +316,7 @@ describe('limits', () => {
           const headers = { 'content-type': 'application/json' }
           const verified = await live.call('/verify', { method: 'POST', headers, body: answer.bytes })
           expect(verified.at('ok')).toBe(true)
+          expect(verified.at('answer.truncated')).toBe(cut ? true : undefined)
         },
       ),
       { numRuns: 12 },

@@ -222,7 +222,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a cut answer is signed as whole',
     from: 'truncated: truncated && normalizer > 1,',
-    to: 'truncated: truncated && !saysTruncated,',
+    to: 'truncated: truncated && normalizer < 1,',
     unit: 'test/http/query.test.ts',
   },
   {

@@ -261,7 +261,7 @@ async function respondFile(
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
     const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
-    throw noProofOfFile(format, file.isOfCaller ? undefined : proofLink(context, link))
+    throw noProofOfFile(format, file.isProvable ? proofLink(context, link) : undefined)
   }
   if (include.length > 0) {
     throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
@@ -280,7 +280,7 @@ async function respondFile(
     format,
     file: { ...file, start },
     name: fileNameOf(heads),
-    query: file.isOfCaller ? undefined : { sql, skip, parameters },
+    query: file.isProvable ? { sql, skip, parameters } : undefined,
     truncated,
     isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
   })
