@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { BuildTurns } from './committer.ts'
 import { NameIndex } from './name-index.ts'
 import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
@@ -17,7 +18,7 @@ import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
-type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns'
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
@@ -59,6 +60,8 @@ export interface BuilderStatus {
     /** Ended blocks that are not committed yet. */
     readonly waitingPlans: number
   }[]
+  /** Why no block can be committed, where that has gone on for some seconds. */
+  readonly commitFault: string | undefined
   /** Commits in which another builder with other bytes came first. */
   readonly lostRaces: number
 }
@@ -86,12 +89,13 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
   const budget = new BlockBudget(options.blocksPerSecond)
-  const watch = new ClockWatch(clock)
-  const hasJumped = (): boolean => watch.hasJumped()
+  const clockWatch = new ClockWatch(clock)
+  const hasJumped = (): boolean => clockWatch.hasJumped()
+  const watch = new CommitWatch(clock)
   const packer = new Packer(deps)
   const remover = new Remover({ ...deps, mayRemove: () => !hasJumped() })
   const names = new NameIndex(store, (id) => remover.deleted(id))
-  const own = { names, packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const own = { names, packer, watch, turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -100,7 +104,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
-    status: () => statusOf(held, hasJumped()),
+    status: () => ({ ...statusOf(held, hasJumped()), commitFault: watch.fault }),
     haltOf: (partition, dataset) => (hasJumped() ? clockJump : held.get(partition)?.haltOf(dataset)),
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
@@ -134,7 +138,7 @@ const clockJump: BuilderHalt = {
   what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
 }
 
-function statusOf(held: Assignment, hasJumped: boolean): BuilderStatus {
+function statusOf(held: Assignment, hasJumped: boolean): Omit<BuilderStatus, 'commitFault'> {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   return {

@@ -39,7 +39,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { readsInAnyOrder, stabilityOf, takesOrder } from './stability.ts'
+import { stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -116,7 +116,7 @@ export class DuckDbSession {
     const { node, sql: text, gate } = statement
     const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
     const stability = stabilityIn(gate, meant, tables)
-    return { stability, takesOrder: takesOrder(node), anyOrder: readsInAnyOrder(meant, tables) }
+    return { stability, takesOrder: takesOrder(node) }
   }
 
   /** Runs a job to its end. Throws NodeError. */

@@ -3,11 +3,12 @@
 // cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
 
 import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { maxInt64, maxUint64, minInt64 } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
 import { hexValue } from '../lib/bytes.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/schema.ts'
+import type { Column, Field, RecordBatch } from '../model/schema.ts'
 import {
   endSecond,
   firstSecond,
@@ -21,12 +22,30 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
-import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
+import { Warnings } from '../lib/warnings.ts'
+import {
+  doubleOf,
+  exactNumber,
+  notFinite,
+  NumberScan,
+  scaledInteger,
+  type ScaledResult,
+  scanNumber,
+} from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4
 const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
+/** Rows times the columns that have come in them: 256 rows of 2,000 columns. */
+const batchCells = 512 * 1024
+
+const unitNames: ReadonlyMap<number, string> = new Map([
+  [1, 'seconds'],
+  [1e3, 'milliseconds'],
+  [1e6, 'microseconds'],
+  [1e9, 'nanoseconds'],
+])
 
 const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
 
@@ -38,15 +57,24 @@ export interface TypedColumnsOptions {
   readonly eventTimeUnit?: EpochUnit
 }
 
-/** The columns of one body. After a fault the columns may be out of step: the body is lost, only judging goes on. */
+/**
+ * The columns of one body. A column costs nothing in rows that it does not come in: they are made nulls when its next value
+ * comes, or at the end. After a fault the columns may be out of step: the body is lost, only judging goes on.
+ */
 export class TypedColumns {
   readonly plan: TablePlan
-  /** One per column of the plan. */
-  builders: ColumnBuilder[]
   /** Why the last value did not fit. */
   reason = ''
+  readonly warnings = new Warnings()
+  /** Those of the row that is open. */
+  private rowWarnings: string[] = []
+  private doneRows = 0
+  /** Of the columns that have come, by their place in the plan. */
+  private readonly builders: ColumnBuilder[] = []
   private batches: RecordBatch[] = []
   private rows = 0
+  /** Columns that have come in these rows. */
+  private met = 0
   private inputBytes = 0
   private failed = false
   private readonly utc: boolean
@@ -56,21 +84,55 @@ export class TypedColumns {
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
     this.plan = plan
-    this.builders = plan.columns.map(({ field }) => createColumnBuilder(field, firstRows))
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
   }
 
+  /** The builder of the column at `index`, for its value in the row that is open. */
+  builder(index: number): ColumnBuilder {
+    const builder = (this.builders[index] ??= createColumnBuilder(this.field(index), firstRows))
+    if (builder.rows < this.rows && !this.failed) builder.appendNulls(this.rows)
+    else if (builder.rows === 0) this.met += 1
+    return builder
+  }
+
+  private field(index: number): Field {
+    return must(this.plan.columns[index], 'a column').field
+  }
+
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
+    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
+      this.warnings.add(about, this.doneRows)
+    }
     this.rows += 1
+    this.doneRows += 1
     this.inputBytes += inputBytes
-    if (this.rows >= batchRows || this.inputBytes >= batchInputBytes) this.cut()
+    const isFull = this.rows >= batchRows || this.inputBytes >= batchInputBytes || this.rows * this.met >= batchCells
+    if (isFull) this.cut()
   }
 
   /** Drops the values since the last row ended. */
   undoRow(): void {
-    for (const builder of this.builders) builder.rollback(Math.min(this.rows, builder.rows))
+    this.rowWarnings = []
+    for (const builder of this.builders) builder?.rollback(Math.min(this.rows, builder.rows))
+  }
+
+  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
+  warn(about: string): void {
+    this.rowWarnings.push(about)
+  }
+
+  /** Finer digits of a time are cut off. */
+  warnCut({ name, perSecond }: ColumnPlan): void {
+    this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
+  }
+
+  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
+    this.rowWarnings = []
+    return taken
   }
 
   /** From now on values are judged but not kept. */
@@ -95,21 +157,31 @@ export class TypedColumns {
   }
 
   private cut(): void {
-    const rows = this.rows
+    const { rows } = this
+    if (this.failed) this.builders.length = 0
+    else this.batches.push({ rows, columns: this.plan.columns.map((_, index) => this.column(index)) })
     this.rows = 0
     this.inputBytes = 0
-    if (!this.failed) this.batches.push({ rows, columns: this.builders.map((builder): Column => builder.finish()) })
-    else this.builders = this.plan.columns.map(({ field }) => createColumnBuilder(field))
+    this.met = 0
   }
 
-  /** No value in this row. */
+  /** The rows of a column; event times that are missing are filled in later. */
+  private column(index: number): Column {
+    const hasCome = (this.builders[index]?.rows ?? 0) > 0
+    return hasCome || index === 0 ? this.builder(index).finish() : nullColumn(this.field(index), this.rows)
+  }
+
+  /** A null in this row. */
   putNull(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
-    if (column.required) {
-      this.reason = `Column '${column.name}' is required and has no value.`
-      return 'MissingRequired'
-    }
+    if (column.required) return this.missing(column)
     builder.appendNull()
     return undefined
+  }
+
+  /** A required column without a value in this row; others are just left alone. */
+  missing(column: ColumnPlan): 'MissingRequired' {
+    this.reason = `Column '${column.name}' is required and has no value.`
+    return 'MissingRequired'
   }
 
   putBool(column: ColumnPlan, builder: ColumnBuilder, value: boolean): ValueFault {
@@ -166,6 +238,14 @@ export class TypedColumns {
       default:
         return this.wrongType(column, 'a text')
     }
+  }
+
+  /** A cell that is no number in digits: floats have words for those that are none. */
+  putWord(column: ColumnPlan, builder: ColumnBuilder, bytes: Uint8Array, start: number, end: number): ValueFault {
+    const value = column.code === valueCode.float ? notFinite(bytes, start, end) : undefined
+    if (value === undefined) return this.wrongType(column, 'no number')
+    builder.appendFloat64(value)
+    return undefined
   }
 
   wrongType(column: ColumnPlan, what: string): 'WrongType' {
@@ -228,7 +308,9 @@ export class TypedColumns {
       return 'WrongType'
     }
     const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
-    const value = scaledInteger(exactNumber(scan, bytes), shift, true)
+    const exact = exactNumber(scan, bytes)
+    const value = scaledInteger(exact, shift, true)
+    if (exact.exponent + shift < 0) this.warnCut(column)
     if (value === 'fraction' || value === 'range' || !isStorableTime(value, column.perSecond)) {
       this.beyondYears(column)
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
@@ -250,6 +332,7 @@ export class TypedColumns {
     // A zone can carry a time over the edge.
     if (seconds < firstSecond || seconds >= endSecond) return this.beyondYears(column)
     const fraction = Math.floor(nanos / (1e9 / perSecond))
+    if (this.time.isFiner || nanos % (1e9 / perSecond) !== 0) this.warnCut(column)
     if (Math.abs(seconds) < 9e15 / perSecond) {
       builder.appendInt64(seconds * perSecond + fraction)
       return undefined
@@ -290,7 +373,9 @@ export class TypedColumns {
       this.reason = `Column '${column.name}' holds times of day; write them as hh:mm:ss, with a fraction if needed.`
       return 'BadTimestamp'
     }
-    const value = time.seconds * column.perSecond + Math.floor(time.nanos / (1e9 / column.perSecond))
+    const nanosPerUnit = 1e9 / column.perSecond
+    const value = time.seconds * column.perSecond + Math.floor(time.nanos / nanosPerUnit)
+    if (time.isFiner || time.nanos % nanosPerUnit !== 0) this.warnCut(column)
     if (column.perSecond <= 1e3) builder.appendInt32(value)
     else builder.appendInt64(value)
     return undefined

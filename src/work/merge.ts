@@ -3,7 +3,8 @@
 // it hashed against what the chain says of them (docs/decisions/merged-files.md).
 
 import { zstdCompressSync } from 'node:zlib'
-import { nullColumn, sliceBatch } from '../arrow/columns.ts'
+import { sliceBatch } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { sha256 } from '../ids/native-crypto.ts'
@@ -67,7 +68,7 @@ export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise
 }
 
 /** Throws DecodeError for other columns. */
-export function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
+function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
   const isSame = found.length === expected.length && found.every((field, at) => isField(field, expected[at]))
   if (!isSame) throw new DecodeError(what, 'a slice has other columns than the schema of its block')
 }

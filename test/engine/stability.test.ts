@@ -61,7 +61,7 @@ beforeAll(async () => {
     const u = { files: await written('u', 12, Math.min(count, 12)), schema: schemas.u }
     layouts.set(count, { t, u })
   }
-}, 120_000)
+})
 
 async function classOf(sql: string): Promise<string> {
   const options = { tables: layouts.get(1) ?? {}, limit: 1 }
