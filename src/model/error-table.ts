@@ -24,6 +24,7 @@ export const errorTable = {
   'InvalidRequest::SubQueriesHash': { status: 400, title: 'The sub-queries do not match their hash' },
   'InvalidRequest::BadSignature': { status: 400, title: 'The signature is not valid' },
   'InvalidRequest::OutputHash': { status: 400, title: 'The output does not match its hash' },
+  'InvalidRequest::RewrittenOutput': { status: 400, title: 'The output was parsed and printed by a JSON library' },
   'InvalidRequest::UnpinnedDataset': { status: 400, title: 'A dataset of the query is not pinned to a block' },
   'VerificationFailed::OutputMismatch': { status: 400, title: 'Re-execution gave another output' },
   'VerificationFailed::DatasetNotFound': { status: 400, title: 'A dataset of the proof is not known here' },

@@ -192,7 +192,8 @@ async function respondFile(
   if (at !== undefined) keepForEver(reply, context, chain.name)
   else void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')
   const name = `${fileNameOf(file.heads)}-tail`
-  const { truncated } = file
+  const { truncated, rowsBefore } = file
   const isPinned = at !== undefined
-  return await sendFile(context, request, reply, { format, file, name, query: undefined, truncated, isPinned })
+  const sameRows = { sql: `select * from "${chain.name.alias}"`, skip: rowsBefore }
+  return await sendFile(context, request, reply, { format, file, name, query: sameRows, truncated, isPinned })
 }
