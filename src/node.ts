@@ -15,6 +15,7 @@ import { ensureAdminToken, ensureMqttClientId, ensureNodeKey } from './first-sta
 import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
+import type { NodeFacts } from './http/context.ts'
 import { createServer } from './http/server.ts'
 import { sha3256 } from './ids/native-crypto.ts'
 import { must } from './lib/assert.ts'
@@ -184,7 +185,6 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, paths, clock, logger, store, catalog, work, opened } = parts
-  const { log } = parts.log
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
@@ -199,12 +199,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const health = createHealth(parts, engine)
   const app = await createServer({
     signers: () => listSigners(store),
-    facts: {
-      did: nodeKey.did,
-      version: packageVersion(),
-      roles: config.roles,
-      log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
-    },
+    facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
     gateway,
     origin: parts.follow?.url,
@@ -253,6 +248,10 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   }
   warnOfNetwork(config, logger)
   return describe(parts, { port, nodeKey, failed })
+}
+
+function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {
+  return log && { kind: log.kind, id: log.id, partitions: log.partitions, ...facts }
 }
 
 function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
