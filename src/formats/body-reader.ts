@@ -57,7 +57,9 @@ export abstract class BodyReader implements RecordReader, RecordSink {
     const unclosed = this.unclosed()
     if (unclosed !== undefined) this.addBare('MalformedRecord', unclosed, this.feed.end)
     if (this.faults.total > 0) throw this.error()
-    return { records: this.records, batches: this.columns.finish() }
+    const batches = this.columns.finish()
+    const warnings = this.columns.warnings.texts
+    return { records: this.records, batches, ...(warnings.length === 0 ? {} : { warnings }) }
   }
 
   abstract record(bytes: Uint8Array, start: number, end: number, last: boolean): void

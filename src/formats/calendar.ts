@@ -15,6 +15,8 @@ const plus = 0x2b
 export class TimeScan {
   seconds = 0
   nanos = 0
+  /** True where nanoseconds are cut off. */
+  isFiner = false
   /** True when the text named a zone. */
   zoned = false
   /** Index after what was read. */
@@ -79,6 +81,7 @@ export function readTimeOfDay(scan: TimeScan, bytes: Uint8Array, from: number, e
   const minutes = twoDigits(bytes, from + 3)
   let seconds = 0
   let nanos = 0
+  let isFiner = false
   let at = from + 5
   if (at < end && bytes[at] === colon) {
     if (end - at < 3) return 'form'
@@ -92,6 +95,7 @@ export function readTimeOfDay(scan: TimeScan, bytes: Uint8Array, from: number, e
         const digit = (bytes[at] ?? 0) - zero
         if (digit < 0 || digit > 9) break
         if (unit >= 1) nanos += digit * unit
+        else if (digit > 0) isFiner = true
         unit /= 10
       }
       if (at === first) return 'form'
@@ -101,6 +105,7 @@ export function readTimeOfDay(scan: TimeScan, bytes: Uint8Array, from: number, e
   if (hours > 23 || minutes > 59 || seconds > 59) return 'time'
   scan.seconds = hours * 3600 + minutes * 60 + seconds
   scan.nanos = nanos
+  scan.isFiner = isFiner
   scan.end = at
   return undefined
 }

@@ -97,7 +97,7 @@ export class FaultLog {
   toError(inferred: boolean): NodeError {
     const first = this.errors[0]
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
-    const hint = this.hint ?? (inferred ? inferredHint : undefined)
+    const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : inferred ? inferredHint : undefined)
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
     return new NodeError(
       'RecordsDoNotFit',
@@ -106,6 +106,10 @@ export class FaultLog {
     )
   }
 }
+
+const reservedHint =
+  'Send it under another name, such as source_offset; or make the dataset with PUT and a vocab that gives the system column ' +
+  'another one: {"vocab":{"offsetColumn":"row","operationTypeColumn":"operation","systemTimeColumn":"stored_at"}}.'
 
 /** The message of `UnknownField`; `valueless`: inference met the name, but no value of it. */
 export function unknownFieldMessage(name: string, valueless: boolean): string {

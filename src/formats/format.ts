@@ -92,6 +92,8 @@ export interface FileReader {
    * and their total, after the last row has been judged; `MalformedBody` where the file is damaged.
    */
   read(options: ReaderOptions): AsyncIterable<RecordBatch>
+  /** What was changed or is doubted of the rows last read (lib/warnings.ts); complete after the last of them. */
+  readonly warnings?: readonly string[]
 }
 
 export type CsvHeader = 'present' | 'absent'
@@ -148,6 +150,8 @@ export interface ParsedBody {
   readonly csvHeader?: CsvHeader
   /** Records that were left out, the first hundred of them; absent where there were none. */
   readonly misfits?: Misfits
+  /** What was changed or is doubted (lib/warnings.ts). */
+  readonly warnings?: readonly string[]
 }
 
 export interface Misfits {
@@ -195,6 +199,8 @@ export interface Inferred {
   readonly valueless: readonly string[]
   /** CSV only. */
   readonly csvHeader?: CsvHeader
+  /** What was guessed and may be wrong (lib/warnings.ts). */
+  readonly warnings?: readonly string[]
 }
 
 /** Looks at the first 10,000 records of a body. Faulty records are passed over: the reader reports them. */

@@ -22,6 +22,8 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
+import { Warnings } from '../lib/warnings.ts'
+import { isStorableTime, timeReasons, unitNames } from './stored-times.ts'
 import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
@@ -51,6 +53,10 @@ export class TypedColumns {
   reason = ''
   /** Of the columns that have come, by their place in the plan. */
   private readonly builders: ColumnBuilder[] = []
+  readonly warnings = new Warnings()
+  /** Those of the row that is open. */
+  private rowWarnings: string[] = []
+  private doneRows = 0
   private batches: RecordBatch[] = []
   private rows = 0
   /** Columns that have come in these rows. */
@@ -82,7 +88,11 @@ export class TypedColumns {
 
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
+    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
+      this.warnings.add(about, this.doneRows)
+    }
     this.rows += 1
+    this.doneRows += 1
     this.inputBytes += inputBytes
     const isFull = this.rows >= batchRows || this.inputBytes >= batchInputBytes || this.rows * this.met >= batchCells
     if (isFull) this.cut()
@@ -90,7 +100,25 @@ export class TypedColumns {
 
   /** Drops the values since the last row ended. */
   undoRow(): void {
+    this.rowWarnings = []
     for (const builder of this.builders) builder?.rollback(Math.min(this.rows, builder.rows))
+  }
+
+  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
+  warn(about: string): void {
+    this.rowWarnings.push(about)
+  }
+
+  /** Finer digits of a time are cut off. */
+  warnCut({ name, perSecond }: ColumnPlan): void {
+    this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
+  }
+
+  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
+    this.rowWarnings = []
+    return taken
   }
 
   /** From now on values are judged but not kept. */
@@ -258,7 +286,9 @@ export class TypedColumns {
       return 'WrongType'
     }
     const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
-    const value = scaledInteger(exactNumber(scan, bytes), shift, true)
+    const exact = exactNumber(scan, bytes)
+    const value = scaledInteger(exact, shift, true)
+    if (exact.exponent + shift < 0) this.warnCut(column)
     if (value === 'fraction' || value === 'range' || !isStorableTime(value, column.perSecond)) {
       this.beyondYears(column)
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
@@ -280,6 +310,7 @@ export class TypedColumns {
     // A zone can carry a time over the edge.
     if (seconds < firstSecond || seconds >= endSecond) return this.beyondYears(column)
     const fraction = Math.floor(nanos / (1e9 / perSecond))
+    if (this.time.isFiner || nanos % (1e9 / perSecond) !== 0) this.warnCut(column)
     if (Math.abs(seconds) < 9e15 / perSecond) {
       builder.appendInt64(seconds * perSecond + fraction)
       return undefined
@@ -320,7 +351,9 @@ export class TypedColumns {
       this.reason = `Column '${column.name}' holds times of day; write them as hh:mm:ss, with a fraction if needed.`
       return 'BadTimestamp'
     }
-    const value = time.seconds * column.perSecond + Math.floor(time.nanos / (1e9 / column.perSecond))
+    const nanosPerUnit = 1e9 / column.perSecond
+    const value = time.seconds * column.perSecond + Math.floor(time.nanos / nanosPerUnit)
+    if (time.isFiner || time.nanos % nanosPerUnit !== 0) this.warnCut(column)
     if (column.perSecond <= 1e3) builder.appendInt32(value)
     else builder.appendInt64(value)
     return undefined
@@ -351,19 +384,4 @@ export class TypedColumns {
     this.reason = `Column '${column.name}' holds times; ${must(timeReasons[fault ?? 'form'], 'a reason')}${hint}.`
     return 'BadTimestamp'
   }
-}
-
-/** True for a time of the years 0000 to 9999 that 64 bits hold, in units of which `perSecond` are a second. */
-function isStorableTime(value: bigint, perSecond: number): boolean {
-  const unit = BigInt(perSecond)
-  if (value < BigInt(firstSecond) * unit || value >= BigInt(endSecond) * unit) return false
-  return value >= minInt64 && value <= maxInt64
-}
-
-const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
-  form: 'write them like 2024-01-31T12:00:00Z',
-  date: 'that day does not exist',
-  time: 'that time of day does not exist',
-  zone: 'the zone must be Z or an offset such as +02:00',
-  'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
 }

@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream'
 import type { EndlessFormat } from '../formats/format.ts'
+import { joinedWarnings } from '../lib/warnings.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
@@ -15,6 +16,7 @@ import type { Receipt } from './receipts.ts'
 import type { LineBatch } from './line-batch.ts'
 import { StreamCutter } from './stream-cutter.ts'
 import { StreamRoom } from './stream-room.ts'
+import type { RefusedRecords } from './undecided-batches.ts'
 
 /** Called when a batch has been read, so that the next one may be; resolves when it may be appended, rejects where it must not. */
 export type Turn = () => Promise<void>
@@ -29,6 +31,8 @@ export interface StreamReceipt extends Receipt {
   /** First and last record, by number. */
   readonly numbers: { readonly first: number; readonly last: number }
   readonly producer?: { readonly id: string; readonly epoch: number }
+  /** Of this batch, and of those that it stands for. */
+  readonly warnings?: readonly string[]
 }
 
 export type StreamLine =
@@ -60,11 +64,15 @@ export interface StreamDeps {
   readonly draining: AbortSignal
   /** Counts what is gathered of the sender's records. */
   readonly gather: () => Gathering
-  /**
-   * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much. Durable
-   * when it resolves.
-   */
-  readonly place: (batch: LineBatch, turn: Turn) => Promise<StreamReceipt>
+  readonly batches: {
+    /**
+     * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much.
+     * Durable when it resolves.
+     */
+    place(batch: LineBatch, turn: Turn): Promise<StreamReceipt>
+    /** What was told as durable and the log refused all the same; with `waits` it is waited for what is not decided yet. */
+    refused(waits: boolean): Promise<RefusedRecords | undefined>
+  }
 }
 
 export class IngestStream {
@@ -128,7 +136,11 @@ export class IngestStream {
       await this.#placing.catch(() => {})
     }
     this.#deps.draining.removeEventListener('abort', onDrain)
-    this.#end = { kind: 'end', last: this.#last, ...(error === undefined ? {} : { error }) }
+    const refused = await this.#deps.batches.refused(error === undefined).catch((fault: unknown) => {
+      return { error: error ?? fault, from: undefined }
+    })
+    error = refused?.error ?? error
+    this.#end = { kind: 'end', last: this.#lastBefore(refused?.from), ...(error === undefined ? {} : { error }) }
     this.#cutter.discard()
     this.#room.leave()
     this.#roomNews.ring()
@@ -240,14 +252,14 @@ export class IngestStream {
   }
 
   async #placeWhole(batch: LineBatch, turn: Turn): Promise<void> {
-    const { clock, place, draining } = this.#deps
+    const { clock, batches, draining } = this.#deps
     if (clock.monotonicMs() >= this.#rightsMs) {
       await this.#source.rights()
       this.#rightsMs = clock.monotonicMs() + rightsEveryMs
     }
     for (let rest: LineBatch | undefined = batch; rest !== undefined; ) {
       try {
-        const receipt = await place(rest, turn)
+        const receipt = await batches.place(rest, turn)
         this.#tell(receipt)
         rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
@@ -264,10 +276,21 @@ export class IngestStream {
     }
   }
 
+  /** Number of the last durable record, where those from `refused` on were told and are none. */
+  #lastBefore(refused: number | undefined): number | undefined {
+    if (refused === undefined || this.#last === undefined || this.#last < refused) return this.#last
+    return refused > this.#source.first ? refused - 1 : undefined
+  }
+
   #tell(receipt: StreamReceipt): void {
     this.#last = receipt.numbers.last
-    const collapsed = this.#line?.kind === 'receipt' ? this.#line.collapsed + 1 : 0
-    this.#line = { kind: 'receipt', receipt, collapsed }
+    const untold = this.#line?.kind === 'receipt' ? this.#line : undefined
+    const warnings = joinedWarnings(untold?.receipt.warnings, receipt.warnings)
+    this.#line = {
+      kind: 'receipt',
+      receipt: warnings === undefined ? receipt : { ...receipt, warnings },
+      collapsed: untold === undefined ? 0 : untold.collapsed + 1,
+    }
     this.#lineNews.ring()
   }
 }

@@ -1,5 +1,5 @@
-// What an answer tells of event times: where those of the batch came from, and, when a dataset gets such a column, that one
-// looks like the time of its records although nobody named it. Pure.
+// What an answer tells of a batch: where its event times came from, and, as warnings, what was changed or is doubted of its values
+// (lib/warnings.ts), and a new column that looks like the time of its records although nobody named it. Pure.
 
 import { foldAscii } from '../model/names.ts'
 import type { IngestControls } from './controls.ts'
@@ -9,6 +9,7 @@ import type { Shape } from './shape.ts'
 export interface ToldTimes {
   /** Absent for a batch without records. */
   readonly eventTime?: EventTimeSource
+  /** Sentences; absent where there are none. */
   readonly warnings?: readonly string[]
 }
 
@@ -29,17 +30,20 @@ export function toldTimes(controls: IngestControls, body: TypedBody, before: Sha
   const { rows, undated, shape } = body
   if (rows === 0) return {}
   const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
-  if (undated === rows) return { eventTime: { from: otherwise }, ...warnings(controls, shape, before) }
+  const all = undated === rows
+  const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
+  const warned = warnings.length === 0 ? {} : { warnings }
+  if (all) return { eventTime: { from: otherwise }, ...warned }
   const name = controls.eventTime ?? shape.vocabulary.eventTimeColumn
-  return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) } }
+  return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
 }
 
-function warnings({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): Pick<ToldTimes, 'warnings'> {
+function unnamedTime({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): readonly string[] {
   const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
   const column = shape.fields.find(({ name }) => timeNames.includes(foldAscii(name)) && isNew(name))?.name
-  if (eventTime !== undefined || column === undefined) return {}
+  if (eventTime !== undefined || column === undefined) return []
   const message =
     `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
     `make the dataset with eventTime=${column} (and eventTimeUnit, if these are numbers).`
-  return { warnings: [message] }
+  return [message]
 }

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { IngestControls } from '../gateway/controls.ts'
+import { kindOfWarning } from '../lib/warnings.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bodyOf } from '../gateway/read-body.ts'
 import { takesNoRows } from '../gateway/refusals.ts'
@@ -17,10 +18,12 @@ import { type ErrorKind, isRetryable } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { isLine, JoinedBatches } from './joined-batches.ts'
+import { recordOf } from './bare-value.ts'
+import { BehindRefused, isLine, JoinedBatches } from './joined-batches.ts'
 import { quarantineControls, quarantineOf, quarantineRow, quarantineSchema } from './quarantine.ts'
 import type { KeptRules, Route } from './route.ts'
 import { withTopic } from './topic-column.ts'
+import { TopicOrder, type Turn } from './topic-order.ts'
 import type { Publish } from './window.ts'
 
 export interface IntakeDeps {
@@ -34,6 +37,8 @@ export interface IntakeDeps {
 
 /** Between tries of a message that cannot be stored now; the times double. */
 const [firstPauseMs, longestPauseMs] = [50, 5_000]
+/** Kinds of warnings of a route that are logged. */
+const mostWarned = 100
 /** Kinds that pass by themselves or when an operator has looked, beside those that HTTP clients repeat. */
 const passing: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['StorageFull', 'SchemaConflict', 'OtherLog'])
 
@@ -41,7 +46,10 @@ export class Intake {
   readonly #deps: IntakeDeps
   readonly #route: Route
   readonly #joined: JoinedBatches
+  readonly #order = new TopicOrder()
   #fault: string | undefined
+  /** Kinds of warnings that were logged. */
+  readonly #warned = new Set<string>()
   /** Controls by the rules of the dataset that they were made with. */
   #held: { readonly kept: KeptRules; readonly controls: IngestControls } | undefined
 
@@ -62,14 +70,26 @@ export class Intake {
     return this.#fault
   }
 
-  /** Stores the message, or puts it into quarantine: durable when it resolves. Rejects only when `signal` aborts. */
+  /**
+   * Stores the message, behind the earlier ones of its topic, or puts it into quarantine: durable when it resolves. Rejects
+   * only when `signal` aborts.
+   */
   async take(message: Publish, signal: AbortSignal): Promise<'stored' | 'quarantined'> {
+    const { turn, leave } = this.#order.enter(message.topic)
+    try {
+      return await this.#takeInTurn(message, turn, signal)
+    } finally {
+      leave()
+    }
+  }
+
+  async #takeInTurn(message: Publish, turn: Turn, signal: AbortSignal): Promise<'stored' | 'quarantined'> {
     const receivedMs = this.#deps.clock.nowMs()
     let refusal: NodeError | undefined
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       signal.throwIfAborted()
       try {
-        if (refusal === undefined) await this.#store(message)
+        if (refusal === undefined) await this.#store(message, turn)
         else await this.#quarantine(message, refusal, receivedMs)
         this.#fault = undefined
         return refusal === undefined ? 'stored' : 'quarantined'
@@ -106,7 +126,7 @@ export class Intake {
     this.#fault = fault
   }
 
-  async #store(message: Publish): Promise<void> {
+  async #store(message: Publish, turn: Turn): Promise<void> {
     const { topic, payload, lostBytes } = message
     const { mqttMessageBytes: value } = this.#deps.limits
     const payloadBytes = payload.length + lostBytes
@@ -116,20 +136,31 @@ export class Intake {
       })
     }
     const { alias, topicColumn } = this.#route
-    const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
+    const record = recordOf(payload)
+    const body = topicColumn === undefined ? record : withTopic(record, topicColumn, topic)
     const chain = await this.#chainOf(alias)
     const controls = this.#controlsFor(chain)
-    if (mayJoin(controls) && isLine(body)) {
-      try {
-        return await this.#joined.add(body)
-      } catch (error) {
-        if (isPassing(error)) throw error
-        // It may have been another's fault.
-      }
-    }
+    if (mayJoin(controls) && isLine(body) && (await this.#storeJoined(body, turn))) return
+    await turn.alone()
     // Devices may send the same reading at the same time: the topic tells them apart.
     const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
     await this.#ingest(alias, chain, { body, controls: { ...controls, ...key } })
+  }
+
+  /** False where the batch was refused: it may have been another's fault. Throws what passes. */
+  async #storeJoined(line: Uint8Array, turn: Turn): Promise<boolean> {
+    for (;;) {
+      while (!turn.mayFollow) await turn.change()
+      turn.inLine()
+      try {
+        await this.#joined.add(line, () => turn.held())
+        return true
+      } catch (error) {
+        if (error instanceof BehindRefused) continue
+        if (isPassing(error)) throw error
+        return false
+      }
+    }
   }
 
   #controlsFor(chain: DatasetChain | undefined): IngestControls {
@@ -163,9 +194,21 @@ export class Intake {
     const { gateway, metrics } = this.#deps
     const given = { ...controls, contentLength: body.length }
     const answer = await gateway.ingest({ alias, chain, tokenId: undefined, controls: given, body: bodyOf(body) })
+    this.#warn(answer.told.warnings ?? [])
     if ('dryRun' in answer.body || answer.replayed) return
     metrics.ingestedRecords.inc(answer.body.records.received)
     metrics.ingestedBytes.inc(answer.body.bytes)
+  }
+
+  /** A broker has no answer for what is doubted of a message: it is logged, each kind once. */
+  #warn(warnings: readonly string[]): void {
+    const { filter, alias } = this.#route
+    for (const warning of warnings) {
+      const kind = kindOfWarning(warning)
+      if (this.#warned.has(kind) || this.#warned.size >= mostWarned) continue
+      this.#warned.add(kind)
+      this.#deps.logger.warn({ filter, dataset: alias.text, warning }, 'Values of MQTT messages are doubted')
+    }
   }
 
   async #chainOf({ text }: Alias): Promise<DatasetChain | undefined> {

@@ -121,6 +121,7 @@ async function look(parts: Parts, batch: Batch): Promise<void> {
   const records = countText(Number(memberOf(answer.body, 'records')))
   const isPart = file.size < batch.file.size
   const columns = [
+    ...warningLines(answer.body),
     element(
       'p',
       'hint',
@@ -177,12 +178,13 @@ async function send(parts: Parts, batch: Batch): Promise<void> {
   const receipt = await settled(answer.body, () => own === current)
   if (own !== current) return
   const status = memberOf(receipt, 'status')
-  if (status === 'rejected') return showRefusal(parts, { status: 422, body: receipt })
+  if (status === 'rejected' || status === 'lost') return showRefusal(parts, { status: 422, body: receipt })
   const path = `/${batch.alias}`
   const link = element('a', '', `Open ${batch.alias}`)
   link.setAttribute('href', path)
   const headline = status === 'committed' ? '✓ Stored, and in a block' : '✓ Durable in the log; not in a block yet'
-  show(parts, 'good', headline, [...receiptLines(receipt), element('p', '', link)])
+  // What is doubted stands in the first answer alone.
+  show(parts, 'good', headline, [...warningLines(answer.body), ...receiptLines(receipt), element('p', '', link)])
 }
 
 function receiptLines(receipt: unknown): HTMLElement[] {
@@ -197,6 +199,11 @@ function receiptLines(receipt: unknown): HTMLElement[] {
     textOf(value) === '' ? [] : [element('dt', '', about), element('dd', '', textOf(value))],
   )
   return [element('dl', '', ...lines)]
+}
+
+/** What the node took although it changed or doubts it. */
+function warningLines(answer: unknown): HTMLElement[] {
+  return listOf(memberOf(answer, 'warnings')).map((warning) => element('p', 'unjudged', `Warning: ${textOf(warning)}`))
 }
 
 /** Whether it was stored is not known: the same key makes the next attempt safe. */

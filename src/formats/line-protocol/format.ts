@@ -133,6 +133,11 @@ class LineProtocolReader extends BodyReader {
       if (digit < 0) return undefined
       ms = ms * 10 + digit
     }
+    for (let at = last; at < end; at++) {
+      if (bytes[at] === 0x30) continue
+      this.columns.warnCut(must(this.plan.columns[0], 'an event time'))
+      break
+    }
     return ms
   }
 
