@@ -23,6 +23,7 @@ import {
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { Warnings } from '../lib/warnings.ts'
+import { isStorableTime, timeReasons, unitNames } from './stored-times.ts'
 import {
   doubleOf,
   exactNumber,
@@ -39,13 +40,6 @@ const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
 /** Rows times the columns that have come in them: 256 rows of 2,000 columns. */
 const batchCells = 512 * 1024
-
-const unitNames: ReadonlyMap<number, string> = new Map([
-  [1, 'seconds'],
-  [1e3, 'milliseconds'],
-  [1e6, 'microseconds'],
-  [1e9, 'nanoseconds'],
-])
 
 const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
 
@@ -65,12 +59,12 @@ export class TypedColumns {
   readonly plan: TablePlan
   /** Why the last value did not fit. */
   reason = ''
+  /** Of the columns that have come, by their place in the plan. */
+  private readonly builders: ColumnBuilder[] = []
   readonly warnings = new Warnings()
   /** Those of the row that is open. */
   private rowWarnings: string[] = []
   private doneRows = 0
-  /** Of the columns that have come, by their place in the plan. */
-  private readonly builders: ColumnBuilder[] = []
   private batches: RecordBatch[] = []
   private rows = 0
   /** Columns that have come in these rows. */
@@ -406,19 +400,4 @@ export class TypedColumns {
     this.reason = `Column '${column.name}' holds times; ${must(timeReasons[fault ?? 'form'], 'a reason')}${hint}.`
     return 'BadTimestamp'
   }
-}
-
-/** True for a time of the years 0000 to 9999 that 64 bits hold, in units of which `perSecond` are a second. */
-function isStorableTime(value: bigint, perSecond: number): boolean {
-  const unit = BigInt(perSecond)
-  if (value < BigInt(firstSecond) * unit || value >= BigInt(endSecond) * unit) return false
-  return value >= minInt64 && value <= maxInt64
-}
-
-const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
-  form: 'write them like 2024-01-31T12:00:00Z',
-  date: 'that day does not exist',
-  time: 'that time of day does not exist',
-  zone: 'the zone must be Z or an offset such as +02:00',
-  'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
 }

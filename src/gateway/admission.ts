@@ -207,8 +207,12 @@ export class AdmissionQueue {
     return (free * this.#limits.callerIngestShare) / 100
   }
 
-  /** Counts what a stream of `caller` gathers, in the caller's share. */
-  gather(caller: string): Gathering {
+  /** What counts what streams of a caller gather, each for itself, in the caller's share. */
+  gatherer(caller = ''): () => Gathering {
+    return () => this.#gather(caller)
+  }
+
+  #gather(caller: string): Gathering {
     let own = 0
     const change = (to: number): void => {
       const held = this.#heldBy(caller)

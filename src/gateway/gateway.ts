@@ -198,14 +198,7 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      {
-        clock,
-        limits,
-        ...stream,
-        draining: this.#draining.signal,
-        gather: () => this.#admission.gather(tokenId ?? ''),
-        batches,
-      },
+      { clock, limits, ...stream, draining: this.#draining.signal, gather: this.#admission.gatherer(tokenId), batches },
       {
         body,
         contentEncoding: controls.contentEncoding,

@@ -136,13 +136,13 @@ export class IngestStream {
       await this.#placing.catch(() => {})
     }
     this.#deps.draining.removeEventListener('abort', onDrain)
-    this.#cutter.discard()
-    this.#room.leave()
     const refused = await this.#deps.batches.refused(error === undefined).catch((fault: unknown) => {
       return { error: error ?? fault, from: undefined }
     })
     error = refused?.error ?? error
     this.#end = { kind: 'end', last: this.#lastBefore(refused?.from), ...(error === undefined ? {} : { error }) }
+    this.#cutter.discard()
+    this.#room.leave()
     this.#roomNews.ring()
     this.#lineNews.ring()
   }

@@ -29,7 +29,10 @@ const maxErrors = 100
 
 /** The problem of `error`; anything else but damage of a dataset becomes `Internal` without a word of its text. */
 export function problemOf(error: unknown, requestId: string): Problem {
-  const known = error instanceof NodeError ? (unreachable(error) ?? error) : (damage(error) ?? internal(error))
+  const known =
+    error instanceof NodeError
+      ? (unreachable(error) ?? error)
+      : (damage(error) ?? noDescriptors(error) ?? internal(error))
   const { kind, message, details } = known
   const row = errorTable[kind]
   const retryAfter = details.retryAfterSeconds ?? (row.status === 429 || row.status === 503 ? 1 : undefined)
@@ -82,6 +85,19 @@ function unreachable({ kind, details }: NodeError): NodeError | undefined {
     hint: 'Repeat later.',
     retryAfterSeconds: details.retryAfterSeconds ?? 5,
   })
+}
+
+/** The process has as many files and connections open as the system lets it. */
+function noDescriptors(error: unknown): NodeError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!('code' in cause) || (cause.code !== 'EMFILE' && cause.code !== 'ENFILE')) continue
+    return new NodeError('Saturated', 'The node has as many files and connections open as its system allows.', {
+      hint: 'Send it again in a moment. An operator raises the limit of open files (ulimit -n, LimitNOFILE).',
+      retryAfterSeconds: 1,
+      cause: error,
+    })
+  }
+  return undefined
 }
 
 function internal(cause: unknown): NodeError {

@@ -221,7 +221,8 @@ export class RecordSocket {
 
   get #gatheredBytes(): number {
     const { readableLength, writableLength } = this.#body
-    return this.#handshake.socket.bytesRead - this.#messageEnd + readableLength + writableLength
+    // A message is joined of its parts.
+    return 2 * (this.#handshake.socket.bytesRead - this.#messageEnd) + readableLength + writableLength
   }
 
   async #watch(socket: WebSocket, room: StreamRoom): Promise<void> {

@@ -10,7 +10,7 @@ import { NodeError } from '../../src/model/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
 import { columnValues } from '../arrow/columns-helper.ts'
 
-export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024 }
+export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024, inflatedRatio: 200 }
 
 export interface ReadColumn {
   readonly name: string

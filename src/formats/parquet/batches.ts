@@ -14,6 +14,7 @@ import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { located, valueFault } from './faults.ts'
 import type { FileColumn } from '../../parquet/file-columns.ts'
 import { fewerValues, readFixedColumn } from '../../parquet/fixed-column.ts'
+import type { CellCount } from './cell-count.ts'
 import type { GeoColumns } from './geo-columns.ts'
 import { LeafCursor } from '../../parquet/leaf-cursor.ts'
 import { NestedColumn } from './nested-column.ts'
@@ -35,6 +36,7 @@ export interface OpenFile {
   readonly geo: GeoColumns
   readonly source: CountedPages
   readonly limits: Pick<Limits, 'recordBytes'>
+  readonly cells: CellCount
 }
 
 /** The rows of `file`, with the columns at `places`. Throws NodeError. */
@@ -48,6 +50,7 @@ export async function* readBatches(file: OpenFile, places: readonly number[]): A
       while (firstRow < reading.end) {
         const band = await readBand(reading, firstRow)
         firstRow += band.rows
+        file.cells.take(band.rows * columns.length)
         for (const batch of inBatches(band)) {
           yield batch
           await nextTurn()
@@ -78,14 +81,14 @@ interface Reading {
   readonly source: CountedPages
 }
 
-function openColumn({ source, geo, limits }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
+function openColumn({ source, geo, limits, cells }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
   const { field, node, isFlat, leaves } = column
   const cursors = leaves.map((leaf) => {
     return new LeafCursor(leaf, new ChunkPages(source, must(group.chunks[leaf.index], 'a chunk'), leaf))
   })
   const form = geo.forms.get(field.name)
   if (!isFlat || form !== undefined) {
-    const nested = new NestedColumn({ node, cursors, form, recordBytes: limits.recordBytes })
+    const nested = new NestedColumn({ node, cursors, form, recordBytes: limits.recordBytes, cells })
     return { field, cursors, kind: 'nested', nested, pending: new PendingTexts() }
   }
   const cursor = must(cursors[0], 'a leaf')

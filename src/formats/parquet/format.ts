@@ -13,6 +13,7 @@ import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
 import { tooManyColumns } from '../inference.ts'
 import { readBatches } from './batches.ts'
+import { CellCount } from './cell-count.ts'
 import { located, malformed, notRead } from './faults.ts'
 import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
 import { calendarKeys, withCalendar } from './old-calendar.ts'
@@ -27,7 +28,7 @@ const fewerLeaves = 'Write the file with fewer columns; those inside of structs,
 const mostDepth = 16
 
 export interface ParquetOptions {
-  readonly limits: Pick<Limits, 'columns' | 'recordBytes'>
+  readonly limits: Pick<Limits, 'columns' | 'recordBytes' | 'inflatedRatio'>
 }
 
 /**
@@ -58,7 +59,8 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
       ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
         const source = pageSource(file, leavesAt(typed, places))
-        return readBatches({ footer, columns: typed, geo, source, limits }, places)
+        const cells = new CellCount(file.bytes, limits.inflatedRatio)
+        return readBatches({ footer, columns: typed, geo, source, limits, cells }, places)
       },
     }
   } catch (error) {
