@@ -21,29 +21,35 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
+import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons, unitNames } from './time-rules.ts'
 import { Warnings } from '../lib/warnings.ts'
-import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
+import {
+  doubleOf,
+  exactNumber,
+  isRounded,
+  NumberScan,
+  scaledInteger,
+  type ScaledResult,
+  scanNumber,
+} from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4
 const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
 
-const unitNames: ReadonlyMap<number, string> = new Map([
-  [1, 'seconds'],
-  [1e3, 'milliseconds'],
-  [1e6, 'microseconds'],
-  [1e9, 'nanoseconds'],
-])
-
-const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
-
+/** Greatest magnitudes at or above it are those of doubles. */
+const doubleMax = Number.MAX_VALUE
+const roundingText =
+  'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'
 /** A fault of a value; undefined means that the value is in the column. */
 type ValueFault = RecordErrorKind | undefined
 
 export interface TypedColumnsOptions {
   readonly timeZone?: 'UTC'
   readonly eventTimeUnit?: EpochUnit
+  /** `float64`: integers that a float would round are rounded, with a warning; else they are faults. */
+  readonly integers?: 'int64' | 'float64'
 }
 
 /** The columns of one body. After a fault the columns may be out of step: the body is lost, only judging goes on. */
@@ -63,6 +69,7 @@ export class TypedColumns {
   private failed = false
   private readonly utc: boolean
   private readonly eventTimeUnit: EpochUnit | undefined
+  private readonly mayRound: boolean
   private readonly time = new TimeScan()
   private readonly decimal = new NumberScan()
 
@@ -71,6 +78,7 @@ export class TypedColumns {
     this.builders = plan.columns.map(({ field }) => createColumnBuilder(field, firstRows))
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
+    this.mayRound = options.integers === 'float64'
   }
 
   /** Ends a row that came from `inputBytes` bytes of input. */
@@ -152,12 +160,13 @@ export class TypedColumns {
   putNumber(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
     switch (column.code) {
       case valueCode.float:
-        return this.putFloat(column, builder, doubleOf(scan, bytes))
+        return this.putFloat(column, builder, { scan, bytes })
       case valueCode.small:
       case valueCode.int64:
       case valueCode.uint64:
         return this.putInteger(column, builder, scan, bytes)
       case valueCode.decimal:
+        if (scan.negative && scan.mantissa === 0) this.warnSign(column)
         return this.putDecimal(column, builder, scaledInteger(exactNumber(scan, bytes), column.scale))
       case valueCode.string:
         builder.appendBytes(bytes, scan.start, scan.end)
@@ -208,9 +217,22 @@ export class TypedColumns {
     return 'OutOfRange'
   }
 
-  private putFloat(column: ColumnPlan, builder: ColumnBuilder, value: number): ValueFault {
-    const magnitude = Math.abs(value)
-    if (magnitude === Number.POSITIVE_INFINITY || magnitude >= column.max) return this.outOfRange(column)
+  /** `isDouble`: the sender says that the token, though it may look like an integer, is a double that was printed. */
+  putFloat(
+    column: ColumnPlan,
+    builder: ColumnBuilder,
+    { scan, bytes }: { readonly scan: NumberScan; readonly bytes: Uint8Array },
+    isDouble = false,
+  ): ValueFault {
+    const value = doubleOf(scan, bytes)
+    if (Math.abs(value) === Number.POSITIVE_INFINITY || Math.abs(value) >= column.max) return this.outOfRange(column)
+    if (isRounded(scan, bytes, { value, isSingle: column.max < doubleMax, isDouble })) {
+      if (!this.mayRound) {
+        this.reason = `Column '${column.name}' holds ${column.typeText}, ${roundingText}`
+        return 'OutOfRange'
+      }
+      this.warn(`Integers of '${column.name}' were rounded to ${column.typeText}`)
+    }
     builder.appendFloat64(value)
     return undefined
   }
@@ -218,6 +240,7 @@ export class TypedColumns {
   private putInteger(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
     if (scan.integral && scan.digits <= 15) {
       const value = scan.negative ? 0 - scan.mantissa : scan.mantissa
+      if (scan.negative && value === 0) this.warnSign(column)
       if (column.code === valueCode.int64) builder.appendInt64(value)
       else if (column.code === valueCode.uint64) {
         if (value < 0) return this.outOfRange(column)
@@ -240,6 +263,10 @@ export class TypedColumns {
     if (value < min || value > max) return this.outOfRange(column)
     builder.appendBigInt64(value)
     return undefined
+  }
+
+  private warnSign({ name, typeText }: ColumnPlan): void {
+    this.warn(`Column '${name}' holds ${typeText}, and -0 became 0`)
   }
 
   private putDecimal(column: ColumnPlan, builder: ColumnBuilder, value: ScaledResult): ValueFault {
@@ -266,8 +293,19 @@ export class TypedColumns {
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
       return 'OutOfRange'
     }
+    if (value >= 0n && value < BigInt(earlySeconds * column.perSecond)) this.warnEarly()
     builder.appendBigInt64(value)
     return undefined
+  }
+
+  /** An epoch in a unit that is too fine lies at the beginning of 1970. */
+  warnEarly(): void {
+    this.warn(earlyEpochs(this.eventTimeUnit))
+  }
+
+  /** Rows whose event time is such an epoch. */
+  get earlyRows(): number {
+    return this.warnings.countOf(earlyEpochs(this.eventTimeUnit))
   }
 
   private beyondYears(column: ColumnPlan): 'OutOfRange' {
@@ -356,19 +394,4 @@ export class TypedColumns {
     this.reason = `Column '${column.name}' holds times; ${must(timeReasons[fault ?? 'form'], 'a reason')}${hint}.`
     return 'BadTimestamp'
   }
-}
-
-/** True for a time of the years 0000 to 9999 that 64 bits hold, in units of which `perSecond` are a second. */
-function isStorableTime(value: bigint, perSecond: number): boolean {
-  const unit = BigInt(perSecond)
-  if (value < BigInt(firstSecond) * unit || value >= BigInt(endSecond) * unit) return false
-  return value >= minInt64 && value <= maxInt64
-}
-
-const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
-  form: 'write them like 2024-01-31T12:00:00Z',
-  date: 'that day does not exist',
-  time: 'that time of day does not exist',
-  zone: 'the zone must be Z or an offset such as +02:00',
-  'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
 }

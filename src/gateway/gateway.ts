@@ -37,6 +37,7 @@ import {
   preferenceApplied,
   Waiters,
 } from './outcome.ts'
+import { demandLikelyTimes } from './likely-times.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { producerMark, type ProducerStart } from './producer-start.ts'
 import { KeyedBatches, sequenceAsked } from './place-batch.ts'
@@ -45,6 +46,7 @@ import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
+import type { TypedBody } from './reading.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
 import { type ToldTimes, toldTimes } from './told-times.ts'
@@ -322,13 +324,14 @@ export class Gateway {
     try {
       if (request.chain === undefined) demandRecords(body)
       demandLines(body, request.streamed)
+      demandLikelyTimes(body, request.chain)
       if (controls.dryRun) {
         const told = toldTimes(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       if (request.streamed !== undefined) await request.streamed.turn()
-      const chain = request.chain ?? (await this.#makeFor(request, body.shape))
+      const chain = request.chain ?? (await this.#makeFor(request, body))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
@@ -363,10 +366,11 @@ export class Gateway {
     }
   }
 
-  async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
-    const { traceparent, visibility = 'public', rules: ingest } = request.controls
+  async #makeFor(request: IngestRequest, body: TypedBody): Promise<DatasetChain> {
+    const { traceparent, visibility = 'public', rules } = request.controls
+    const ingest = body.takenTime === undefined ? rules : { ...rules, eventTime: body.takenTime }
     const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
-    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...said })
+    const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, request.controls.visibility)
     return chain

@@ -34,7 +34,7 @@ export function toldTimes(controls: IngestControls, body: TypedBody, before: Sha
   const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
   const warned = warnings.length === 0 ? {} : { warnings }
   if (all) return { eventTime: { from: otherwise }, ...warned }
-  const name = controls.eventTime ?? shape.vocabulary.eventTimeColumn
+  const name = body.takenTime ?? controls.eventTime ?? shape.vocabulary.eventTimeColumn
   return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
 }
 

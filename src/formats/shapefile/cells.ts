@@ -4,6 +4,7 @@
 import { utf8 } from '../../lib/bytes.ts'
 import { noSuchDay, notADate, readDate } from '../calendar.ts'
 import { excerptOf } from '../fault-log.ts'
+import { openTail } from '../record-feed.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
 import { malformed, type RecordFault, shown } from './faults.ts'
@@ -95,8 +96,7 @@ function textWriter(page: CodePage): CellWriter {
     const text = page.decode(nul < 0 ? cell : cell.subarray(0, nul))
     if (text === undefined) {
       addNull(out)
-      const hint = 'Say the character set with charset=, windows-1252 for instance, or put it into the .cpg.'
-      return { kind: 'InvalidUtf8', message: `The text is no ${page.name}.`, hint }
+      return noText(cell, page)
     }
     const trimmed = nul < 0 ? text : text.replace(/ +$/, '')
     if (trimmed === '') return addNull(out)
@@ -249,3 +249,15 @@ const binaryWriters: ReadonlyMap<string, { readonly bytes: number; readonly writ
   ['T', { bytes: 8, write: dateTime }],
   ['@', { bytes: 8, write: dateTime }],
 ])
+
+/** The fault of a text that is not of its character set; one that a program cut within a character is not of another set. */
+function noText(cell: Uint8Array, page: CodePage): CellFault {
+  const open = openTail(cell)
+  if (open > 0 && page.decode(cell.subarray(0, cell.length - open)) !== undefined) {
+    const hint =
+      'Write the file again with a wider column or shorter texts; another charset= would make other letters of it.'
+    return { kind: 'InvalidUtf8', message: `The text is ${page.name}, cut within its last character.`, hint }
+  }
+  const hint = 'Say the character set with charset=, windows-1252 for instance, or put it into the .cpg.'
+  return { kind: 'InvalidUtf8', message: `The text is no ${page.name}.`, hint }
+}
